@@ -1,4 +1,6 @@
-/** What concerns each table of an account besides its columns. A new table of `schema.ts` compiles only when it is here. */
+/**
+ * Properties of each account table beyond its columns. A new table in `schema.ts` compiles only if it is listed here.
+ */
 import * as schema from './schema.ts'
 
 type Schema = typeof schema
@@ -8,21 +10,21 @@ type AccountTable = {
 
 interface AccountTableFacts {
   /**
-   * What happens to its rows when the account is removed. `drained`: they are deleted in pieces. `follows`: they go with
-   * the rows that they reference. `expires`: as their retention removes them, before all others. `emptied`: at the end, in
-   * one statement. `kept`: they stay without words and names, because rows of other accounts reference them.
+   * What happens to its rows when the account is removed. `drained`: deleted in pieces. `follows`: deleted with the
+   * rows they reference. `expires`: removed like expired rows, before all others. `emptied`: deleted at the end, in one
+   * statement. `kept`: kept without words and names, because other accounts' rows reference them.
    */
   removal: 'drained' | 'follows' | 'expires' | 'emptied' | 'kept'
   /**
-   * Whether an archive has it, as `src/features/archives/store/tables.ts` says, or why not. `secret`: secrets, and what is signed in or
-   * subscribed. `person`: people, who become invitations. `derived`: made again from the messages. `local`: it concerns the
-   * grid where it happened.
+   * Whether archives contain it, as `src/features/archives/store/tables.ts` defines, or why not. `secret`: secrets,
+   * sessions and subscriptions. `person`: people, who become invitations. `derived`: recomputed from the messages.
+   * `local`: relates to the grid where it happened.
    */
   archive: true | 'secret' | 'person' | 'derived' | 'local'
   /**
-   * What ends its rows in an account that stays. `age`: their own age, in `src/store/global/retention.ts`, or with OAuth.
-   * `message`: the retention of their messages, in `src/store/account/retention.ts`. `stays`: only who removes them, or the
-   * rows that they reference.
+   * What removes its rows while the account exists. `age`: their own age, in `src/store/global/retention.ts`, or with
+   * OAuth. `message`: the retention of their messages, in `src/store/account/retention.ts`. `stays`: only explicit
+   * removal, or removal of the rows they reference.
    */
   expires: 'age' | 'message' | 'stays'
 }

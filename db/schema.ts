@@ -1,17 +1,22 @@
 /**
- * Every table of the grid. Account tables have `account_id` in their primary key and in every foreign key, so SQLite itself
- * refuses a row that references another account. Times are milliseconds since the epoch, ids are UUIDv7 text, aliases are
- * stored without `@`.
+ * All tables of the grid. Account tables have `account_id` in their primary key and in every foreign key, so SQLite
+ * itself refuses a row that references another account. Times are milliseconds since the epoch, ids are UUIDv7 text,
+ * aliases are stored without `@`.
  */
 import { sql } from 'drizzle-orm'
 import { blob, foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 const flag = (name: string) => integer(name, { mode: 'boolean' })
 
-/** The id of the attempt that used it last: a unit that is sent again, because its answer was lost, finds its own mark. */
+/**
+ * The id of the attempt that last used the row. A unit that is resent because its answer was lost recognizes its own
+ * mark.
+ */
 const usedBy = () => text('used_by')
 
-/** A sealed token or key: AES-256-GCM in base64, in no response. `tokenKeyId` names the key of the key ring. */
+/**
+ * A sealed token or key: AES-256-GCM in base64, never part of a response. `tokenKeyId` names the key in the key ring.
+ */
 const sealedToken = () => ({
   encryptedToken: text('encrypted_token').notNull(),
   tokenIv: text('token_iv').notNull(),
@@ -25,33 +30,36 @@ const optionalSealedToken = () => ({
   tokenKeyId: text('token_key_id'),
 })
 
-/** Facts about the database. `epoch` names its history, and cursors contain it. See docs/delivery.md, "Cursors". */
+/** Facts about the database. `epoch` identifies its history and is part of cursors. See docs/delivery.md, "Cursors". */
 export const storeFacts = sqliteTable('store_facts', {
   key: text('key').primaryKey(),
   value: text('value').notNull(),
 })
 
 /**
- * The tenants. `provisional`: opened by a signup and not claimed yet. `removed`: not claimed in time; only the ids are left.
- * `removing`: its rows are removed in pieces. `importing`: an archive is being read, and its agents are hidden.
+ * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: not claimed in time; only ids remain.
+ * `removing`: rows are being removed in pieces. `importing`: an archive is being read, and its agents are hidden.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
   state: text('state', { enum: ['provisional', 'claimed', 'removing', 'removed', 'importing'] }).notNull(),
-  /** Further signups for this normalized email address join the account; null if it is closed to them. */
+  /** Further signups with this normalised email address join the account; null if signups cannot join. */
   joinEmail: text('join_email'),
   createdAt: integer('created_at').notNull(),
   claimedAt: integer('claimed_at'),
   requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
-  /** Whether the texts of blocked messages are kept for its people to see. */
+  /** Whether the texts of blocked messages are kept for the account's people. */
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
-  /** Since when owners and admins may read what agents write to each other: 0 for all of it, null for nothing. */
+  /** Since when owners and admins may read the agents' conversations: 0 for all of them, null for none. */
   peopleReadSince: integer('people_read_since'),
-  /** When its owner deleted it, or it began to be removed: it is shown to no one else, and comes back within 7 days. */
+  /**
+   * When its owner deleted it, or its removal began. The account is hidden from everyone else and can be restored for 7
+   * days.
+   */
   deletedAt: integer('deleted_at'),
-  /** Limits of the account; null: the limits of the settings. */
+  /** The account's limits; null for those in the settings. */
   messagesPerDay: integer('messages_per_day'),
   megabytesPerDay: integer('megabytes_per_day'),
   maxAgents: integer('max_agents'),
@@ -70,7 +78,7 @@ export const users = sqliteTable('users', {
   passwordHash: text('password_hash'),
   emailVerifiedAt: integer('email_verified_at'),
   createdAt: integer('created_at').notNull(),
-  /** Registered with an invitation whose link the inviter was shown, so that the inviter may have done it. */
+  /** Registered with an invitation whose link was shown to the inviter, who may therefore have registered this user. */
   registeredByShownLink: flag('registered_by_shown_link').notNull().default(false),
   shortcuts: flag('shortcuts').notNull().default(true),
 }, (t) => [uniqueIndex('users_email').on(t.email)])
@@ -80,38 +88,38 @@ export const memberships = sqliteTable('memberships', {
   userId: text('user_id').notNull().references(() => users.id),
   role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
   createdAt: integer('created_at').notNull(),
-  /** The role came from the claim of the provider, and not from a person here. */
+  /** The role came from the provider's claim rather than from a person here. */
   roleByClaim: flag('role_by_claim').notNull().default(false),
 }, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('memberships_user').on(t.userId)])
 
-/** Users whom a person removed from the account. They stay out until a person lets them in again. */
+/** Users whom a person removed from the account. They cannot return until a person readmits them. */
 export const removedMembers = sqliteTable('removed_members', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   userId: text('user_id').notNull().references(() => users.id),
-  /** The address of the user at the removal. */
+  /** The user's address at the time of removal. */
   email: text('email').notNull(),
   removedAt: integer('removed_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('removed_members_user').on(t.userId)])
 
-/** Browser sessions. The cookie holds the token of the session, the table only its SHA-256. */
+/** Browser sessions. The cookie contains the session token; the table stores only its SHA-256. */
 export const sessions = sqliteTable('sessions', {
   id: text('id').primaryKey(),
   userId: text('user_id').notNull().references(() => users.id),
   tokenHash: text('token_hash').notNull(),
   createdAt: integer('created_at').notNull(),
   lastSeenAt: integer('last_seen_at').notNull(),
-  /** The absolute expiry; an idle session expires earlier. */
+  /** The absolute expiry. An idle session expires earlier. */
   expiresAt: integer('expires_at').notNull(),
   endedAt: integer('ended_at'),
   userAgent: text('user_agent').notNull().default(''),
   address: text('address').notNull().default(''),
-  /** A half session: the user has a second factor and has not given it yet. It does not sign the user in. */
+  /** The user still has to provide the second factor. Until then, the session does not sign the user in. */
   awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
-  /** When the user last proved who they are. */
+  /** When the user last proved their identity. */
   confirmedAt: integer('confirmed_at'),
-  /** The account whose provider has signed the user in: the session opens no other. */
+  /** The only account that the session can open, because that account's provider signed the user in. */
   onlyAccount: text('only_account'),
-  /** The identity that has begun the session; null if none has. */
+  /** The provider identity that started the session; null if there was none. */
   ssoIssuer: text('sso_issuer'),
   ssoSubject: text('sso_subject'),
 }, (t) => [
@@ -128,7 +136,7 @@ export const passkeys = sqliteTable('passkeys', {
   credentialId: text('credential_id').notNull(),
   /** The public key as COSE, in base64url. */
   publicKey: text('public_key').notNull(),
-  /** The signature counter; it stays 0 for passkeys that are synchronized between devices. */
+  /** The signature counter. It remains 0 for passkeys that are synced between devices. */
   counter: integer('counter').notNull(),
   transports: text('transports', { mode: 'json' }).$type<string[]>().notNull(),
   name: text('name').notNull(),
@@ -137,11 +145,11 @@ export const passkeys = sqliteTable('passkeys', {
   usedBy: usedBy(),
 }, (t) => [uniqueIndex('passkeys_credential').on(t.credentialId), index('passkeys_user').on(t.userId)])
 
-/** Challenges of passkeys, and sign-ins that go on at a provider (`sso`). Each is answered once. */
+/** Passkey challenges, and sign-ins in progress at a provider (`sso`). Each can be answered once. */
 export const signInChallenges = sqliteTable('sign_in_challenges', {
   hash: text('hash').primaryKey(),
   purpose: text('purpose', { enum: ['sign_in', 'confirm', 'register', 'sso'] }).notNull(),
-  /** SHA-256 of the CSRF token of the page, or of the cookie: only the same session or browser may answer. */
+  /** SHA-256 of the page's CSRF token or of the cookie. Only the same session or browser may answer. */
   holder: text('holder').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedBy: usedBy(),
@@ -150,27 +158,27 @@ export const signInChallenges = sqliteTable('sign_in_challenges', {
 export const totps = sqliteTable('totps', {
   userId: text('user_id').primaryKey().references(() => users.id),
   ...sealedToken(),
-  /** The time step of the last accepted code: the code of this step and of earlier ones are refused. */
+  /** The time step of the last accepted code. Codes of this step and earlier ones are refused. */
   lastStep: integer('last_step').notNull().default(0),
   createdAt: integer('created_at').notNull(),
-  /** Null until the user has entered a first code. Only then it is a second factor. */
+  /** Null until the user has entered a first code. Only then does it count as a second factor. */
   confirmedAt: integer('confirmed_at'),
   usedBy: usedBy(),
 })
 
-/** The recovery codes of users, as SHA-256. One with `usedBy` is used up. */
+/** Users' recovery codes, as SHA-256. A code with `usedBy` has been used. */
 export const recoveryCodes = sqliteTable('recovery_codes', {
   userId: text('user_id').notNull().references(() => users.id),
   hash: text('hash').notNull(),
   usedBy: usedBy(),
 }, (t) => [primaryKey({ columns: [t.userId, t.hash] })])
 
-/** One-time links. All but `set_up` are sent by email, and using one verifies the email address. */
+/** One-time links. All but `set_up` are sent by email, and using one of those verifies the address. */
 export const links = sqliteTable('links', {
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['set_up', 'sign_in', 'verify', 'reset', 'change_email', 'claim'] }).notNull(),
   tokenHash: text('token_hash').notNull(),
-  /** Null for `set_up`, which makes the first user, and for `claim`. */
+  /** Null for `set_up`, which creates the first user, and for `claim`. */
   userId: text('user_id').references(() => users.id),
   email: text('email'),
   createdAt: integer('created_at').notNull(),
@@ -189,16 +197,16 @@ export const invitations = sqliteTable('invitations', {
   email: text('email').notNull(),
   role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
   tokenHash: text('token_hash').notNull(),
-  /** Null for the operator, who imported the account. */
+  /** Null if the operator, who imported the account, is the inviter. */
   invitedBy: text('invited_by').references(() => users.id),
-  /** The agent as which the person took part in the account before it was imported, and does again. */
+  /** The agent that represented the person before the account was imported, and will again. */
   agentId: text('agent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
   acceptedAt: integer('accepted_at'),
   /** Withdrawn, or replaced by a newer one for the same address. */
   endedAt: integer('ended_at'),
-  /** The inviter was shown the link, so it does not prove the address. */
+  /** The link was shown to the inviter, so using it does not prove the address. */
   isLinkShown: flag('is_link_shown').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -220,7 +228,10 @@ export const signups = sqliteTable('signups', {
   index('signups_owner').on(t.ownerEmail),
 ])
 
-/** Events that limits count, such as sign-ins and emails, for a day. `subject` is a SHA-256 of the user or address. */
+/**
+ * Events counted for limits, such as sign-ins and emails, kept for a day. `subject` is a SHA-256 of the user or
+ * address.
+ */
 export const attempts = sqliteTable('attempts', {
   id: text('id').primaryKey(),
   kind: text('kind').notNull(),
@@ -234,7 +245,7 @@ export const attempts = sqliteTable('attempts', {
 export const agents = sqliteTable('agents', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
-  /** Unique over all accounts: the alias of a deleted agent stays reserved for its account. */
+  /** Unique across all accounts: a deleted agent's alias remains reserved for its account. */
   alias: text('alias').notNull(),
   type: text('type', { enum: ['mcp', 'a2a', 'human', 'hook'] }).notNull(),
   visibility: text('visibility', { enum: ['private', 'public'] }).notNull(),
@@ -246,18 +257,18 @@ export const agents = sqliteTable('agents', {
   createdAt: integer('created_at').notNull(),
   deletedAt: integer('deleted_at'),
   lastSeenAt: integer('last_seen_at'),
-  /** A script: what it sends and reads is never a turn of a conversation. */
+  /** Controlled by a script: its messages, sent or received, never count as turns of a conversation. */
   automated: flag('automated').notNull().default(false),
-  /** Its plain reply is the answer over A2A itself, and not the result of a task. */
+  /** A plain reply is returned over A2A as a message instead of a task result. */
   messageReplies: flag('message_replies').notNull().default(false),
-  /** Whether calls over A2A wait for its answer; `auto`: while it is connected, or has messages on a lease that expires. */
+  /** Whether A2A calls wait for its answer. `auto`: while it is connected or holds messages on an expiring lease. */
   callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
-  /** The account that it was moved to, under the same id. This row is deleted, and its alias belongs to that account. */
+  /** The account that it was moved to under the same id. This row is deleted, and its alias belongs to that account. */
   movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
-  // Only among live agents: the account may create an agent with the alias of a deleted one.
+  // Only among live agents: the account may create an agent with a deleted agent's alias.
   uniqueIndex('agents_live_alias').on(t.alias).where(sql`deleted_at IS NULL`),
   index('agents_alias').on(t.alias),
   index('agents_of_account').on(t.accountId, t.alias).where(sql`deleted_at IS NULL`),
@@ -265,16 +276,16 @@ export const agents = sqliteTable('agents', {
 ])
 
 /**
- * The number of each agent, which names its inbox and its row in `agent_search`, an FTS5 table that drizzle does not know.
- * `addAgent` adds the number, and triggers keep the index.
+ * Each agent's number, which identifies its inbox and its row in `agent_search`, an FTS5 table that drizzle does not
+ * support. `addAgent` adds the number, and triggers maintain the index.
  */
 export const agentNumbers = sqliteTable('agent_numbers', {
   n: integer('n').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** The unread messages of the inbox, which triggers on `deliveries` count. */
+  /** The number of unread messages in the inbox, maintained by triggers on `deliveries`. */
   unread: integer('unread').notNull().default(0),
-  /** How many messages the inbox refused because it was full, on the day of the last one: its first millisecond. */
+  /** Number of messages refused because the inbox was full, and the day of the last one, as its first millisecond. */
   refused: integer('refused').notNull().default(0),
   refusedOn: integer('refused_on').notNull().default(0),
 }, (t) => [
@@ -283,29 +294,32 @@ export const agentNumbers = sqliteTable('agent_numbers', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** The agents of other accounts that may (`allow_list`) or may not (`block_list`) write to a public agent. */
+/** Agents of other accounts that are allowed (`allow_list`) or forbidden (`block_list`) to write to a public agent. */
 export const agentAccess = sqliteTable('agent_access', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   alias: text('alias').notNull(),
-  /** Nobody had the alias when it was listed, and no person has confirmed since who took it. No `allow_list` lets it in. */
+  /**
+   * The alias was free when it was listed, and no person has since confirmed who took it. `allow_list` does not admit
+   * it.
+   */
   pending: flag('pending').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.alias] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  // Without the account, for a new alias.
+  // Without the account, for looking up a newly taken alias.
   index('agent_access_alias').on(t.alias),
   index('agent_access_pending').on(t.accountId).where(sql`pending`),
 ])
 
-/** The message allowance of an agent that registered itself. An agent without a row has no limit. */
+/** The message allowance of a self-registered agent. An agent without a row has no limit. */
 export const trials = sqliteTable('trials', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   used: integer('used').notNull().default(0),
   max: integer('max').notNull(),
   expiresAt: integer('expires_at').notNull(),
-  /** When its end was noticed. It stays ended when the clock goes back. */
+  /** When its end was noticed. It remains ended if the clock is set back. */
   endedAt: integer('ended_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -313,13 +327,15 @@ export const trials = sqliteTable('trials', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** Agent keys and admin keys. Only the SHA-256 of a key is stored, with its last four characters for display. */
+/** Agent keys and admin keys. Stores only a key's SHA-256, and its last four characters for display. */
 export const credentials = sqliteTable('credentials', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   kind: text('kind', { enum: ['agent_key', 'admin_key'] }).notNull(),
   agentId: text('agent_id'),
-  /** The user whose role the key depends on: who created the admin key, or whose client fetched the agent key. */
+  /**
+   * The user whose role the key depends on: the creator of an admin key, or the user whose client fetched an agent key.
+   */
   userId: text('user_id').references(() => users.id),
   name: text('name').notNull().default(''),
   hash: text('hash').notNull(),
@@ -327,9 +343,12 @@ export const credentials = sqliteTable('credentials', {
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
-  /** The grant with which a client fetched the key. No foreign key: ended grants are removed, and their keys are dead. */
+  /**
+   * The grant with which a client fetched the key. No foreign key: ended grants are removed, and their keys are
+   * invalid.
+   */
   grantId: text('grant_id'),
-  /** The admin who was shown the agent key when it was made. The key does not depend on them. */
+  /** The admin to whom the agent key was shown on creation. The key does not depend on them. */
   issuedBy: text('issued_by').references(() => users.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -357,7 +376,7 @@ export const agentSkills = sqliteTable('agent_skills', {
   primaryKey({ columns: [t.accountId, t.agentId, t.skillId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.skillId], foreignColumns: [skills.accountId, skills.id] }),
-  // With the agent, so that the agents of a skill are counted in the index alone.
+  // Includes the agent, so that a skill's agents can be counted in the index alone.
   index('agent_skills_skill').on(t.accountId, t.skillId, t.agentId),
 ])
 
@@ -380,9 +399,12 @@ export const channelMembers = sqliteTable('channel_members', {
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
   joinedAt: integer('joined_at').notNull(),
-  /** The person learns of all posts. */
+  /** The person is notified of all posts. */
   follows: flag('follows').notNull().default(false),
-  /** Which posts wake the agent; null: all in a channel of at most five members, in others those that name it. */
+  /**
+   * Which posts wake the agent. Null: all posts if the channel has at most five members, otherwise those that mention
+   * it.
+   */
   wake: text('wake', { enum: ['all', 'mentions', 'none'] }),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.channelId, t.agentId] }),
@@ -393,31 +415,31 @@ export const channelMembers = sqliteTable('channel_members', {
 ])
 
 /**
- * "I work on this", said by an agent about a name, for some time. A repeat is a new row, so `n` rises with whatever others
- * have to respect. See docs/protocol/reservations.md.
+ * Agents' temporary claims to be working on something. Renewing one creates a new row, so `n` increases with everything
+ * that others have to respect. See docs/protocol/reservations.md.
  */
 export const reservations = sqliteTable('reservations', {
   n: integer('n').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** What the names are in: a repository, or empty for the account. */
+  /** The namespace of the name: a repository, or empty for the account. */
   space: text('space').notNull(),
-  /** With wildcards, as `normaliseName` makes it. */
+  /** May contain wildcards; normalised by `normaliseName`. */
   name: text('name').notNull(),
   shared: flag('shared').notNull(),
   note: text('note').notNull(),
-  /** The task that it ends with, and the account of that. */
+  /** The task whose end also ends the reservation, and that task's account. */
   taskId: text('task_id'),
   taskHome: text('task_home'),
   createdAt: integer('created_at').notNull(),
-  /** For how long it was made. It goes on by as much while its agent calls tools. */
+  /** The requested duration. The reservation is extended by it while its agent calls tools. */
   lengthMs: integer('length_ms').notNull(),
   endsAt: integer('ends_at').notNull(),
-  /** The last call of a tool that is known, and when that was last looked at. */
+  /** The agent's last known tool call, and when this was last checked. */
   calledAt: integer('called_at').notNull(),
   lookedAt: integer('looked_at').notNull(),
-  /** Who was refused because of it: a list of agent ids with times. They get a message when it ends. */
+  /** Agents that were refused because of it: a list of ids with times. They get a message when it ends. */
   refused: text('refused', { mode: 'json' }).notNull().default('[]'),
 }, (t) => [
   uniqueIndex('reservations_id').on(t.accountId, t.id),
@@ -437,12 +459,14 @@ export const guardrails = sqliteTable('guardrails', {
   action: text('action', { enum: ['block', 'hold', 'redact', 'flag'] }).notNull(),
   onFailure: text('on_failure', { enum: ['closed', 'open'] }).notNull(),
   enabled: flag('enabled').notNull().default(true),
-  /** The service that gets the texts, as `host` of a URL; null for a local provider. */
+  /** The service that receives the texts, as the `host` of a URL; null for a local provider. */
   host: text('host'),
   ...optionalSealedToken(),
-  /** It is attached to every agent that is added, by `addAgent`. */
+  /** Attached by `addAgent` to every new agent. */
   allAgents: text('all_agents', { enum: ['inbound', 'outbound', 'both'] }),
-  /** Since when every check failed, and why the last one did, as tenants may know it; null while it works. */
+  /**
+   * Since when every check has failed, and the last failure's reason as shown to tenants; null while checks succeed.
+   */
   failingSince: integer('failing_since'),
   failure: text('failure'),
   createdAt: integer('created_at').notNull(),
@@ -453,7 +477,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   agentId: text('agent_id').notNull(),
   guardrailId: text('guardrail_id').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound', 'both'] }).notNull(),
-  /** Overrides the action of the guardrail for this agent. */
+  /** Overrides the guardrail's action for this agent. */
   action: text('action', { enum: ['block', 'hold', 'redact', 'flag'] }),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.guardrailId] }),
@@ -462,7 +486,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
 ])
 
-/** What people allow guardrails to do with the messages of their alias: send the texts to this host. */
+/** Consents by people that let guardrails send their alias's messages to this host. */
 export const guardrailConsents = sqliteTable('guardrail_consents', {
   accountId: text('account_id').notNull(),
   /** An agent of type `human`. */
@@ -475,40 +499,40 @@ export const guardrailConsents = sqliteTable('guardrail_consents', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** Which messages of an account wait for the decision of a person, from whom, to whom, and on what condition. */
+/** Rules for holding an account's messages for a person's decision: sender, recipient and condition. */
 export const approvalRules = sqliteTable('approval_rules', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   name: text('name').notNull(),
-  /** `any`: every agent, also of other accounts. `external`: agents and people of other accounts. */
+  /** `any`: all agents, including those of other accounts. `external`: agents and people of other accounts. */
   fromKind: text('from_kind', { enum: ['agent', 'any', 'external', 'people', 'remote'] }).notNull(),
-  /** With the kind `agent`: its id. */
+  /** For the kind `agent`: its id. */
   fromId: text('from_id'),
-  /** `any`: also people and channels. */
+  /** `any` includes people and channels. */
   toKind: text('to_kind', { enum: ['agent', 'any', 'external', 'people', 'remote', 'channel'] }).notNull(),
-  /** With the kinds `agent` and `channel`: its id. */
+  /** For the kinds `agent` and `channel`: its id. */
   toId: text('to_id'),
   condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
-  /** For findings: only findings of this guardrail; null for any. */
+  /** For findings: only this guardrail's findings; null for any. */
   guardrailId: text('guardrail_id'),
-  /** For parts: those whose media type begins so; null for any. */
+  /** For parts: those whose media type has this prefix; null for any. */
   mediaType: text('media_type'),
   /** For parts: the minimum size in bytes; null for any. */
   minBytes: integer('min_bytes'),
-  /** The ids of users. If none of them is a member any more, or none is named, the owners decide. */
+  /** User ids. If the list is empty or none of them is a member any more, the owners decide. */
   deciders: text('deciders', { mode: 'json' }).notNull(),
-  /** How long a message waits; then it is refused. */
+  /** How long a message waits before it is refused. */
   expiresMs: integer('expires_ms').notNull(),
   enabled: flag('enabled').notNull(),
-  /** A person who decides must have proved lately who they are. */
+  /** The person who decides must have recently proved their identity. */
   isRisky: flag('is_risky').notNull(),
   createdAt: integer('created_at').notNull(),
   updatedAt: integer('updated_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('approval_rules_name').on(t.accountId, t.name)])
 
 /**
- * What guardrails objected to, in the account of the guardrail, which may not be the sender's. No foreign keys: a row outlives
- * guardrail and message.
+ * Guardrail findings, stored in the guardrail's account, which may differ from the sender's. No foreign keys: a row
+ * outlives its guardrail and message.
  */
 export const verdicts = sqliteTable('verdicts', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -517,8 +541,8 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
   /**
-   * What happened to the message. Without an answer of the guardrail: `unchecked` if the message was delivered,
-   * otherwise `failed`.
+   * What happened to the message. If the guardrail did not answer: `unchecked` if the message was delivered, otherwise
+   * `failed`.
    */
   action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
   kinds: text('kinds').notNull(),
@@ -527,12 +551,12 @@ export const verdicts = sqliteTable('verdicts', {
   senderAccountId: text('sender_account_id').notNull(),
   /** As addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
-  /** Null if the message was not delivered, and so not stored. */
+  /** Null if the message was not delivered and therefore not stored. */
   messageId: text('message_id'),
-  /** SHA-256 of the conversation id that the sender gave, which may have what was found. */
+  /** SHA-256 of the sender's conversation id, which may contain the finding. */
   conversationHash: text('conversation_hash'),
   textHash: text('text_hash').notNull(),
-  /** That text, if it was blocked and the people of the account may see it; removed after 7 days. */
+  /** The text, if it was blocked and the account's people may see it. Removed after 7 days. */
   content: text('content'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -557,7 +581,7 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
   index('guardrail_counts_of_account').on(t.accountId, t.hour),
 ])
 
-/** Texts that a guardrail lets pass, because people found that it was wrong about them. */
+/** Texts that a guardrail lets pass because people overruled its finding. */
 export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
   accountId: text('account_id').notNull(),
   guardrailId: text('guardrail_id').notNull(),
@@ -568,13 +592,13 @@ export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
   foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
 ])
 
-/** Sends with an idempotency key that a guardrail blocked: a repeat is answered with the same error. Kept for 7 days. */
+/** Blocked sends with an idempotency key: a repeat gets the same error. Kept for 7 days. */
 export const blockedSends = sqliteTable('blocked_sends', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /** JSON: the message and the details of the error. */
+  /** JSON: the error's message and details. */
   error: text('error').notNull(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -583,53 +607,59 @@ export const blockedSends = sqliteTable('blocked_sends', {
   index('blocked_sends_created').on(t.createdAt),
 ])
 
-/** Sent messages, in the account of the sender. `seq` is the order of storing over all accounts, which `projections` follow. */
+/**
+ * Sent messages, stored in the sender's account. `seq` is the storage order across all accounts, which `projections`
+ * follow.
+ */
 export const messages = sqliteTable('messages', {
-  /** Negative while it is held, and so before everything that follows the log. It is numbered anew when it is delivered. */
+  /**
+   * Negative while the message is held, which puts it before everything that log followers read. It is renumbered on
+   * delivery.
+   */
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   fromAgentId: text('from_agent_id').notNull(),
   fromAlias: text('from_alias').notNull(),
   type: text('type', { enum: ['agent', 'human', 'system'] }).notNull(),
-  /** As addressed: `@alias`, or `#name` of a channel. */
+  /** As addressed: `@alias`, or a channel's `#name`. */
   recipient: text('recipient').notNull(),
   channelId: text('channel_id'),
   replyToMessageId: text('reply_to_message_id'),
   conversationId: text('conversation_id'),
   flagged: flag('flagged').notNull().default(false),
   createdAt: integer('created_at').notNull(),
-  /** The number of the message in the trial of its sender: 1, 2, 3 …; null for a sender without a trial. */
+  /** The message's number in its sender's trial: 1, 2, 3 …; null if the sender has no trial. */
   trialNumber: integer('trial_number'),
-  /** Invisible characters were removed from it before it was stored. */
+  /** Invisible characters were removed before storing. */
   sanitized: flag('sanitized').notNull().default(false),
-  /** How many answers led to it: one more than the message that it replies to. */
+  /** Length of the reply chain: one more than that of the message it replies to. */
   hops: integer('hops').notNull().default(0),
-  /** The hosts that guardrails of people sent its text to, separated by a comma and a space; null for none. */
+  /** The hosts to which people's guardrails sent its text, separated by a comma and a space; null for none. */
   sharedWith: text('shared_with'),
-  /** A person who decided on it changed its text. */
+  /** The text was edited by a person who decided on the message. */
   edited: flag('edited').notNull().default(false),
-  /** Where it was written, if not in the grid: in Slack, or by a program outside that knows the address of a hook. */
+  /** The source of a message written outside the grid: Slack, or an external program that knows a hook's address. */
   via: text('via', { enum: ['slack', 'hook'] }),
-  /** The span that sent it, while the process sends traces. @see W3C Trace Context §3.2 */
+  /** The span that sent it, if the process exported traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
-  // Last, because SQLite reads a row from its beginning: what only follows the log does not load the texts.
+  // Last, because SQLite reads a row from its beginning, so that followers of the log do not load the texts.
   body: text('body').notNull(),
-  /** The A2A fields of a message received over A2A, without the large `parts`. */
+  /** A2A fields of a message received over A2A, without its large `parts`. */
   a2a: text('a2a', { mode: 'json' }),
 }, (t) => [
   uniqueIndex('messages_id').on(t.accountId, t.id),
   foreignKey({ columns: [t.accountId, t.fromAgentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
-  // A reply may come from another account, so the index has no account.
+  // A reply may come from another account, so the index does not contain the account.
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
-  // Messages that ask a person to choose. They are few.
+  // The few messages that ask a person to choose.
   index('messages_choices').on(t.accountId, t.seq).where(sql`substr(a2a, 1, 12) = '{"choices":['`),
 ])
 
 /**
- * Messages that wait for the decision of a person, and the decisions. A message may be held by its own account, and then by
- * the account of its recipient. While one of its rows is `held` it has no delivery.
+ * Messages waiting for a person's decision, and the decisions. A message may be held by its own account, and then by
+ * its recipient's account. It has no delivery while one of its rows is `held`.
  */
 export const heldMessages = sqliteTable('held_messages', {
   /** The account whose people decide. */
@@ -638,24 +668,24 @@ export const heldMessages = sqliteTable('held_messages', {
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   fromAgentId: text('from_agent_id').notNull(),
-  /** The agent or channel that it is for. */
+  /** The recipient: an agent or a channel. */
   toId: text('to_id').notNull(),
-  /** The task in which its sender, as the recipient of the task, says something with it. */
+  /** The task for which its sender, the task's recipient, sends the message. */
   taskId: text('task_id'),
-  /** `joined`: a later message has its content, because it is the next chunk of the same artifact. */
+  /** `joined`: merged into a later message, which is the next chunk of the same artifact. */
   state: text('state', { enum: ['held', 'approved', 'refused', 'expired', 'retracted', 'joined'] }).notNull(),
-  /** As it was then: `HoldingRule`. */
+  /** The rule at that time: `HoldingRule`. */
   rule: text('rule', { mode: 'json' }).notNull(),
-  /** What guardrails of the account objected to: a list of `HeldFinding`. */
+  /** Findings of the account's guardrails: a list of `HeldFinding`. */
   findings: text('findings', { mode: 'json' }).notNull(),
-  /** What its delivery needs that the message does not say: `HeldDelivery`. */
+  /** Additional data that its delivery needs: `HeldDelivery`. */
   later: text('later', { mode: 'json' }).notNull(),
-  /** When it was sent. */
+  /** When the message was sent. */
   sentAt: integer('sent_at').notNull(),
   heldAt: integer('held_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
   decidedAt: integer('decided_at'),
-  /** The user, and what the account calls them; null if the grid itself refused it. */
+  /** The user, and the account's name for them; null if the grid itself refused the message. */
   decidedBy: text('decided_by'),
   decider: text('decider'),
   reason: text('reason'),
@@ -671,7 +701,7 @@ export const heldMessages = sqliteTable('held_messages', {
   index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),
 ])
 
-/** Messages that are sent at a time. Until then they are no messages: nothing has their number, and no cursor passes them. */
+/** Messages scheduled for later. They are not messages yet: they have no number, and no cursor passes them. */
 export const scheduledMessages = sqliteTable('scheduled_messages', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
@@ -679,10 +709,10 @@ export const scheduledMessages = sqliteTable('scheduled_messages', {
   sendAt: integer('send_at').notNull(),
   /** As addressed. */
   recipient: text('recipient').notNull(),
-  /** What is sent: `ScheduledContent`. */
+  /** The content to send: `ScheduledContent`. */
   content: text('content', { mode: 'json' }).notNull(),
   bytes: integer('bytes').notNull(),
-  /** The idempotency key of the call, and what a repeat must equal. */
+  /** The call's idempotency key, and what a repeat must match. */
   key: text('key'),
   requestHash: text('request_hash').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -694,17 +724,17 @@ export const scheduledMessages = sqliteTable('scheduled_messages', {
   uniqueIndex('scheduled_messages_key').on(t.accountId, t.agentId, t.key).where(sql`key IS NOT NULL`),
 ])
 
-/** Parts of messages that are too large for an inbox. */
+/** Message parts that are too large for an inbox. */
 export const parts = sqliteTable('parts', {
   accountId: text('account_id').notNull(),
-  /** The id of the message, a dot and a name. */
+  /** The message id, a dot and a name. */
   id: text('id').notNull(),
   messageId: text('message_id').notNull(),
   mediaType: text('media_type').notNull(),
-  /** `upload`: the content is the id of an upload. */
+  /** `upload` means that the content is an upload's id. */
   encoding: text('encoding', { enum: ['utf8', 'base64', 'upload'] }).notNull(),
   content: text('content').notNull(),
-  /** The length of what `content` stands for. */
+  /** The decoded content's size. */
   bytes: integer('bytes').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -712,18 +742,18 @@ export const parts = sqliteTable('parts', {
   index('parts_message').on(t.accountId, t.messageId),
 ])
 
-/** Files that agents upload before a message names them. Those that none names in time are removed. */
+/** Files that agents upload before sending a message with them. Uploads that are not used in time are removed. */
 export const uploads = sqliteTable('uploads', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
   filename: text('filename'),
   mediaType: text('media_type'),
-  /** As declared. */
+  /** The declared size. */
   bytes: integer('bytes').notNull(),
-  /** How many have come: the lengths of its rows. */
+  /** The number of bytes received: the total length of its rows. */
   received: integer('received').notNull().default(0),
-  /** The message that names it. */
+  /** The message that includes it. */
   messageId: text('message_id'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -735,7 +765,7 @@ export const uploads = sqliteTable('uploads', {
   index('uploads_unnamed').on(t.createdAt).where(sql`message_id IS NULL`),
 ])
 
-/** The content of an upload in rows of 64 KiB. The last may be shorter. */
+/** An upload's content in rows of 64 KiB. The last may be shorter. */
 export const uploadRows = sqliteTable('upload_rows', {
   accountId: text('account_id').notNull(),
   uploadId: text('upload_id').notNull(),
@@ -748,124 +778,130 @@ export const uploadRows = sqliteTable('upload_rows', {
 ])
 
 /**
- * One row per message and recipient: the inbox of the recipient, in whose account it is. In the order of the messages, and
- * without a row id: new rows come last.
+ * One row per message and recipient, in the recipient's account: the recipient's inbox. Ordered by message and without
+ * a row id, so that new rows come last.
  */
 export const deliveries = sqliteTable('deliveries', {
-  /** The message, by its number. It orders every inbox. */
+  /** The message's number, which orders every inbox. */
   seq: integer('seq').notNull().references(() => messages.seq),
-  /** The recipient, by the number of its agent. */
+  /** The number of the recipient's agent. */
   inbox: integer('inbox').notNull(),
   accountId: text('account_id').notNull(),
   /**
-   * `task`: it is in its task alone. The last three ended unread. `withdrawn`: the task was canceled; `expired`: its time
-   * was over; `retracted`: by its sender.
+   * `task`: shown only in its task. In the last three states, it ended unread. `withdrawn`: the task was canceled;
+   * `expired`: its time was up; `retracted`: by its sender.
    */
   state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'] }).notNull(),
-  /** UTF-16 units of text and inline A2A fields, so that a read can respect its limit without loading messages. */
+  /** UTF-16 units of the text and inline A2A fields, so that a read can respect its limit without loading messages. */
   chars: integer('chars').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When it left `unread`: it was leased or parked. */
+  /** When the message was leased or parked. */
   readAt: integer('read_at'),
-  /** The lease, also after it was acked. */
+  /** The lease, kept after an ack. */
   leaseId: text('lease_id'),
   releaseCount: integer('release_count').notNull().default(0),
-  /** When a waiting read or stream was woken for it; null if none was waiting, or a read took it first. */
+  /** When a waiting read or stream was woken for it; null if none was waiting, or another read took it first. */
   wokenAt: integer('woken_at'),
-  /** The sender, if it is an agent of another account, or was moved to one: the recipient may write back to it. */
+  /** The sender, if it is or was moved to an agent of another account. The recipient may reply to it. */
   externalId: text('external_id'),
-  /** The id of the message, if it is stored in another account: the recipient finds it by this id. */
+  /** The message id, if the message is stored in another account. The recipient finds it by this id. */
   externalMessageId: text('external_message_id'),
-  /** The text, if a guardrail of the recipient redacted it for this delivery; otherwise the text of the message. */
+  /** The text, if the recipient's guardrail redacted it for this delivery; otherwise the message's text is used. */
   body: text('body'),
-  /** The A2A fields in the same way, as a whole. Then the parts of the message are not for this recipient. */
+  /** Replaces all A2A fields in the same way. The message's parts are then withheld from this recipient. */
   a2a: text('a2a'),
   flagged: flag('flagged').notNull().default(false),
-  /** It waits in the inbox, and wakes nobody: see `wake` of `channel_members`. */
+  /** Waits in the inbox without waking anybody: see `wake` of `channel_members`. */
   quiet: flag('quiet').notNull().default(false),
-  /** The task that the message belongs to, of the account of its client. Reading the message makes it `working`. */
+  /** The message's task, which is in its client's account. Reading the message sets it to `working`. */
   taskId: text('task_id'),
-  /** When it is not given to a reader any more, if it is unread then; null for never. */
+  /** When it expires if still unread; null for never. */
   expiresAt: integer('expires_at'),
 }, (t) => [
   primaryKey({ columns: [t.seq, t.inbox] }),
   foreignKey({ columns: [t.accountId, t.inbox], foreignColumns: [agentNumbers.accountId, agentNumbers.n] }),
-  // The two halves of an inbox. The planner would prefer a full index, and filter the whole history.
+  // The two halves of an inbox. The planner would prefer a full index and filter the whole history.
   index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
-  // Messages that were released and then leased again. They are few, and the newest lease may be among them.
+  // The few messages that were released and then leased again. The newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
   index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
-  // What needs a person: messages that come back again and again, and those that cannot be delivered.
+  // Items that need a person: messages that keep coming back, and those that cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
-/** Leases that are neither acked nor released. One that was given up, because the answer of its claim was lost, has no messages. */
+/**
+ * Leases that are neither acked nor released. A lease that was abandoned because the answer of its claim was lost has
+ * no messages.
+ */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   id: text('id').notNull(),
-  /** The process that sends the response; of a lease that expires, the credential that made it. */
+  /** The process that sends the response; for an expiring lease, the credential that created it. */
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
-  /** Its id is that of a message whose sender waits for the answer, which goes to this lease and not to the inbox. */
+  /** Its id is a message's, whose sender waits for the answer. The answer goes to this lease instead of the inbox. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
-  /** The idempotency key of the send that took it as `next`. */
+  /** The idempotency key of the send that took the lease as `next`. */
   key: text('key'),
   /**
-   * The numbers of the messages that it began with, as a JSON array; null while it waits for one. They say where to look:
-   * whether a message is still in the lease, its delivery says.
+   * The numbers of its original messages, as a JSON array; null while it waits for one. They only say where to look:
+   * each delivery records whether the message is still in the lease.
    */
   seqs: text('seqs'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
-  // Leases of plain reads are not in it, so it costs them nothing.
+  // Plain reads' leases are not in this index, so it costs them nothing.
   index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
-/** The processes that serve a remote database. `heartbeats` rises while a process lives; the others watch it. */
+/**
+ * The processes that serve a remote database. `heartbeats` increases while a process is alive; the others monitor it.
+ */
 export const instances = sqliteTable('instances', {
   id: text('id').primaryKey(),
   heartbeats: integer('heartbeats').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** Who is at agents through the process, as JSON. See docs/conversations.md, "Presence". */
+  /** The clients active for agents through this process, as JSON. See docs/conversations.md, "Presence". */
   present: text('present').notNull(),
-  /** The ids of the keys of its key ring, with commas, the newest first. */
+  /** The comma-separated key ids of its key ring, newest first. */
   ring: text('ring').notNull(),
 })
 
 /**
- * The log: what happened besides new messages, which have an order of their own (`messages.seq`). Followers read both by
- * position; see docs/architecture.md, "After the commit". A row has ids only, and goes once every stored position has passed it.
+ * The log: events other than new messages, which have their own order (`messages.seq`). Followers read both by
+ * position; see docs/architecture.md, "After the commit". A row contains only ids and is removed once every stored
+ * position has passed it.
  */
 export const log = sqliteTable('log', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   /**
-   * `agent`, `person`: whoever waits for it looks again, because a credential, session or membership ended, a lease was
-   * released, or a message of theirs has ended. `task`: the task has a new event. `held`: a message waits for a decision.
-   * `reservation`: it has ended.
+   * `agent`, `person`: wakes anyone who waits for it, because a credential, session or membership ended, a lease was
+   * released, or one of its messages has ended. `task`: the task has a new event. `held`: a message waits for a
+   * decision. `reservation`: it has ended.
    */
   kind: text('kind', { enum: ['agent', 'person', 'task', 'held', 'reservation'] }).notNull(),
   /** The id of the agent, user, task, held message or reservation. */
   subject: text('subject').notNull(),
-  /** The account of the subject. Null for a person. */
+  /** The subject's account. Null for a person. */
   home: text('home'),
-  /** The new state of a task, unless its event is a piece of an artifact. */
+  /** A task's new state, unless its event is a chunk of an artifact. */
   state: text('state'),
   at: integer('at').notNull().default(sql`(unixepoch() * 1000)`),
 })
 
-/** Rows of the log that a follower left out, because it failed on them again and again. Kept for a week. */
+/** Log rows that a follower skipped because it repeatedly failed on them. Kept for a week. */
 export const skippedRows = sqliteTable('skipped_rows', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   follower: text('follower').notNull(),
-  /** The number of the message, or of the other row of the log. */
+  /** The number of the message or other log row. */
   seq: integer('seq').notNull(),
   reason: text('reason').notNull(),
   at: integer('at').notNull(),
@@ -874,7 +910,7 @@ export const skippedRows = sqliteTable('skipped_rows', {
   index('skipped_rows_at').on(t.at),
 ])
 
-/** Released leases of one delivery, for the timeline of the message. The newest lease is in `deliveries`. */
+/** Released leases of a delivery, for the message's timeline. The newest lease is in `deliveries`. */
 export const leaseReleases = sqliteTable('lease_releases', {
   accountId: text('account_id').notNull(),
   /** The delivery. */
@@ -888,17 +924,20 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({ columns: [t.seq, t.inbox], foreignColumns: [deliveries.seq, deliveries.inbox] }).onUpdate('cascade'),
 ])
 
-/** The idempotency keys of sends and of updates of tasks: a repeated key of an agent is the same call. Kept for 7 days. */
+/** Idempotency keys of sends and task updates: an agent's repeated key means the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /** The account of the message: another one if the agent was moved since. An update may have that of its task. */
+  /**
+   * The message's account, which differs if the agent has been moved since. For an update, it may be the task's
+   * account.
+   */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** The receipt of the send as JSON; a repeat gets the same one. */
+  /** The send's receipt as JSON, which a repeat gets again. */
   receipt: text('receipt'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
@@ -919,8 +958,9 @@ const taskStates = [
 ] as const
 
 /**
- * What happens to messages that expect an answer, in the account of the client; that of the recipient uses
- * `recipient_account_id`. Every change is an event. No foreign key to messages: their retention does not wait for tasks.
+ * The lifecycle of messages that expect an answer, stored in the client's account; the recipient's account uses
+ * `recipient_account_id`. Every change is an event. No foreign key to messages: their retention does not wait for
+ * tasks.
  */
 export const tasks = sqliteTable('tasks', {
   accountId: text('account_id').notNull(),
@@ -931,20 +971,20 @@ export const tasks = sqliteTable('tasks', {
   recipientAlias: text('recipient_alias').notNull(),
   messageId: text('message_id').notNull(),
   conversationId: text('conversation_id').notNull(),
-  /** What the client calls the conversation. */
+  /** The client's id for the conversation. */
   contextId: text('context_id').notNull(),
   mode: text('mode', { enum: ['receipt', 'task', 'message'] }).notNull(),
   state: text('state', { enum: taskStates }).notNull(),
   statusAt: integer('status_at').notNull(),
   generation: integer('generation').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When it fails for want of an answer; null once it has ended. 0 when its recipient was deleted. */
+  /** When the task fails if there is no answer; null once it has ended. 0 if its recipient was deleted. */
   expiresAt: integer('expires_at'),
-  /** About how many bytes its messages and artifacts take. Triggers count whatever is added. */
+  /** Approximate size of its messages and artifacts. Triggers add whatever is inserted. */
   bytes: integer('bytes').notNull().default(0),
-  /** The newest event is a status of the grid: the recipient works on the task, and has said nothing for an hour. */
+  /** The newest event is a status by the grid: the recipient is working on the task and has been silent for an hour. */
   quiet: flag('quiet').notNull().default(false),
-  /** SHA-256 of the newest message of the client, by which its repeat is found; null if the id of that is no UUID. */
+  /** SHA-256 of the client's newest message, for recognizing a repeat; null if its id is not a UUID. */
   repeatHash: text('repeat_hash'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -962,13 +1002,13 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
 
-/** The messages of a task: those of its client, and those of its recipient about the state. They are not copied. */
+/** A task's messages: the client's, and the recipient's about the state. They are references, not copies. */
 export const taskMessages = sqliteTable('task_messages', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
-  /** `result`: it is the content of an artifact, and not in the history. */
+  /** `result`: the content of an artifact, which is not part of the history. */
   role: text('role', { enum: ['user', 'agent', 'result'] }).notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.taskId, t.messageId] }),
@@ -977,21 +1017,21 @@ export const taskMessages = sqliteTable('task_messages', {
   index('task_messages_message').on(t.senderAccountId, t.messageId),
 ])
 
-/** What happened to tasks, in the order of the commits. `n` counts the events of a task from 1 without gaps. */
+/** Task events in commit order. `n` numbers a task's events from 1 without gaps. */
 export const taskEvents = sqliteTable('task_events', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
   n: integer('n').notNull(),
-  /** Made before the unit: a unit that is sent again finds its own event. */
+  /** Created before the unit, so that a resent unit recognizes its own event. */
   id: text('id').notNull(),
   at: integer('at').notNull(),
-  /** The new state; null if it is about an artifact, which is in `artifacts` under the same `n`. */
+  /** The new state; null if the event is about an artifact, which is in `artifacts` under the same `n`. */
   state: text('state', { enum: taskStates }),
-  /** What the recipient said about the state, or its result: a message of that account. Null for nothing. */
+  /** The recipient's message about the state, or its result, in that account. Null if there is none. */
   senderAccountId: text('sender_account_id'),
   messageId: text('message_id'),
-  /** What the grid itself says about the state, or null. */
+  /** The grid's own reason for the state, or null. */
   reason: text('reason'),
 }, (t) => [
   uniqueIndex('task_events_n').on(t.accountId, t.taskId, t.n),
@@ -1000,17 +1040,17 @@ export const taskEvents = sqliteTable('task_events', {
     .onDelete('cascade').onUpdate('cascade'),
 ])
 
-/** The results of tasks, one row for each chunk: what an event brought is never written again. */
+/** Task results, with one row for each chunk, so that no chunk is ever rewritten. */
 export const artifacts = sqliteTable('artifacts', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
   n: integer('n').notNull(),
   artifactId: text('artifact_id').notNull(),
-  /** The parts go behind those of the chunks before. Otherwise the artifact begins anew. */
+  /** Appends the parts to those of the previous chunks. Otherwise the artifact starts over. */
   append: flag('append').notNull(),
   lastChunk: flag('last_chunk').notNull(),
   name: text('name'),
-  /** JSON: parts in 1.0 form; null if it is the content of the message of the event. */
+  /** JSON: parts in 1.0 form; null if the event's message contains them. */
   parts: text('parts'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.taskId, t.n] }),
@@ -1018,7 +1058,7 @@ export const artifacts = sqliteTable('artifacts', {
     .onDelete('cascade').onUpdate('cascade'),
 ])
 
-/** What clients call their conversations with a recipient, and the id that the server gave each. */
+/** Clients' ids for their conversations with a recipient, and the id that the server assigned to each. */
 export const contexts = sqliteTable('contexts', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -1032,17 +1072,17 @@ export const contexts = sqliteTable('contexts', {
   index('contexts_used').on(t.usedAt),
 ])
 
-/** Requests to an outside server, one at a time. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** Requests to an external server, one at a time. See docs/protocol/remote-agents.md, "How messages are sent". */
 const line = () => ({
   /** When the next request is due; null if there is nothing to send. */
   dueAt: integer('due_at'),
-  /** Failed attempts since the last one that succeeded, when they began, and why the last one failed. */
+  /** Failed attempts since the last success, when they began, and the last failure's reason. */
   attempts: integer('attempts').notNull().default(0),
   failingSince: integer('failing_since'),
   error: text('error'),
   /** When the last attempt began. */
   triedAt: integer('tried_at'),
-  /** The id of the process that makes a request now, and an id of the attempt. */
+  /** The id of the process that is sending a request, and an id of the attempt. */
   claimedBy: text('claimed_by'),
 })
 
@@ -1050,91 +1090,91 @@ const line = () => ({
 export const remoteAgents = sqliteTable('remote_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** What was read of the card of the agent, as JSON; null before it was read. */
+  /** Data read from the agent's card, as JSON; null until it has been read. */
   card: text('card'),
   cardAt: integer('card_at'),
-  /** How long the answer to a message may take. */
+  /** Time limit for the answer to a message. */
   answerMs: integer('answer_ms').notNull().default(600_000),
-  /** The feature that carries its messages, in one order; null for A2A, with an order for each sender. */
+  /** The feature that carries its messages, in a single order; null for A2A, which has an order per sender. */
   transport: text('transport'),
-  /** Since when people keep its messages back; null if they do not. */
+  /** Since when people have paused sending its messages; null if they have not. */
   pausedAt: integer('paused_at'),
-  /** Random. The tokens of its callbacks are made of it: all that they allow is to make the grid look now. */
+  /** Random. Callback tokens are derived from it. A token only allows making the grid check for news immediately. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** The unread messages of one sender to a remote agent. The row comes with the first delivery and goes with the last. */
+/** One sender's unread messages to a remote agent. The row exists from the first delivery to the last. */
 export const remoteOutboxes = sqliteTable('remote_outboxes', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** The agent that sent them, of any account. Empty for all senders, if the remote agent has one order. */
+  /** The sending agent, of any account. Empty for all senders, if the remote agent has a single order. */
   senderId: text('sender_id').notNull(),
-  /** The message that is sent now, or that may have arrived although its request failed. */
+  /** The message being sent, or one that may have arrived although its request failed. */
   sendingId: text('sending_id'),
-  /** Requests with this message that arrived whole and got no usable answer. */
+  /** Requests with this message that arrived in full and got no usable answer. */
   unanswered: integer('unanswered').notNull().default(0),
   ...line(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  // A callback knows nothing else.
+  // A callback knows only this id.
   index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
-/** What happened to a message at a remote agent: one row for each that it accepted. */
+/** The outcome of a message at a remote agent: one row for each message that it accepted. */
 export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
-  /** That of the message. */
+  /** The message's account. */
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** The conversation of the message, or the alias of its sender. */
+  /** The message's conversation, or its sender's alias. */
   conversation: text('conversation').notNull(),
-  /** What the remote agent calls the conversation and the task. */
+  /** The remote agent's ids for the conversation and the task. */
   contextId: text('context_id'),
   taskId: text('task_id'),
   state: text('state', { enum: ['working', 'input-required', 'ended'] }).notNull(),
   /** When the agent accepted or refused the message. */
   createdAt: integer('created_at').notNull(),
-  /** With which attempt that was, and when it began. */
+  /** The attempt in which it did, and when that attempt began. */
   sends: integer('sends').notNull(),
   sentAt: integer('sent_at').notNull(),
   ...line(),
 }, (t) => [
-  // A post to a channel may reach several.
+  // A post to a channel may reach several remote agents.
   primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_tasks_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
   index('remote_tasks_created').on(t.createdAt),
-  // For callbacks, too.
+  // Also used by callbacks.
   index('remote_tasks_id').on(t.id),
   index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
-/** Where the client of a task wants its events, which a trigger makes due. The token has all secrets. */
+/** Where a task's client wants its events. A trigger makes them due. The token contains all secrets. */
 export const taskPushConfigs = sqliteTable('task_push_configs', {
   accountId: text('account_id').notNull(),
-  /** New with each registration, also of one that replaces another: what is being sent for the other does not count. */
+  /** New with each registration, including replacements: the result of a send for the previous one does not count. */
   id: text('id').notNull(),
   taskId: text('task_id').notNull(),
   /** The client of the task. */
   agentId: text('agent_id').notNull(),
-  /** What the client calls it. */
+  /** The client's id for it. */
   configId: text('config_id').notNull(),
   url: text('url').notNull(),
-  /** Of the header `Authorization`. */
+  /** For the header `Authorization`. */
   scheme: text('scheme'),
   ...optionalSealedToken(),
   /** Of A2A. */
   version: text('version', { enum: ['0.3', '1.0'] }).notNull(),
-  /** The last event that the receiver has, or that was there before the registration. */
+  /** The last event that the receiver has, or that preceded the registration. */
   sentN: integer('sent_n').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When it was given up. */
+  /** When the grid gave up on it. */
   endedAt: integer('ended_at'),
   ...line(),
 }, (t) => [
@@ -1150,17 +1190,17 @@ export const webhooks = sqliteTable('webhooks', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   url: text('url').notNull(),
-  /** Of the URL. People may allow it to have their texts: see `guardrailConsents`. */
+  /** The URL's host. People may allow it to receive their texts: see `guardrailConsents`. */
   host: text('host').notNull(),
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
-  /** JSON: the secret, and the one before it while both sign. */
+  /** JSON: the secret, and the previous one while both are used for signing. */
   ...sealedToken(),
-  /** JSON: the levels of the conditions of Attention that it has learned of, by kind and subject. */
+  /** JSON: the levels of Attention conditions that it has been notified of, by kind and subject. */
   notified: text('notified').notNull().default('{}'),
-  /** What was answered last, the newest first. */
+  /** The most recent responses, newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),
-  /** By a person, or by the grid if `error` says why. */
+  /** By a person, or by the grid if `error` contains the reason. */
   pausedAt: integer('paused_at'),
   ...line(),
 }, (t) => [
@@ -1171,14 +1211,14 @@ export const webhooks = sqliteTable('webhooks', {
 export interface WebhookAnswer {
   at: number
   type: string
-  /** Null if there was no answer. */
+  /** Null if there was no response. */
   status: number | null
   ms: number
-  /** The beginning of the answer, or why there was none. */
+  /** The beginning of the response, or why there was none. */
   text: string
 }
 
-/** What a webhook has not been told yet, in order. No texts: these are read when it is sent. */
+/** Pending notifications of a webhook, in order. They contain no texts: these are read when it is sent. */
 export const webhookEvents = sqliteTable('webhook_events', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
@@ -1195,7 +1235,7 @@ export const webhookEvents = sqliteTable('webhook_events', {
   index('webhook_events_next').on(t.accountId, t.webhookId, t.seq),
 ])
 
-/** Addresses to which programs outside post messages. See docs/protocol/incoming.md. */
+/** Addresses to which external programs post messages. See docs/protocol/incoming.md. */
 export const incomingHooks = sqliteTable('incoming_hooks', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
@@ -1208,9 +1248,9 @@ export const incomingHooks = sqliteTable('incoming_hooks', {
   channelId: text('channel_id'),
   format: text('format', { enum: ['summary', 'template', 'github', 'alertmanager'] }).notNull(),
   template: text('template').notNull(),
-  /** The secret that signs requests, if they must be signed. */
+  /** The secret for verifying signed requests, if they must be signed. */
   ...optionalSealedToken(),
-  /** The last ones, the newest first: ids, outcomes and times, and no words. */
+  /** The last requests, newest first: ids, outcomes and times, but no words. */
   deliveries: text('deliveries', { mode: 'json' }).$type<HookDelivery[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -1223,18 +1263,18 @@ export const incomingHooks = sqliteTable('incoming_hooks', {
 
 export interface HookDelivery {
   at: number
-  /** `sent`, `held`, `ignored`, or the code of the error that refused it. */
+  /** `sent`, `held`, `ignored`, or the error code of a refused request. */
   outcome: string
   /** The id of its message. */
   message?: string
 }
 
-/** What the agents of an account have sent on a day. */
+/** The messages that an account's agents sent per day. */
 export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The first millisecond of the day, in UTC. */
   day: integer('day').notNull(),
-  /** Empty for all messages of the account; otherwise the id of an agent of another account, for those sent to it. */
+  /** Empty for all of the account's messages; otherwise the id of another account's agent, for those sent to it. */
   subject: text('subject').notNull(),
   messages: integer('messages').notNull(),
   bytes: integer('bytes').notNull(),
@@ -1243,17 +1283,17 @@ export const usage = sqliteTable('usage', {
   index('usage_day').on(t.day),
 ])
 
-/** How often the last sender of a conversation changed. See docs/conversations.md, "Conversations that run away". */
+/** How often a conversation's last sender changed. See docs/conversations.md, "Conversations that run away". */
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /**
-   * The sorted aliases of a pair, behind `#name` if they count as members of a channel; or an id of a conversation. `#name`
-   * alone has the last sender in a channel, and as `agents` the members that are paused there.
+   * A pair's sorted aliases, prefixed with `#name` if they count as members of a channel; or a conversation id. The key
+   * `#name` alone has the channel's last sender, and in `agents` the members that are paused there.
    */
   key: text('key').notNull(),
   sender: text('sender').notNull(),
   answered: text('answered'),
-  /** In the hour that began at `since`. */
+  /** In the hour starting at `since`. */
   turns: integer('turns').notNull(),
   since: integer('since').notNull(),
   agents: text('agents', { mode: 'json' }).$type<string[]>().notNull(),
@@ -1268,7 +1308,7 @@ export const conversationTurns = sqliteTable('conversation_turns', {
   index('conversation_turns_paused').on(t.accountId, t.pausedAt).where(sql`paused_at IS NOT NULL`),
 ])
 
-/** The account activity log: one row per admin call. It is append-only: triggers refuse updates and deletes. */
+/** The account activity log: one row per admin call. Append-only: triggers reject updates and deletes. */
 export const activity = sqliteTable('activity', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** 1, 2, 3 … in each account, without gaps. */
@@ -1287,10 +1327,10 @@ export const activity = sqliteTable('activity', {
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
 }, (t) => [
-  // So a unit that is repeated fails.
+  // Makes a repeated unit fail.
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('activity_n').on(t.accountId, t.n),
-  // One for each filter: tool, user, credential, errors, changes, and time.
+  // One index for each filter: tool, user, credential, errors, changes, and time.
   index('activity_tool').on(t.accountId, t.tool, t.n),
   index('activity_user').on(t.accountId, t.userId, t.n).where(sql`user_id IS NOT NULL`),
   index('activity_credential').on(t.accountId, t.credentialId, t.n).where(sql`credential_id IS NOT NULL`),
@@ -1301,9 +1341,9 @@ export const activity = sqliteTable('activity', {
   index('activity_time').on(t.accountId, t.createdAt, t.n),
 ])
 
-/** OAuth clients: registered (RFC 7591), or known by the URL of their metadata document. Neither kind is verified. */
+/** OAuth clients: registered (RFC 7591), or identified by their metadata document's URL. Neither kind is verified. */
 export const oauthClients = sqliteTable('oauth_clients', {
-  /** A UUID, or the URL of the document. */
+  /** A UUID, or the document's URL. */
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['registered', 'document'] }).notNull(),
   name: text('name').notNull(),
@@ -1312,7 +1352,7 @@ export const oauthClients = sqliteTable('oauth_clients', {
   secretHash: text('secret_hash'),
   createdAt: integer('created_at').notNull(),
   lastUsedAt: integer('last_used_at'),
-  /** Until when this copy of a document may be used on a consent page; null for registrations. */
+  /** How long this copy of a document may be used on a consent page; null for registrations. */
   freshUntil: integer('fresh_until'),
   expiresAt: integer('expires_at').notNull(),
 }, (t) => [
@@ -1320,7 +1360,7 @@ export const oauthClients = sqliteTable('oauth_clients', {
   index('oauth_clients_expires').on(t.expiresAt),
 ])
 
-/** Authorization requests on a consent page: the validated request, and the choices shown to the user. */
+/** Authorization requests on a consent page: the validated request, and the choices offered to the user. */
 export const oauthRequests = sqliteTable('oauth_requests', {
   handleHash: text('handle_hash').primaryKey(),
   cookieHash: text('cookie_hash').notNull(),
@@ -1332,17 +1372,17 @@ export const oauthRequests = sqliteTable('oauth_requests', {
   state: text('state'),
   codeChallenge: text('code_challenge').notNull(),
   resource: text('resource').notNull(),
-  /** JSON: the entries of the picker, and the accounts in which a new agent can be created. */
+  /** JSON: the picker's entries, and the accounts in which a new agent can be created. */
   choices: text('choices').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedAt: integer('used_at'),
-  /** The grant that the user gave; null after a refusal. */
+  /** The user's grant; null after a refusal. */
   grantId: text('grant_id'),
 }, (t) => [index('oauth_requests_user').on(t.userId, t.expiresAt), index('oauth_requests_expires').on(t.expiresAt)])
 
 /**
- * What a user authorized a client to do in one account, with the authorization code, before whose exchange the grant has no
- * effect. It is live only while the membership of the user and the agent are.
+ * A user's authorization of a client in one account, with the authorization code. The grant has no effect until the
+ * code is exchanged. It is live only while the user's membership and the agent are.
  */
 export const oauthGrants = sqliteTable('oauth_grants', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -1360,7 +1400,7 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   codeChallenge: text('code_challenge').notNull(),
   codeExpiresAt: integer('code_expires_at').notNull(),
   codeUsedAt: integer('code_used_at'),
-  /** The refresh token that the code was exchanged for. */
+  /** The refresh token issued for the code. */
   codeTakenBy: text('code_taken_by'),
   createdAt: integer('created_at').notNull(),
   /** The absolute expiry, which a refresh does not extend. */
@@ -1378,14 +1418,14 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   index('oauth_grants_uncollected').on(t.codeExpiresAt).where(sql`code_used_at IS NULL`),
 ])
 
-/** Access and refresh tokens of a grant: one token family. Only their SHA-256 is stored. */
+/** A grant's access and refresh tokens: one token family. Only their SHA-256 is stored. */
 export const oauthTokens = sqliteTable('oauth_tokens', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   grantId: text('grant_id').notNull(),
   kind: text('kind', { enum: ['access', 'refresh'] }).notNull(),
   hash: text('hash').notNull(),
-  /** The refresh token it was issued for; null for those issued for the code. */
+  /** The refresh token that it was issued for; null for tokens issued for the code. */
   parentId: text('parent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
@@ -1401,24 +1441,24 @@ export const oauthTokens = sqliteTable('oauth_tokens', {
   index('oauth_tokens_expires').on(t.expiresAt),
 ])
 
-/** How far each projection has followed `messages.seq`; below 0 while it is emptied. */
+/** How far each projection has followed `messages.seq`; below 0 while it is being emptied. */
 export const projections = sqliteTable('projections', {
   name: text('name').primaryKey(),
   seq: integer('seq').notNull(),
 })
 
-/** The conversations of an account. Each message has one thread in the account of its sender, and one in its recipient's. */
+/** An account's conversations. Each message has one thread in its sender's account and one in its recipient's. */
 export const threads = sqliteTable('threads', {
-  /** Kept when the projection is made again, so that links stay. */
+  /** Preserved when the projection is rebuilt, so that links remain valid. */
   id: integer('id').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull().references(() => accounts.id),
   kind: text('kind', { enum: ['channel', 'conversation', 'pair'] }).notNull(),
   /**
-   * The id of the channel; the sorted ids of both agents; or a slash and the conversation id, behind the id of the agent of
-   * another account if there is one.
+   * A channel's id; two agents' sorted ids; or a slash and the conversation id, after the id of another account's agent
+   * if there is one.
    */
   key: text('key').notNull(),
-  /** The newest message; 0 while the projection is being made again. */
+  /** The newest message; 0 while the projection is being rebuilt. */
   lastSeq: integer('last_seq').notNull(),
   lastAt: integer('last_at').notNull(),
   messages: integer('messages').notNull(),
@@ -1429,14 +1469,14 @@ export const threads = sqliteTable('threads', {
 ])
 
 /**
- * The place of each message in each account that it concerns. Without a row id: the rows are in the order of a thread, which
- * belongs to one account, so the keys are without it.
+ * Each message's position in the conversations of each account concerned. Without a row id, so that rows are in thread
+ * order. The keys omit the account, because a thread belongs to one account.
  */
 export const threadMessages = sqliteTable('thread_messages', {
   accountId: text('account_id').notNull(),
   threadId: integer('thread_id').notNull(),
   seq: integer('seq').notNull(),
-  /** The first message of its chain: that of the message that it replies to, or its own. */
+  /** The first message of its chain: the root of the message it replies to, or the message itself. */
   rootSeq: integer('root_seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.threadId, t.seq] }),
@@ -1445,14 +1485,19 @@ export const threadMessages = sqliteTable('thread_messages', {
   index('thread_messages_root').on(t.rootSeq).where(sql`root_seq <> seq`),
 ])
 
-/** The agents of the account in its threads. Those of a channel are its members. Without a row id. */
+/** The account's agents in its threads. In a channel, these are its members. Without a row id. */
 export const threadAgents = sqliteTable('thread_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** The `seq` of the newest delivery to the agent, perhaps gone; 0 if it only wrote. An inbox is read in this order. */
+  /**
+   * The `seq` of the newest delivery to the agent, which may have been removed; 0 if it only wrote. Inboxes are read in
+   * this order.
+   */
   deliverySeq: integer('delivery_seq').notNull(),
-  /** The newest message that a person wrote as this agent; 0 for none. It answers all that came before. */
+  /**
+   * The newest message that a person wrote as this agent; 0 for none. It counts as an answer to everything before it.
+   */
   answeredSeq: integer('answered_seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.threadId] }),
@@ -1461,39 +1506,44 @@ export const threadAgents = sqliteTable('thread_agents', {
   index('thread_agents_thread').on(t.accountId, t.threadId),
 ])
 
-/** How many messages went from one end to another, in each hour and each day in UTC. Filled with `threads`. Without a row id. */
+/**
+ * Number of messages between two endpoints per hour and per UTC day. Filled together with `threads`. Without a row id.
+ */
 export const traffic = sqliteTable('traffic', {
   accountId: text('account_id').notNull().references(() => accounts.id),
-  /** An hour or a day, in milliseconds, and when it began. */
+  /** The period, an hour or a day in milliseconds, and its start. */
   periodMs: integer('period_ms').notNull(),
   at: integer('at').notNull(),
   /**
-   * The id of an agent; of another account's agent the alias in the message, with its `@`. Empty, as the target, in the
-   * count of all that the account sent.
+   * An agent's id; for another account's agent, the alias in the message, with its `@`. Empty, as the target, in the
+   * count of everything that the account sent.
    */
   source: text('source').notNull(),
-  /** The same, or the id of a channel. */
+  /** Like `source`, or a channel's id. */
   target: text('target').notNull(),
   messages: integer('messages').notNull(),
-  /** How many of them answered another message, and how long these took in all. */
+  /** How many of the messages replied to another message, and the total time these replies took. */
   answers: integer('answers').notNull(),
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),
 }, (t) => [
-  // The time comes last, so that a sum over each pair reads the rows in their order.
+  // The time comes last, so that a sum over each pair reads rows in order.
   primaryKey({ columns: [t.accountId, t.periodMs, t.source, t.target, t.at] }),
   index('traffic_at').on(t.periodMs, t.at),
 ])
 
-/** Up to which message a user has looked at a thread. */
+/** How far a user has read a thread. */
 export const threadSeen = sqliteTable('thread_seen', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
   threadId: integer('thread_id').notNull(),
   seq: integer('seq').notNull(),
-  /** What came up to this message waits for no answer of the user: they dismissed it. */
+  /** The user dismissed everything up to this message, so it does not wait for their answer. */
   dismissedSeq: integer('dismissed_seq').notNull().default(0),
-  /** The newest message that is not to the user and that they learn of: it names them, or they follow the channel. */
+  /**
+   * The newest message that is not addressed to the user but concerns them: it mentions them, or they follow the
+   * channel.
+   */
   newsSeq: integer('news_seq').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.threadId] }),
@@ -1501,7 +1551,7 @@ export const threadSeen = sqliteTable('thread_seen', {
   index('thread_seen_thread').on(t.accountId, t.threadId),
 ])
 
-/** The agents, of type `human`, as which users take part in the messages of an account. */
+/** The agents, of type `human`, as which users take part in an account's messages. */
 export const personAliases = sqliteTable('person_aliases', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
@@ -1512,7 +1562,7 @@ export const personAliases = sqliteTable('person_aliases', {
   uniqueIndex('person_aliases_agent').on(t.accountId, t.agentId),
 ])
 
-/** The VAPID key pair (RFC 8292): one row. Browsers are subscribed with the public key, so it never changes. */
+/** The VAPID key pair (RFC 8292), in a single row. Browsers subscribe with the public key, so it never changes. */
 export const pushKeys = sqliteTable('push_keys', {
   id: text('id').primaryKey(),
   publicKey: text('public_key').notNull(),
@@ -1520,14 +1570,14 @@ export const pushKeys = sqliteTable('push_keys', {
   createdAt: integer('created_at').notNull(),
 })
 
-/** The key pairs that sign agent cards: the newest signs. */
+/** The key pairs for signing agent cards. The newest one signs. */
 export const signingKeys = sqliteTable('signing_keys', {
   /** The `kid` of its signatures. */
   id: text('id').primaryKey(),
-  /** JSON of the public key as a JWK. @see RFC 7517 */
+  /** The public key as a JWK in JSON. @see RFC 7517 */
   publicKey: text('public_key').notNull(),
   ...optionalSealedToken(),
-  /** Later than that of every older key. */
+  /** Later than every older key's. */
   createdAt: integer('created_at').notNull(),
 }, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
 
@@ -1536,10 +1586,10 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   userId: text('user_id').notNull(),
-  /** The session of the browser. Not a foreign key: a session is removed without looking for what names it. */
+  /** The browser's session. Not a foreign key, because removing a session does not look for references. */
   sessionId: text('session_id').notNull(),
   endpoint: text('endpoint').notNull(),
-  /** What notifications are encrypted for, both in base64url. @see RFC 8291 */
+  /** The keys for encrypting notifications, both in base64url. @see RFC 8291 */
   p256dh: text('p256dh').notNull(),
   auth: text('auth').notNull(),
   userAgent: text('user_agent').notNull(),
@@ -1555,19 +1605,22 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   index('push_subscriptions_session').on(t.sessionId),
 ])
 
-/** What a browser is to show: one row for each thread with messages that it has not shown, or has shown lately. */
+/** Notifications for a browser: one row for each thread with messages that it has not shown, or has shown recently. */
 export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
-  /** Messages to the person, by the `seq` of their deliveries; `thread_seen.news_seq`; or held ones, by time, with thread 0. */
+  /**
+   * What `firstSeq` and `lastSeq` refer to. `message`: deliveries to the person, by `seq`; `news`:
+   * `thread_seen.news_seq`; `held`: held messages, by time, with thread 0.
+   */
   kind: text('kind', { enum: ['message', 'news', 'held'] }).notNull(),
   firstSeq: integer('first_seq').notNull(),
   lastSeq: integer('last_seq').notNull(),
-  /** When to tell it, or to try again; null if nothing waits. */
+  /** When to notify or retry; null if nothing is pending. */
   dueAt: integer('due_at'),
   tries: integer('tries').notNull().default(0),
-  /** When the browser was last notified of the thread; 0 before. */
+  /** When the browser was last notified of the thread; 0 for never. */
   pushedAt: integer('pushed_at').notNull().default(0),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.subscriptionId, t.threadId, t.kind] }),
@@ -1583,13 +1636,15 @@ export const mailDigests = sqliteTable('mail_digests', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull(),
   period: text('period', { enum: ['hourly', 'daily'] }).notNull(),
-  /** When the next one is due. The process that moves it on sends the email. */
+  /** When the next digest is due. The process that advances this time sends the email. */
   nextAt: integer('next_at').notNull(),
-  /** The newest delivery that an email was about. */
+  /** The newest delivery covered by an email. */
   notifiedSeq: integer('notified_seq').notNull().default(0),
-  /** The newest `thread_seen.news_seq` that an email was about. */
+  /** The newest `thread_seen.news_seq` covered by an email. */
   notifiedNewsSeq: integer('notified_news_seq').notNull().default(0),
-  /** Ends the emails, and nothing else. Each email has it, so it is stored as it is. */
+  /**
+   * Token for unsubscribing from the emails and nothing else. Every email contains it, so it is stored in plain text.
+   */
   token: text('token').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
@@ -1599,21 +1654,21 @@ export const mailDigests = sqliteTable('mail_digests', {
   index('mail_digests_next').on(t.nextAt),
 ])
 
-/** What a user does not want to be shown for a while among what needs a person. */
+/** Items needing a person that a user has snoozed. */
 export const snoozes = sqliteTable('snoozes', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   userId: text('user_id').notNull().references(() => users.id),
   kind: text('kind').notNull(),
   subject: text('subject').notNull(),
   until: integer('until').notNull(),
-  /** How bad it was. It is shown again when it is worse. */
+  /** How severe it was. It is shown again if it becomes more severe. */
   level: integer('level').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.kind, t.subject] }),
   index('snoozes_until').on(t.until),
 ])
 
-/** Tables whose rows SQLite stores by their primary keys (`WITHOUT ROWID`). Drizzle cannot say it. */
+/** Tables whose rows SQLite stores by primary key (`WITHOUT ROWID`). Drizzle cannot express this. */
 export const tablesWithoutRowid: readonly string[] = [
   'conversation_turns',
   'deliveries',
@@ -1624,16 +1679,16 @@ export const tablesWithoutRowid: readonly string[] = [
   'usage',
 ]
 
-/** A channel that is mirrored with one of Slack. Its agent has the address of the API and the token of the bot. */
+/** A channel that is mirrored with a Slack channel. Its agent has the API's address and the bot's token. */
 export const slackChannels = sqliteTable('slack_channels', {
   accountId: text('account_id').notNull(),
-  /** Random: it is in the address to which Slack sends events. */
+  /** Random part of the address to which Slack sends events. */
   id: text('id').notNull(),
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** What Slack calls its channel, and the user of the bot. */
+  /** Slack's ids of its channel and of the bot's user. */
   slackChannel: text('slack_channel').notNull(),
-  /** The workspace and the app there. Null until the first event says it. */
+  /** The workspace and the app in Slack. Null until the first event names them. */
   teamId: text('team_id'),
   appId: text('app_id'),
   botUser: text('bot_user').notNull(),
@@ -1649,11 +1704,11 @@ export const slackChannels = sqliteTable('slack_channels', {
   uniqueIndex('slack_channels_agent').on(t.accountId, t.agentId),
 ])
 
-/** The messages that are in both channels, whichever they were written in. */
+/** The messages that exist in both channels, regardless of where they were written. */
 export const slackMessages = sqliteTable('slack_messages', {
   accountId: text('account_id').notNull(),
   slackId: text('slack_id').notNull(),
-  /** What Slack calls the message, and the first one of its thread. */
+  /** Slack's ids of the message and of the first one in its thread. */
   ts: text('ts').notNull(),
   threadTs: text('thread_ts').notNull(),
   messageId: text('message_id').notNull(),
@@ -1668,12 +1723,12 @@ export const slackMessages = sqliteTable('slack_messages', {
   index('slack_messages_conversation').on(t.accountId, t.slackId, t.conversationId, t.ts),
 ])
 
-/** Who a person is in Slack. Until they have posted their code there, `slack_user` is null. */
+/** A person's Slack user. `slack_user` is null until they have posted their code there. */
 export const slackPeople = sqliteTable('slack_people', {
   accountId: text('account_id').notNull(),
   slackId: text('slack_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
-  /** SHA-256 of the code; null once it was used. */
+  /** SHA-256 of the code; null once it has been used. */
   codeHash: text('code_hash'),
   expiresAt: integer('expires_at').notNull(),
   slackUser: text('slack_user'),
@@ -1696,24 +1751,27 @@ export const ssoProviders = sqliteTable('sso_providers', {
   ...sealedToken(),
   /** In lower case. */
   domain: text('domain').notNull(),
-  /** What the TXT record of the domain says. */
+  /** The expected content of the domain's TXT record. */
   proof: text('proof').notNull(),
-  /** Null until the record was found, and again when it has been gone for too long. Then it signs in no one. */
+  /**
+   * Null until the record was found, and again after it has been missing for too long. While it is null, the provider
+   * cannot sign anyone in.
+   */
   verifiedAt: integer('verified_at'),
-  /** Since when the record is not found; null while it is. */
+  /** Since when the record has been missing; null if it was found. */
   missingSince: integer('missing_since'),
   checkedAt: integer('checked_at').notNull().default(0),
   isRequired: flag('is_required').notNull().default(false),
-  /** The claim that decides about roles, and its values; empty if none does. */
+  /** The claim that determines roles, and its values; empty if there is none. */
   roleClaim: text('role_claim').notNull().default(''),
   roles: text('roles', { mode: 'json' }).$type<Record<string, 'admin' | 'member' | 'viewer'>>().notNull(),
-  /** The claim with the address where the issuer is trusted; empty for `email`. */
+  /** The claim with the address, if the issuer is trusted; empty for `email`. */
   emailClaim: text('email_claim').notNull().default(''),
-  /** The owner has said that addresses of the domain count as verified. */
+  /** The owner has declared the domain's addresses to be verified. */
   isTrusted: flag('is_trusted').notNull().default(false),
-  /** Scopes to ask for besides the usual ones, separated by spaces. */
+  /** Additional scopes to request, separated by spaces. */
   scopes: text('scopes').notNull().default(''),
-  /** Why the provider could not be asked when it was saved; empty if it answered. A draft signs no one in. */
+  /** Why the provider was unreachable when it was saved; empty if it responded. A draft cannot sign anyone in. */
   draft: text('draft').notNull().default(''),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -1723,44 +1781,49 @@ export const ssoProviders = sqliteTable('sso_providers', {
   index('sso_providers_checked').on(t.checkedAt),
 ])
 
-/** The newest sign-in of each identity with the provider of an account, also a refused one. */
+/** The latest sign-in of each identity with an account's provider, even if it was refused. */
 export const ssoSignIns = sqliteTable('sso_sign_ins', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),
-  /** Who came, or the removed member for whom the identity was refused; null for others who were refused. */
+  /**
+   * The user who signed in, or the removed member because of whom the identity was refused; null for other refusals.
+   */
   userId: text('user_id'),
   at: integer('at').notNull(),
   outcome: text('outcome', { enum: ['ok', 'no_address', 'not_verified', 'other_domain', 'removed', 'address_taken'] })
     .notNull(),
-  /** What the provider said. */
+  /** The data that the provider reported. */
   report: text('report', { mode: 'json' }).$type<SignInReport>().notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.issuer, t.subject] }),
   index('sso_sign_ins_at').on(t.accountId, t.at),
 ])
 
-/** What a provider said of a user, for the owners of the account. */
+/** A provider's data about a user, shown to the account's owners. */
 export interface SignInReport {
-  /** The address of the user, if one was told. */
+  /** The user's address, if the provider reported one. */
   email: string | null
   isVerified: boolean
-  /** The values of the claim with roles. */
+  /** The values of the role claim. */
   roles: string[]
-  /** The names of the claims that came. */
+  /** The names of the received claims. */
   claims: string[]
-  /** The names of the claims that were wanted and did not come. */
+  /** The names of the requested claims that are missing. */
   missing: string[]
-  /** Groups are told elsewhere (`_claim_names`); the userinfo endpoint failed. Both change no role. */
+  /**
+   * `overage`: groups are only available elsewhere (`_claim_names`). `userinfo`: the endpoint failed. Neither changes a
+   * role.
+   */
   notes: ('overage' | 'userinfo')[]
 }
 
-/** Who a user is at a provider. Email addresses decide nothing. */
+/** A user's identities at providers. Email addresses play no role. */
 export const ssoIdentities = sqliteTable('sso_identities', {
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),
   userId: text('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
-  /** The address that the issuer told when the identity became one of the user; null if it told none. */
+  /** The address that the issuer reported when the identity was linked to the user; null if it reported none. */
   email: text('email'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [primaryKey({ columns: [t.issuer, t.subject] }), index('sso_identities_user').on(t.userId)])

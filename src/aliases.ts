@@ -1,30 +1,31 @@
-/** Aliases and channel names: their format and how they are normalised. See docs/protocol/README.md, "Names and formats". */
+/** Formats and normalisation of aliases and channel names. See docs/protocol/README.md, "Names and formats". */
 import { GridError } from './errors.ts'
 
 export const aliasPattern = /^[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$/
 
 const rule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends'
 
-/** The alias of a new agent as typed, without spaces around it and without `@`. Its case is not changed. */
+/** Trims a new agent's alias as typed and strips a leading `@`. Its case is preserved. */
 export function bareAlias(text: string): string {
   return text.trim().replace(/^@/, '')
 }
 
 /**
- * An alias as users type it, in the stored form: trimmed, without `@`, in lower case. It need not exist or be valid.
+ * Normalises a typed alias to its stored form: trimmed, without `@`, in lower case. The alias need not exist or be
+ * valid.
  */
 export function normaliseAlias(text: string): string {
   return bareAlias(text).toLowerCase()
 }
 
-/** A channel name as users type it, in the stored form: trimmed, without `#`, in lower case. */
+/** Normalises a typed channel name to its stored form: trimmed, without `#`, in lower case. */
 export function normaliseChannelName(text: string): string {
   return text.trim().replace(/^#/, '').toLowerCase()
 }
 
 /**
- * Check the alias of a new agent. Its case is never changed, so that the agent gets exactly the requested alias.
- * Fails with `invalid_alias` or `alias_reserved`.
+ * Validates a new agent's alias. Preserves its case, so that the agent gets exactly the alias it asked for. Fails with
+ * `invalid_alias` or `alias_reserved`.
  */
 export function checkNewAlias(alias: string, reserved: readonly string[]): string {
   if (!aliasPattern.test(alias)) {
@@ -36,13 +37,13 @@ export function checkNewAlias(alias: string, reserved: readonly string[]): strin
   return alias
 }
 
-/** Check the name of a new channel. Fails with `invalid_input`. */
+/** Validates a new channel's name. Fails with `invalid_input`. */
 export function checkNewChannelName(name: string): string {
   if (!aliasPattern.test(name)) throw new GridError('invalid_input', `A channel name has ${rule}.`, { field: 'name' })
   return name
 }
 
-/** The aliases that a text names as `@alias`, in lower case, each once: at most 50. An email address names none. */
+/** Returns up to 50 distinct aliases that a text mentions as `@alias`, in lower case. Email addresses are ignored. */
 export function namedAliases(text: string): string[] {
   const found = new Set<string>()
   for (

@@ -1,4 +1,4 @@
-/** Every route of the service. */
+/** All routes of the service. */
 import { Hono } from 'hono'
 import { callbackPath, remoteCallback } from './a2a/callbacks.ts'
 import { agentCardPaths, card10Paths, Cards, extendedCardPaths, rootCardPaths } from './a2a/cards/cards.ts'
@@ -40,13 +40,13 @@ import { inChosenTheme } from './web/theme.ts'
 import { createWebApp } from './web/web.ts'
 import { htmlError, restError, rpcFrameError } from './wire.ts'
 
-/** The grid as a function from request to response, unchanged on Node, Deno and Bun. */
+/** The grid as a request handler, identical on Node, Deno and Bun. */
 export function createApp(store: Store): Hono<AppEnv> {
   const { deps } = store
   const { config, overload } = deps
   const origins = programOrigins(config)
   const asked = askedOrigin(config)
-  /** The edge refuses requests to other hosts. */
+  /** The edge rejects requests for other hosts. */
   const originOf = (request: Request) => asked(request) ?? config.baseUrl
   const responseHeaders = new ResponseHeaders(origins.every((origin) => origin.startsWith('https:')))
 
@@ -69,7 +69,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   const a2aRpc = a2aGrid(authenticateKey, deps, cards)
   const grid = mcpGrid(authenticateCall, responseHeaders, deps, resources.metadataUrl)
 
-  /** A page of any origin may call these, with a credential of its own. */
+  /** Routes that pages of any origin may call, because each request carries its own credential. */
   const openToPages: Route[] = [
     ['ALL', ['/mcp/v1/grid', '/api/v1/grid'], grid],
     ['ALL', '/mcp/v1/signup', mcpSignup(store, responseHeaders)],
@@ -104,7 +104,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ...a2aHttpJson(authenticateKey, deps, cards),
   ]
 
-  /** Answered also by a process that is overloaded: a supervisor must hear that it is alive. */
+  /** Also served by an overloaded process, so that a supervisor can tell that it is alive. */
   const health: Route[] = [
     ['GET', '/healthz', live],
     ['GET', '/readyz', ready(store)],
@@ -140,7 +140,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     const error = allowed.length === 0
       ? new GridError('not_found', `There is nothing at ${where}.`)
       : new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`)
-    // A browser followed a link or mistyped an address: programs do not ask for HTML.
+    // Someone followed a link or mistyped an address in a browser. Programs do not ask for HTML.
     const isPage = c.req.header('accept')?.includes('text/html')
     const answer = isPage
       ? await htmlError(error, await errorFrame(pages, c.req.raw, error))
@@ -149,7 +149,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     return answer
   })
 
-  /** The methods of the routes that take a path. Middleware, which takes all methods, is no route. */
+  /** Returns the methods of the routes that match a path. Ignores middleware, which is registered for all methods. */
   function methodsOf(path: string): string[] {
     const methods = new Set(app.routes.map(({ method }) => method).filter((method) => method !== 'ALL'))
     return [...methods].filter((method) => {
@@ -170,12 +170,12 @@ export function createApp(store: Store): Hono<AppEnv> {
   return app
 }
 
-/** Callers of these paths read nothing but JSON-RPC, also in a refusal. */
+/** Callers of these paths can only parse JSON-RPC, so errors are JSON-RPC, too. */
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }
 
-/** The requests of the worker that are written as a door writes its answers. */
+/** Outgoing requests of the worker whose bodies are written like API responses. */
 export function outboxAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
   return { push: pushAttempt(store) }
 }

@@ -1,15 +1,15 @@
-/** What the log says of a call that was refused or slow. See docs/operating/monitoring.md, "Logs". */
+/** What the log records about a refused or slow call. See docs/operating/monitoring.md, "Logs". */
 import { GridError } from './errors.ts'
 import type { Log } from './lib/log.ts'
 import type { CallSpans } from './telemetry.ts'
 
 const steps = { waitingMs: 'wait', guardrailsMs: 'guardrails', commitMs: 'commit' } as const
 
-/** Who calls, by id, and where the time of the call went. The `AccountStore` of the call has it. */
+/** The caller's ids and where the call spent its time. Available from the call's `AccountStore`. */
 export class AccountTrace {
   readonly account: string
   readonly agent?: string
-  /** For messages, or for the answer of a task. */
+  /** Time spent waiting for messages or for a task's answer. */
   waitingMs = 0
   guardrailsMs = 0
   commitMs = 0
@@ -22,7 +22,7 @@ export class AccountTrace {
     this.#now = now
   }
 
-  /** Undefined if the process sends no traces. The log does not have them. */
+  /** Undefined if the process exports no traces. Not part of the log. */
   get spans(): CallSpans | undefined {
     return this.#spans
   }
@@ -44,14 +44,14 @@ export class AccountTrace {
   }
 }
 
-/** One call, whichever door it belongs to. The doors say what they learn of it. */
+/** One call through any door. The door fills in details as it learns them. */
 export class CallTrace {
-  /** A fifth of the cost of `newId`; request ids need no order. */
+  /** Costs a fifth of `newId`. Request ids need no order. */
   readonly requestId: string = crypto.randomUUID()
   readonly spans: CallSpans | undefined
-  /** The code of the error that refused the call: of the grid, or of JSON-RPC. */
+  /** The error code of a refused call: a grid code or a JSON-RPC code. */
   code?: string
-  /** Settles when the call has ended, if that is after the response has begun. */
+  /** Settles when the call ends, if it outlives the start of its response. */
   ended?: Promise<unknown>
   readonly #log: Log
   #account: AccountTrace | undefined
@@ -66,14 +66,14 @@ export class CallTrace {
     return this.#account
   }
 
-  /** To be set once the caller is known. */
+  /** Set once the caller is known. */
   set account(account: AccountTrace) {
     this.#account = account
     account.spans = this.spans
     this.spans?.trustCaller()
   }
 
-  /** The tool or method, if one route has several. */
+  /** The tool or method, for routes that serve several. */
   get tool(): string | undefined {
     return this.#tool
   }
@@ -83,7 +83,7 @@ export class CallTrace {
     this.spans?.verb(name)
   }
 
-  /** The error that refuses the call: a `GridError` unchanged. Any other is logged, and is `internal` without its details. */
+  /** Returns a `GridError` unchanged. Logs any other error and returns `internal` without its details. */
   refusal(error: unknown): GridError {
     const known = error instanceof GridError ? error : this.#unexpected(error)
     this.code = known.code

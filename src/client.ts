@@ -1,6 +1,6 @@
 /**
- * The entry point of the commands that need no database: the package that a grid serves for clients. Coding clients wait
- * for `hook`, so nothing else is loaded for it.
+ * Entry point of the commands that need no database, in the package that a grid serves to clients. Coding clients wait
+ * for `hook`, so it loads nothing else.
  */
 import process from 'node:process'
 import { hook } from './cli/hook.ts'

@@ -1,4 +1,4 @@
-/** The configuration: reads and describes the settings, which `config/settings.ts` lists. */
+/** Reads, validates and describes the settings that `config/settings.ts` lists. */
 import * as z from 'zod'
 import { removedSettings, type Setting, settings, type SettingTable } from './config/settings.ts'
 import { isOfManyTenants } from './lib/issuers.ts'
@@ -9,32 +9,32 @@ type ValuesOf<Table extends SettingTable> = {
 
 type Values = ValuesOf<typeof settings>
 
-/** The validated settings, and what follows from them. */
+/** The validated settings and the values derived from them. */
 export interface Config extends Values {
   /** An origin without a trailing slash. */
   readonly baseUrl: string
   /** An origin without a trailing slash. */
   readonly appUrl: string
-  /** A fifth of `unreadPerInbox`: other accounts cannot fill an inbox so far that its own account cannot write to it. */
+  /** A fifth of `unreadPerInbox`, so that other accounts cannot crowd out the inbox's own account. */
   readonly externalUnreadPerInbox: number
 }
 
-/** What an optional feature adds to the configuration. */
+/** The settings that an optional feature adds. */
 export interface FeatureSettings {
   readonly table: SettingTable
-  /** A sentence for each fault of settings that are valid one by one. */
+  /** Returns a sentence for each conflict between settings that are valid on their own. */
   readonly faults?: (config: Config) => string[]
 }
 
-/** The values of the settings of a feature, which `readConfig` was given. */
+/** Returns a feature's settings, as `readConfig` parsed them. */
 export function settingsOf<Table extends SettingTable>(config: Config, _: Table): ValuesOf<Table> {
   return config as unknown as ValuesOf<Table>
 }
 
-/** The settings are invalid. The message names every invalid variable and its format. */
+/** Invalid settings. The message names every invalid variable and its format. */
 export class ConfigError extends Error {}
 
-/** Read and validate the settings. Throws one `ConfigError` for all invalid ones. */
+/** Reads and validates the settings. Throws a single `ConfigError` that covers all invalid settings. */
 export function readConfig(
   env: Record<string, string | undefined>,
   features: readonly FeatureSettings[] = [],
@@ -83,8 +83,8 @@ function tableOf(features: readonly FeatureSettings[]): SettingTable {
 }
 
 /**
- * What the operator should know about the public addresses, if only one of them is HTTPS; otherwise undefined. The grid runs
- * all the same: a proxy of another host may add the encryption.
+ * Warns the operator if only one of the public addresses uses HTTPS; otherwise returns undefined. The grid starts
+ * anyway, because a proxy on another host may terminate TLS.
  */
 export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | undefined {
   const isSecure = (url: string) => url.startsWith('https:')
@@ -94,7 +94,7 @@ export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | un
     : `BASE_URL is https, but APP_URL is ${appUrl}. Passwords can cross the network unencrypted, and cookies are not Secure. Use https for both.`
 }
 
-/** What replaced a variable that was a setting; otherwise undefined. */
+/** Explains what replaced a removed setting. Returns undefined for other variables. */
 export function describeRemoved(name: string): string | undefined {
   return Object.hasOwn(removedSettings, name) ? `${name} is no setting any more. ${removedSettings[name]}` : undefined
 }
@@ -103,11 +103,11 @@ export interface SettingDescription {
   name: string
   description: string
   format: string
-  /** The default value, or what is used without one, in words. */
+  /** The default value, or a description of the behaviour when the variable is not set. */
   fallback: string
 }
 
-/** Describe every setting, for `agent-grid help settings`. */
+/** Describes every setting, for `agent-grid help settings`. */
 export function describeSettings(features: readonly FeatureSettings[] = []): SettingDescription[] {
   return Object.values(tableOf(features)).map(({ variable, description, format, schema, fallback }) => {
     const { default: value } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
@@ -120,11 +120,11 @@ export function describeSettings(features: readonly FeatureSettings[] = []): Set
   })
 }
 
-/** Limits of a process that no setting changes. `Deps` hands them on, so that tests can lower them. */
+/** Process limits that are not configurable. They are passed through `Deps`, so that tests can lower them. */
 export interface Limits {
-  /** Waiting reads of one account, and as many event streams. */
+  /** Maximum waiting reads per account, and as many event streams. */
   readonly waitsPerAccount: number
-  /** Emails in total, to all recipients. */
+  /** Emails to all recipients in total. */
   readonly emailsPerHour: number
 }
 

@@ -1,4 +1,4 @@
-/** What the parts of one process share. Types only: `cli/process.ts` creates the values. */
+/** Dependencies shared by the parts of one process. Types only: `cli/process.ts` creates the values. */
 import type { Config, Limits } from './config.ts'
 import type { GuardrailChecks } from './guardrails/providers.ts'
 import type { Bodies } from './lib/http/body.ts'
@@ -9,7 +9,7 @@ import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 import type { SafeStream } from './lib/outbound/safe-stream.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Why an email is sent. Each kind has one subject. */
+/** Why an email is sent. Each kind has its own subject. */
 type EmailKind =
   | 'verify_address'
   | 'sign_in'
@@ -23,55 +23,58 @@ type EmailKind =
   | 'digest'
 
 export interface OutgoingEmail {
-  /** One plain, normalised address. */
+  /** A single plain, normalised address. */
   to: string
   kind: EmailKind
   subject: string
   text: string
-  /** The link in the text. Printed in the log if no email server is configured. */
+  /** The link in the text. Logged if no email server is configured. */
   link?: string
-  /** The address that ends emails of this kind, which email programs offer as a button. @see RFC 8058 */
+  /** The unsubscribe address for emails of this kind, which email clients offer as a button. @see RFC 8058 */
   unsubscribe?: string
 }
 
 /**
- * Email to people. The queue is in memory, so an email may be lost; the user then asks for another one.
- * See docs/people.md, "Signing in".
+ * Sends email to people. The queue is in memory, so an email can get lost. The user then requests another one. See
+ * docs/people.md, "Signing in".
  */
 export interface EmailSender {
-  /** Whether an email server is configured. Without one, links are printed in the log, and pages should say so. */
+  /** Whether an email server is configured. Without one, links go to the log, and pages should say so. */
   readonly isConfigured: boolean
-  /** Queue an email. Returns at once and never throws; the log has the outcome. Callers apply the rate limits first. */
+  /** Queues an email. Returns at once and never throws; the outcome is logged. Callers apply rate limits first. */
   send(email: OutgoingEmail): void
-  /** Try everything in the queue once more, then stop; after `graceMs` at the latest. */
+  /** Retries everything in the queue once, then stops, within `graceMs`. */
   close(graceMs: number): Promise<void>
 }
 
 export interface Deps extends Telemetry {
   readonly config: Config
   readonly limits: Limits
-  /** The only clock: milliseconds since the epoch. */
+  /** The only clock, in milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Log
-  /** The only way to send requests to servers that users name. */
+  /** The only way to send requests to servers named by users. */
   readonly safeFetch: SafeFetch
-  /** The same, for any method and for responses that are read as they come. */
+  /** Like `safeFetch`, but supports any method and streams the response. */
   readonly safeStream: SafeStream
-  /** The same for servers that the operator names, which may be in private networks. */
+  /** Like `safeStream`, but for servers named by the operator, which may be in private networks. */
   readonly operatorStream: SafeStream
-  /** The texts of the TXT records of a name. */
+  /** Resolves a name's TXT records. */
   readonly resolveTxt: (name: string) => Promise<string[]>
   readonly email: EmailSender
-  /** Ports this process listens on; `safeFetch` does not connect to them. Code that listens on another port adds it. */
+  /**
+   * Ports on which this process listens. `safeFetch` refuses to connect to them. Code that opens another port adds it
+   * here.
+   */
   readonly ownPorts: Set<number>
-  /** Reads request bodies, as many at a time as the process may hold. */
+  /** Reads request bodies within the process's memory limit. */
   readonly bodies: Bodies
   readonly callerHints: CallerHints
   readonly guardrailChecks: GuardrailChecks
-  /** The package with the commands for clients; undefined if it was not built. */
+  /** Reads the package with the client commands; undefined if it was not built. */
   readonly readClientPackage: () => Promise<Uint8Array | undefined>
-  /** Whether this process serves its requests too late. */
+  /** Detects whether this process is falling behind with requests. */
   readonly overload: Overload
-  /** Aborted when the process begins to stop: `/readyz` answers 503, and waits and streams end. */
+  /** Aborted when the process begins to shut down: `/readyz` answers 503, and waits and streams end. */
   readonly stopping?: AbortSignal
 }

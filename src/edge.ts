@@ -1,4 +1,4 @@
-/** What every request passes: the log, checks of Host and Origin, the response headers. */
+/** Middleware for every request: logging, Host and Origin checks, and response headers. */
 import type { MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import type { Config } from './config.ts'
@@ -11,25 +11,25 @@ import { TokenBuckets } from './lib/limits/token-buckets.ts'
 import { minute, second } from './lib/time.ts'
 import type { AppEnv } from './request-context.ts'
 
-/** A caller that is refused again and again for one reason does not fill the log. */
+/** Keeps a caller that is refused repeatedly for the same reason from flooding the log. */
 const linesPerReason = { perSecond: second / minute, burst: 10 }
 const slowMs = second
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
-/** Supervisors ask them at the address of the process, such as the address of a pod. */
+/** Supervisors call these at the process's own address, such as a pod's. */
 const probes = ['/healthz', '/readyz', '/metrics']
 
-/** The origins that serve pages and programs. They come only from the settings, never from a request. */
+/** The origins that serve pages and programs. They come from the settings only, never from a request. */
 export function servedOrigins({ baseUrl, appUrl }: Config): string[] {
   return allSpellings([baseUrl, appUrl])
 }
 
-/** The origins that serve programs: those of pages, and those of `EXTRA_BASE_URLS`. */
+/** The origins that serve programs: the page origins and `EXTRA_BASE_URLS`. */
 export function programOrigins({ baseUrl, appUrl, extraBaseUrls }: Config): string[] {
   return allSpellings([baseUrl, appUrl, ...extraBaseUrls])
 }
 
-/** Each loopback address has three names. */
+/** The three names of each loopback address. */
 function allSpellings(origins: readonly string[]): string[] {
   const spelled = origins.flatMap((origin) => {
     const url = new URL(origin)
@@ -41,8 +41,8 @@ function allSpellings(origins: readonly string[]): string[] {
 }
 
 /**
- * Returns the function that finds the origin that a request asked, by its Host; undefined if it is not served. Behind a
- * TLS proxy the URL of the request has another scheme.
+ * Returns a function that maps a request's Host to the served origin, or to undefined if that host is not served.
+ * Behind a TLS proxy, the scheme of the request's URL is wrong.
  */
 export function askedOrigin(config: Config): (request: Request) => string | undefined {
   const byHost = new Map<string, string>()
@@ -53,8 +53,8 @@ export function askedOrigin(config: Config): (request: Request) => string | unde
 }
 
 /**
- * Counts each call for metrics, makes its spans, and logs one that was refused, and one that took long, apart from its waits for messages. It comes before all others, so
- * that it sees what they refuse. See docs/operating/monitoring.md, "Logs".
+ * Measures and traces each call. Logs refused calls, and slow ones not counting their waits for messages. Runs first,
+ * so that it also sees calls that later middleware refuses. See docs/operating/monitoring.md, "Logs".
  */
 export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHandler<AppEnv> {
   const lines = new TokenBuckets(linesPerReason)
@@ -77,7 +77,7 @@ export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHa
       metrics?.call({ door: doorOf(path), verb: tool ?? routePath(c), code, ms })
       trace.spans?.end(() => ({ method, route: routePath(c), status: c.res.status, code }))
       if (code === undefined && ms <= slowMs) return
-      // Callers without a credential share one bucket: they could be any number.
+      // Callers without a credential share one bucket, because their number is unbounded.
       const reason = `${account?.account} ${account?.agent} ${code}`
       if (lines.take(reason, now()) > 0) return
       const called = tool === undefined ? { route: routePath(c) } : { tool }
@@ -97,8 +97,8 @@ function doorOf(path: string): string {
 }
 
 /**
- * Refuses an unknown Host (421), except of probes, and a foreign Origin (403). Gives every response its headers.
- * See docs/security.md, "Requests".
+ * Refuses an unknown Host (421) except for probes, and a foreign Origin (403). Sets the headers of every response. See
+ * docs/security.md, "Requests".
  */
 export function createEdge(
   { config, bodies }: Deps,
@@ -130,12 +130,12 @@ export function createEdge(
     } finally {
       bodies.release(request)
     }
-    // Hono answers HEAD with the handler of GET and drops the body, which may hold a place or a file.
+    // Hono answers HEAD with the GET handler and drops the body, which may hold a slot or a file open.
     if (request.method === 'HEAD') await c.res.body?.cancel()
     responseHeaders.finish(c.res, c.get('trace').requestId)
   }
 
-  /** The addresses of `EXTRA_BASE_URLS` are not for everyone to know. */
+  /** The addresses in `EXTRA_BASE_URLS` are not public. */
   function unknownHost(host: string): GridError {
     if (host === '') return new GridError('invalid_request', 'The request has no Host header.')
     return new GridError(
@@ -147,23 +147,23 @@ export function createEdge(
   }
 }
 
-/** How much of a Host a refusal repeats. */
+/** Number of characters of a Host header that an error message repeats. */
 const maxEcho = 100
 
-/** In lower case, and without the dot that ends a full name; empty if the request has none, as HTTP/1.0 allows. */
+/** The Host in lower case, without a trailing dot. Empty if the request has none, as HTTP/1.0 allows. */
 function hostOf(request: Request): string {
   const host = request.headers.get('host') ?? (URL.canParse(request.url) ? new URL(request.url).host : '')
   return host.toLowerCase().replace(/\.(?=:\d+$|$)/, '')
 }
 
-/** The possible Host headers of an origin: the default port of the scheme may be omitted. @see RFC 9110 §7.2 */
+/** Returns the possible Host headers of an origin: the scheme's default port may be omitted. @see RFC 9110 §7.2 */
 function hostHeaders(origin: string): string[] {
   const { protocol, host, hostname, port } = new URL(origin)
   return port ? [host] : [host, `${hostname}:${protocol === 'https:' ? 443 : 80}`]
 }
 
 /**
- * With a loopback address, only loopback origins, our own and those that are listed are allowed, whatever `*` says. This
+ * With a loopback address, allows only loopback origins, our own origins and listed ones, regardless of `*`. This
  * prevents DNS rebinding.
  */
 function originFilter(config: Config): (origin: string) => boolean {

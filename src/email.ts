@@ -1,6 +1,6 @@
 /**
- * Email over SMTP: a bounded queue in memory. Without an SMTP server, links are printed in the log. See
- * docs/people.md, "Signing in".
+ * Sends email over SMTP from a bounded in-memory queue. Without an SMTP server, links are logged. See docs/people.md,
+ * "Signing in".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { Transporter } from 'nodemailer'
@@ -13,7 +13,7 @@ import { minute, second } from './lib/time.ts'
 export interface EmailSenderOptions {
   config: Pick<Config, 'smtpUrl' | 'mailFrom'>
   log: Log
-  /** Prints the link if email is not configured. No other line of the log shows a link. */
+  /** Logs the link if email is not configured. No other log line contains a link. */
   printLink: (fields: { kind: string; to: string; link: string }) => void
   retryAfterMs?: readonly number[]
 }
@@ -27,7 +27,7 @@ interface QueuedEmail {
   attempts: number
 }
 
-/** The email sender for a configuration. It connects with the first email. */
+/** Creates the email sender for a configuration. It connects when the first email is sent. */
 export function createEmailSender(options: EmailSenderOptions): EmailSender {
   return options.config.smtpUrl === undefined ? linkPrinter(options) : smtpSender(options)
 }
@@ -50,7 +50,7 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   let transport: Promise<Transporter> | undefined
   let isClosing = false
 
-  /** Send all that are ready. Only one such loop runs at a time. */
+  /** Sends all emails that are ready. Only one such loop runs at a time. */
   async function drain(): Promise<void> {
     for (let next = ready.shift(); next; next = ready.shift()) {
       const { email } = next
@@ -85,7 +85,7 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   function start(): void {
     sending ??= startDelay().then(drain).finally(() => {
       sending = undefined
-      // An email may have been queued right after the last check of the loop.
+      // An email may have been queued just after the loop's last check.
       if (ready.length > 0) start()
     })
   }
@@ -113,12 +113,12 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   }
 }
 
-/** Lets the response to the caller go first, or its latency could reveal that an email is sent. */
+/** Lets the caller's response go out first. Otherwise its latency could reveal whether an email was sent. */
 function startDelay(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, startDelayMs))
 }
 
-/** The field that makes an email unsafe to send: the library would parse lists, names and line breaks in it. */
+/** Returns the field that makes an email unsafe to send. The library would parse lists, names and line breaks in it. */
 function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   if (!isPlainAddress(to)) return 'address'
   if (!/^[\x20-\x7e]{1,200}$/.test(subject)) return 'subject'
@@ -128,17 +128,20 @@ function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
 
 function envelope({ to, subject, text, unsubscribe }: OutgoingEmail, from: Config['mailFrom']) {
   return {
-    // Objects with checked addresses. The library would parse a string again.
+    // Addresses as objects, already validated. The library would parse a string again.
     from,
     to: { name: '', address: to },
     subject,
     text,
-    // Keeps automatic responders from replying. @see RFC 3834 §5
+    // Prevents automatic replies. @see RFC 3834 §5
     headers: { 'Auto-Submitted': 'auto-generated', ...(unsubscribe !== undefined && unsubscribeHeaders(unsubscribe)) },
   }
 }
 
-/** Email programs send a POST to the address when their user presses the button, if it is HTTPS. @see RFC 8058 §3.1 */
+/**
+ * Email clients POST to this address when the user clicks the unsubscribe button, provided that it is HTTPS. @see RFC
+ * 8058 §3.1
+ */
 function unsubscribeHeaders(url: string): Record<string, string> {
   const isOneClick = url.startsWith('https:')
   return {
@@ -162,7 +165,7 @@ export async function checkEmailServer(url: string, timeoutMs: number): Promise<
 }
 
 async function connect(url: string, timeoutMs = 10 * second): Promise<Transporter> {
-  // Loaded with the first email: most processes never send one.
+  // Loaded on first use: most processes never send an email.
   const { createTransport } = await import('nodemailer')
   const { hostname, password } = new URL(url)
   return createTransport({
@@ -173,7 +176,7 @@ async function connect(url: string, timeoutMs = 10 * second): Promise<Transporte
     dnsTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
-    // Never send a password unencrypted, except on this machine.
+    // Passwords are never sent unencrypted, except to this machine.
     requireTLS: password !== '' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname),
   })
 }

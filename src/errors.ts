@@ -1,4 +1,4 @@
-/** All error codes of the grid, each with its kind. `wire.ts` maps kinds to the errors of each protocol. */
+/** All error codes of the grid and their kinds. `wire.ts` maps kinds to each protocol's errors. */
 export const errorKinds = {
   agent_token_required: 'invalid',
   alias_required: 'invalid',
@@ -17,7 +17,7 @@ export const errorKinds = {
   unsupported_operation: 'invalid',
   version_not_supported: 'invalid',
 
-  // Error codes of OAuth (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2).
+  // OAuth error codes (RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2).
   invalid_client_metadata: 'invalid',
   invalid_grant: 'invalid',
   invalid_redirect_uri: 'invalid',
@@ -110,11 +110,11 @@ export const errorKinds = {
 export type ErrorCode = keyof typeof errorKinds
 export type ErrorKind = (typeof errorKinds)[ErrorCode]
 
-/** A limit as its headers say it. See docs/protocol/README.md, "Call limits". */
+/** A limit as reported in the headers. See docs/protocol/README.md, "Call limits". */
 export interface ReachedLimit {
   /** In lower case, with hyphens. */
   name: string
-  /** How many at most: in the window, or without one at a time. */
+  /** Maximum number of calls in the window, or at a time if there is no window. */
   quota: number
   windowSeconds?: number
 }
@@ -126,16 +126,16 @@ interface ErrorDetails {
   retryAfterSeconds?: number
   /** Sent as `RateLimit-Policy` and `RateLimit`. */
   limit?: ReachedLimit
-  /** The roles of the account that may do what the caller may not. */
+  /** The roles that have the permission the caller lacks. */
   allowedRoles?: readonly string[]
   notExecuted?: true
-  /** Where an upload goes on. */
+  /** The offset at which an upload resumes. */
   offset?: number
-  /** The challenge says `invalid_token` only for a refused credential (RFC 6750 §3.1). */
+  /** The challenge names `invalid_token` only if a credential was refused (RFC 6750 §3.1). */
   credential?: 'missing' | 'refused'
 }
 
-/** `message` says what is wrong and what to do. It never has text of the database or of a remote server. */
+/** `message` states what is wrong and what to do. It never contains text from the database or a remote server. */
 export class GridError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
@@ -152,14 +152,14 @@ export class GridError extends Error {
   }
 }
 
-/** Whether the disk of the grid was full. The storage has logged it, so what fails because of it does not. */
+/** Whether the grid's disk was full. The storage layer has already logged this, so callers need not. */
 export function isStorageFull(error: unknown): boolean {
   return error instanceof GridError && error.code === 'storage_full'
 }
 
 type LimitedCode = { [Code in ErrorCode]: (typeof errorKinds)[Code] extends 'limited' ? Code : never }[ErrorCode]
 
-/** The error of a limit that is used up. Every answer with one says which limit it is and when to come back. */
+/** Creates the error for an exhausted limit. It always states which limit was hit and when to retry. */
 export function limitReached(
   code: LimitedCode,
   message: string,
@@ -170,7 +170,7 @@ export function limitReached(
   return new GridError(code, message, { ...details, limit, retryAfterSeconds })
 }
 
-/** The error of an input. `field` is its invalid part. */
+/** Creates an input error. `field` names the invalid field. */
 export function invalidInput(message: string, field: string | undefined): GridError {
   return new GridError('invalid_input', message, { field })
 }

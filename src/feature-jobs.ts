@@ -1,5 +1,6 @@
 /**
- * What optional features do on threads, by name. Apart from `features.ts`, because a thread loads only what its job needs.
+ * The thread jobs of optional features, by name. Separate from `features.ts`, because a thread loads only the code its
+ * job needs.
  */
 type Job = (input: never) => Promise<unknown>
 

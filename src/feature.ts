@@ -1,20 +1,20 @@
 /**
- * What an optional feature registers. Its slots:
+ * What an optional feature can register:
  *
- * * `settings`: what it adds to the configuration, which it reads with `settingsOf`;
- * * `telemetry`: what measures a process, and sends traces;
- * * `probes`: routes that are answered whatever the Host, also by a process that is overloaded;
- * * `port`: what answers at another port;
- * * `routes`: paths outside of the doors, which authenticate their callers themselves;
- * * `web`: pages, tabs of the settings, subjects of the account settings, cards on pages of the core, ways to sign in, a
- *   script, notices, sentences of the activity log, and the words of what it reports to Attention;
- * * `transport`: what carries messages to remote agents of its own, instead of A2A;
- * * `outboxes`: the requests of outboxes of its own kinds;
- * * `followers`: what it writes for new messages, or for other rows of the log;
- * * `news`: statements for messages that may be news to people who are not their recipients;
- * * `duties`: what it does at times; `stopping` is raised when the process stops;
- * * `commands`: for people, in a folder `commands/`, and `serverCommands`: what these ask of a running server;
- * * `hooks`: statements of units of the core, the issuers that vouch for addresses, and what needs a person.
+ * * `settings`: its settings, which it reads with `settingsOf`
+ * * `telemetry`: metrics and trace export for the process
+ * * `probes`: routes that are served for any Host and by an overloaded process, too
+ * * `port`: an additional port and its handler
+ * * `routes`: paths outside the doors, which authenticate their callers themselves
+ * * `web`: pages, settings tabs, account setting subjects, cards on core pages, sign-in methods, a script, notices,
+ *   activity log sentences, and labels for the items that it reports to Attention
+ * * `transport`: carries messages to its own kind of remote agents, instead of A2A
+ * * `outboxes`: the requests of its own kinds of outboxes
+ * * `followers`: statements to run for new messages or other log rows
+ * * `news`: statements for messages that may concern people who are not their recipients
+ * * `duties`: scheduled work; `stopping` is aborted when the process shuts down
+ * * `commands`: CLI commands in a folder `commands/`; `serverCommands`: what these request from a running server
+ * * `hooks`: statements added to core units, the issuers that vouch for addresses, and items that need a person
  *
  * See docs/architecture.md, "Optional features".
  */
@@ -34,13 +34,13 @@ import type { OpenTelemetry } from './telemetry.ts'
 import type { WebFeature } from './web/visit.ts'
 
 export interface Feature {
-  /** The name of its folder. */
+  /** The name of the feature's folder. */
   readonly name: string
   readonly settings?: FeatureSettings
   readonly telemetry?: OpenTelemetry
   readonly probes?: (store: Store) => Route[]
   readonly port?: FeaturePort
-  /** `refusedKeys` counts, by client address, credentials that are unknown. */
+  /** `refusedKeys` counts unknown credentials by client address. */
   readonly routes?: (store: Store, refusedKeys: CallLimit) => Route[]
   readonly web?: WebFeature
   readonly transport?: Transport
@@ -56,15 +56,15 @@ export interface Feature {
 interface FeatureFollower {
   name: StoredFollower
   statements: (batch: Batch) => Statement[]
-  /** It reads messages when they have their places in conversations. */
+  /** Reads messages only after they have been placed in conversations. */
   isPlaced?: boolean
   gatherMs?: number
 }
 
 export interface FeaturePort {
-  /** The variable that sets it. */
+  /** The environment variable that sets the port. */
   readonly setting: string
-  /** Undefined if it is not set. */
+  /** The port; undefined if it is not set. */
   readonly number: (config: Config) => number | undefined
   readonly serve: (store: Store) => ((request: Request) => Promise<Response>) | undefined
 }

@@ -1,8 +1,8 @@
 /**
  * One `listen()` for Node, Deno and Bun. Only this file and its folder depend on the runtime.
  *
- * Deno is served by `node:http`, as Node is: `Deno.serve` has no time limits for requests, takes headers of any size,
- * closes connections that their clients use again, and cannot say what happened to an answer.
+ * On Deno, too, it uses `node:http`: `Deno.serve` has no request timeouts, accepts headers of any size, closes
+ * connections that clients are about to reuse, and cannot report whether a response was delivered.
  */
 import { type BunRuntime, listenOnBun } from './listen/bun.ts'
 import type { FetchHandler, Listener, ListenOptions } from './listen/dispatcher.ts'
@@ -10,7 +10,7 @@ import { listenOnNode } from './listen/node.ts'
 
 export type { Connection, FetchHandler, Listener, ListenOptions } from './listen/dispatcher.ts'
 
-/** Serve on `host` and `port`. */
+/** Serves on `host` and `port`. */
 export function listen(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { Bun } = globalThis as { Bun?: BunRuntime }
   if (Bun) return listenOnBun(Bun, fetch, options)

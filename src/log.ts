@@ -1,11 +1,11 @@
-/** Structured logs: JSON lines on standard error, with credentials redacted. */
+/** Structured logging: JSON lines on standard error, with credentials redacted. */
 import type { Log } from './lib/log.ts'
 import { redactedJson } from './lib/redact.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 type LogLevel = (typeof levels)[number]
 
-/** Create a log that writes lines of `level` and above. */
+/** Creates a log that writes lines of `level` and above. */
 export function createLog(level: LogLevel, write: (line: string) => void = writeToStandardError): Log {
   const minimum = levels.indexOf(level)
   const writeAt = (name: LogLevel) => (message: string, fields: Record<string, unknown> = {}) => {
@@ -17,8 +17,8 @@ export function createLog(level: LogLevel, write: (line: string) => void = write
 }
 
 /**
- * Create a log for email links. Without an email server, the operator reads a link in the log and passes it on. Only
- * the link is not redacted. Nothing is written at the levels `warn` and `error`.
+ * Creates the log for email links. Without an email server, the operator copies links from the log and forwards them.
+ * Only the link is not redacted. Writes nothing at the levels `warn` and `error`.
  */
 export function createLinkLog(
   level: LogLevel,

@@ -1,41 +1,45 @@
-/** Who is at an agent now: a session, a runner, or a waiting read. See docs/conversations.md, "Presence". */
+/**
+ * Which clients are active for an agent: a session, a runner, or a waiting read. See docs/conversations.md, "Presence".
+ */
 import { day, hour, minute } from './lib/time.ts'
 
-/** Who is at an agent. `client` is what the program calls itself, for example `claude`; empty if it does not say. */
+/**
+ * A client that is active for an agent. `client` is the name it gives itself, such as `claude`; empty if it gives none.
+ */
 export type Presence =
   | { state: 'attended' | 'runner'; client: string }
   | { state: 'waiting' }
 
-/** Instead of a client, the server of a remote agent. Times are milliseconds since the epoch. */
+/** A remote agent's server takes the place of a client. Times are milliseconds since the epoch. */
 export interface RemotePresence {
   state: 'remote'
   failingSince: number | null
   pausedAt: number | null
 }
 
-/** The last call of a tool by an agent. */
+/** An agent's last tool call. */
 export interface ToolCallTime {
   account: string
   agent: string
   at: number
 }
 
-/** A lease that is neither extended nor ended counts as work for this long. */
+/** How long a lease counts as work if it is neither extended nor ended. */
 const maxLeasedMs = 10 * minute
-/** The last call of an agent is known to the minute, so one of this time ago may have been just now. */
+/** An agent's last call is stored to the minute, so one from this long ago may have been just now. */
 const justNowMs = 2 * minute
 
 export type AccountPresence = ReturnType<Presences['of']>
 
 export class Presences {
   readonly #now: () => number
-  /** By account and agent: the clients of this process that are at it, oldest first, and until when each counts. */
+  /** By account and agent: the clients connected through this process, oldest first, and when each expires. */
   readonly #here = new Map<string, Set<{ presence: Presence; until: number }>>()
-  /** The functions that end what leases say. */
+  /** By account and agent: the functions that remove a lease's presence. */
   readonly #leased = new Map<string, () => void>()
-  /** By account and agent: the last call of a tool through this process since `takeCalls`. */
+  /** By account and agent: the last tool call through this process since `takeCalls`. */
   readonly #calls = new Map<string, ToolCallTime>()
-  /** By account and agent: who is at it through other processes. */
+  /** By account and agent: the clients connected through other processes. */
   #elsewhere = new Map<string, Presence[]>()
 
   constructor(now: () => number) {
@@ -45,25 +49,27 @@ export class Presences {
   of(account: string) {
     const keyOf = (agentId: string) => `${account} ${agentId}`
     return {
-      /** Who is at an agent, in any process. A session counts more than a runner, and that more than a wait. */
+      /**
+       * Returns an agent's most significant client in any process. A session outranks a runner, which outranks a wait.
+       */
       at: (agentId: string): Presence | undefined => {
         const key = keyOf(agentId)
         return foremost([...this.#elsewhere.get(key) ?? [], ...this.#at(key)])
       },
-      /** A client is at an agent, until the returned function is called. */
+      /** Marks a client as active until the returned function is called. */
       enter: (agentId: string, presence: Presence) => this.#enter(keyOf(agentId), presence),
-      /** The agent calls a tool, and not only to wait. */
+      /** Records that the agent called a tool other than to wait. */
       calls: (agentId: string) => {
         this.#calls.set(keyOf(agentId), { account, agent: agentId, at: this.#now() })
       },
-      /** Leased messages are worked on until then, but for at most 10 minutes unless this is said again. */
+      /** Counts leased messages as work until the given time, but for at most 10 minutes unless called again. */
       leased: (agentId: string, until: number) => {
         const key = keyOf(agentId)
         this.#leased.get(key)?.()
         const worksUntil = Math.min(until, this.#now() + maxLeasedMs)
         this.#leased.set(key, this.#enter(key, { state: 'runner', client: '' }, worksUntil))
       },
-      /** The leased messages were acknowledged or released. */
+      /** Records that the leased messages were acknowledged or released. */
       leaseEnded: (agentId: string) => {
         const key = keyOf(agentId)
         this.#leased.get(key)?.()
@@ -72,13 +78,13 @@ export class Presences {
     }
   }
 
-  /** Who is at agents through this process, as JSON. */
+  /** Returns the clients connected through this process, as JSON. */
   here(): string {
     const present = [...this.#here.keys()].map((key) => [key, foremost(this.#at(key))])
     return JSON.stringify(present.filter(([, presence]) => presence))
   }
 
-  /** The agents that called tools through this process since this was asked last, each with its last call. */
+  /** Returns and clears the last tool call of each agent that called one through this process. */
   takeCalls(): ToolCallTime[] {
     const calls = [...this.#calls.values()]
     this.#calls.clear()
@@ -108,7 +114,7 @@ export class Presences {
   }
 }
 
-/** The one that counts; of several clients the last that came. */
+/** Returns the most significant client; the most recent one if several are equal. */
 function foremost(all: Presence[]): Presence | undefined {
   return all.reduce<Presence | undefined>((one, next) => one && rankOf(one) > rankOf(next) ? one : next, undefined)
 }
@@ -120,8 +126,8 @@ function rankOf(presence: Presence): number {
 }
 
 /**
- * Who is at an agent: `attended`, `runner`, `waiting`, `remote`, or when it was last seen. `lastSeenAt` is null if it has
- * never made a call.
+ * Describes an agent's presence: `attended`, `runner`, `waiting`, `remote`, or when it was last seen. `lastSeenAt` is
+ * null if it has never made a call.
  */
 export function presenceWord(
   presence: Presence | RemotePresence | undefined,
@@ -135,7 +141,7 @@ export function presenceWord(
   return passed < justNowMs ? 'seen just now' : `nobody since ${spanOf(passed)}`
 }
 
-/** `presenceWord`, with the program if it said its name: `attended (claude)`. */
+/** `presenceWord` plus the client's name if it gave one: `attended (claude)`. */
 export function presenceWords(
   presence: Presence | RemotePresence | undefined,
   lastSeenAt: number | null,

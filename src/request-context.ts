@@ -1,9 +1,9 @@
-/** What every handler is given of one request, whichever door it belongs to. Types only. */
+/** The request context that handlers of every door receive. Types only. */
 import type { Context } from 'hono'
 import type { CallTrace } from './call-trace.ts'
 import type { Connection } from './listen.ts'
 
-/** What Hono's context holds: the connection, and what the log will say of the call. */
+/** The variables in Hono's context: the connection, and what the log will record about the call. */
 export interface AppEnv {
   Bindings: Connection
   Variables: { trace: CallTrace }
@@ -13,5 +13,5 @@ export type AppContext = Context<AppEnv>
 
 export type Handler = (c: AppContext) => Response | Promise<Response>
 
-/** A method, or `ALL`; the paths; and what answers them. */
+/** A method or `ALL`, the paths, and their handler. */
 export type Route = [method: string, paths: string | readonly string[], handler: Handler]

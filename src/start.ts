@@ -1,6 +1,6 @@
 /**
- * The entry point of the npm package and of the single binary: it loads the server only for a command that needs it, so
- * that the others start in a tenth of a second.
+ * Entry point of the npm package and of the single binary. It loads the server only for commands that need it, so that
+ * other commands start ten times as fast.
  */
 import process from 'node:process'
 import { clientWords } from './cli/client-words.ts'

@@ -1,8 +1,10 @@
-/** How the grid measures itself. Types only: an optional feature implements them. Without it nothing is measured. */
+/**
+ * The telemetry interface. Types only: an optional feature implements it. Without that feature, nothing is measured.
+ */
 import type { Config } from './config.ts'
 import type { Log } from './lib/log.ts'
 
-/** What a process counts of its work. No label names an account or an agent. */
+/** Metrics of a process. No label identifies an account or an agent. */
 export interface Metrics {
   call(call: FinishedCall): void
   commit(statements: number, ms: number, isFailed: boolean): void
@@ -10,10 +12,10 @@ export interface Metrics {
   attempt(kind: string, isReached: boolean): void
 }
 
-/** A call of any door. `code` is the code of the error that refused it; undefined if it was answered. */
+/** Counts a call through any door. `code` is the error code of a refused call; undefined if it succeeded. */
 export interface FinishedCall {
   door: string
-  /** A tool or a method that exists, or the pattern of a route. */
+  /** The name of an existing tool or method, or the route's pattern. */
   verb: string
   code: string | undefined
   ms: number
@@ -21,55 +23,61 @@ export interface FinishedCall {
 
 /** The spans of a process. */
 export interface Traces {
-  /** `traceparent` is what the request says. It counts once the caller is known. */
+  /** `traceparent` is the request's header. It is trusted only once the caller is known. */
   request(traceparent: () => string | null): CallSpans
-  /** An attempt of the process itself to reach a server. */
+  /** Starts the span of an outgoing attempt by the process itself. */
   attempt(): CallSpans
-  /** Send the last spans, for a few seconds at most. */
+  /** Flushes the last spans, within a few seconds. */
   close(): Promise<void>
 }
 
-/** What a call was, once it has ended. */
+/** Describes a call after it has ended. */
 export interface EndedCall {
   method: string
-  /** The pattern, never the path. */
+  /** The route's pattern, never the actual path. */
   route: string
   status: number
-  /** The code of the error that refused it. */
+  /** The error code of a refused call. */
   code?: string
 }
 
-/** The spans of one call. What the call reads or answers decides whose trace it continues. */
+/** The spans of one call. The messages it reads or answers determine which trace it continues. */
 export interface CallSpans {
-  /** The account of the caller, once it is known. */
+  /** The caller's account, once it is known. */
   account: string
-  /** The caller is known: the call continues the trace that its request names. */
+  /** The caller is known, so the call continues the trace named in its request. */
   trustCaller(): void
   /**
-   * The call reads or answers a message. It continues the trace of the message, if it has no other yet and the message
-   * is of the same account. Otherwise it links to it.
+   * The call reads or answers a message. It continues the message's trace if it has none yet and both are of the same
+   * account. Otherwise it links to that trace.
    */
   follow(message: { traceparent: string | null; isExternal: number }): void
-  /** What to pass on as `traceparent`; null if the trace is not recorded. From here on that is decided. @see W3C Trace Context §3.2 */
+  /**
+   * The `traceparent` to propagate; null if the trace is not recorded. Reading it fixes the sampling decision. @see W3C
+   * Trace Context §3.2
+   */
   readonly traceparent: string | null
-  /** The call turns out to be of this tool or method. Of two, the later one is the more precise. */
+  /** Names the call's tool or method. A later, more precise name replaces an earlier one. */
   verb(name: string): void
-  /** Returns the function that ends a step of the call. */
+  /** Starts a step of the call. Returns the function that ends it. */
   step(name: string): () => void
-  /** A request that the call sends; undefined if the trace is not recorded. `end` gets the status of the response, or nothing if there was none. */
+  /**
+   * Starts an outgoing request; undefined if the trace is not recorded. Pass `end` the response's status, or nothing if
+   * there was no response.
+   */
   sending(method: string): { traceparent: string; end(status?: number): void } | undefined
-  /** The request has been answered. Most traces are not recorded under load, so what it was is asked for only then. */
+  /** Ends the call's spans. Most traces are not recorded under load, so `ended` is called only if needed. */
   end(ended: () => EndedCall): void
-  /** The attempt has ended. */
+  /** Ends the attempt's span. */
   endAttempt(name: string, isReached: boolean): void
 }
 
 export interface Telemetry {
-  /** Undefined if the process counts nothing. */
+  /** Undefined if the process collects no metrics. */
   readonly metrics?: Metrics
-  /** Undefined if the process sends no traces. */
+  /** Undefined if the process exports no traces. */
   readonly traces?: Traces
 }
 
-/** Begin to measure a process, as its settings say. */
+/** Starts the process's telemetry, according to its settings. */
 export type OpenTelemetry = (process: { config: Config; log: Log; now: () => number }) => Promise<Telemetry>

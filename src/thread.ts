@@ -1,11 +1,11 @@
-/** The program of a thread: it does one job after another, and answers. See `lib/run-on-thread.ts`. */
+/** The program of a worker thread: it runs one job after another and replies to each. See `lib/run-on-thread.ts`. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { featureJobs } from './feature-jobs.ts'
 import type { ThreadAnswer, ThreadJob, ThreadProgram } from './lib/run-on-thread.ts'
 
 type Jobs = Record<string, (input: never) => Promise<unknown>>
 
-/** A thread loads only what its jobs need. */
+/** A thread loads only the modules its jobs need. */
 const programs: Record<ThreadProgram, () => Promise<Jobs>> = {
   backup: async () => {
     const { checkCopy, copyFile } = await import('./store/backup/local-copy.ts')

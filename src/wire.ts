@@ -1,4 +1,4 @@
-/** Maps errors to each protocol: by kind, with exceptions by code. */
+/** Maps errors to each protocol by kind, with exceptions by code. */
 import type { ErrorCode, ErrorKind, GridError } from './errors.ts'
 import { type ErrorFrame, errorPage } from './html/error-page.tsx'
 
@@ -22,7 +22,7 @@ export const httpStatus = {
   unavailable: 503,
 } as const satisfies Record<ErrorKind, number>
 
-/** The HTTP headers of an error. @see RFC 9110 §10.2.3, draft-ietf-httpapi-ratelimit-headers-11 */
+/** Returns an error's HTTP headers. @see RFC 9110 §10.2.3, draft-ietf-httpapi-ratelimit-headers-11 */
 export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridError): Record<string, string> {
   if (retryAfterSeconds === undefined) return {}
   const headers: Record<string, string> = { 'Retry-After': String(retryAfterSeconds) }
@@ -34,14 +34,14 @@ export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridErro
   return headers
 }
 
-/** In seconds. Only errors of a limit have it in the body. */
+/** In seconds. Only limit errors have it in the body. */
 function retryAfterLimit({ kind, details }: GridError): number | undefined {
   return kind === 'limited' ? details.retryAfterSeconds : undefined
 }
 
 /**
- * REST: `{error: {code, message}}`, `retry_after_seconds` if a limit was reached, and `offset` of an upload.
- * See docs/protocol/signup.md, "Errors", and docs/protocol/README.md, "Call limits".
+ * The error body in REST: `{error: {code, message}}`, plus `retry_after_seconds` if a limit was hit, and an upload's
+ * `offset`. See docs/protocol/signup.md, "Errors", and docs/protocol/README.md, "Call limits".
  */
 export function restError(error: GridError): Response {
   const { code, message, details: { offset } } = error
@@ -49,14 +49,14 @@ export function restError(error: GridError): Response {
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
-/** For paths that people open in a browser; `inside` the application if they are signed in. */
+/** For paths that people open in a browser. `inside` renders the application's frame for signed-in users. */
 export async function htmlError(error: GridError, inside?: ErrorFrame): Promise<Response> {
   const response = await errorPage(error, httpStatus[error.kind], inside)
   for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
   return response
 }
 
-/** OAuth endpoints that respond with JSON: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
+/** For OAuth endpoints that respond with JSON: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
 export function oauthError(error: GridError): Response {
   const body = { error: oauthCode(error), error_description: error.message }
   const status = ['not_found', 'conflict'].includes(error.kind) ? 400 : httpStatus[error.kind]
@@ -88,7 +88,10 @@ const oauthByKind: Partial<Record<ErrorKind, string>> = {
   unavailable: 'temporarily_unavailable',
 }
 
-/** A JSON-RPC error for a request that could not be read, so `id` is null. For limits, `data` has the code and when to retry. */
+/**
+ * Creates a JSON-RPC error for an unreadable request, so `id` is null. For limits, `data` has the code and when to
+ * retry.
+ */
 export function rpcFrameError(error: GridError, code: number, headers: Record<string, string> = {}): Response {
   const retryAfter = retryAfterLimit(error)
   const data = retryAfter === undefined ? undefined : { code: error.code, retry_after_seconds: retryAfter }
@@ -96,15 +99,18 @@ export function rpcFrameError(error: GridError, code: number, headers: Record<st
   return Response.json(body, { status: httpStatus[error.kind], headers: { ...errorHeaders(error), ...headers } })
 }
 
-/** An error object of JSON-RPC 2.0, with the details of A2A. */
+/** A JSON-RPC 2.0 error object with A2A details. */
 interface A2aErrorObject {
   code: number
   message: string
-  /** Details for programs: at most one object, whose type is in `@type`. */
+  /** Details for programs: at most one object, with its type in `@type`. */
   data?: unknown[]
 }
 
-/** A2A over JSON-RPC. `domain`, the public host of the grid, qualifies reasons that A2A does not define. See docs/protocol/a2a.md, "Errors". */
+/**
+ * Converts an error to A2A over JSON-RPC. `domain`, the grid's public host, qualifies reasons that A2A does not define.
+ * See docs/protocol/a2a.md, "Errors".
+ */
 export function a2aError(error: GridError, domain: string): A2aErrorObject {
   const { code, reason, isGridReason }: A2aMapping = a2aByCode[error.code] ?? a2aByKind[error.kind]
   const { message, details } = error
@@ -125,18 +131,21 @@ export function a2aError(error: GridError, domain: string): A2aErrorObject {
   return { code, message, data: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }] }
 }
 
-/** JSON-RPC errors have the status 200, except those that intermediaries and HTTP clients must see. */
+/** JSON-RPC errors have status 200, except those that intermediaries and HTTP clients must recognize. */
 export function a2aStatus({ kind }: GridError): number {
   const isForHttp = ['unauthenticated', 'too_large', 'limited', 'unavailable'].includes(kind)
   return isForHttp ? httpStatus[kind] : 200
 }
 
-/** The body of an error of the HTTP+JSON binding of A2A: a `google.rpc.Status`, whose code is the HTTP status. */
+/** The error body in A2A's HTTP+JSON binding: a `google.rpc.Status` whose code is the HTTP status. */
 interface A2aHttpErrorBody {
   error: { code: number; status: string; message: string; details?: unknown[] }
 }
 
-/** A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol/a2a.md, "HTTP+JSON". */
+/**
+ * Converts an error to A2A over HTTP+JSON, with the same details as over JSON-RPC. See docs/protocol/a2a.md,
+ * "HTTP+JSON".
+ */
 export function a2aHttpError(error: GridError, domain: string): { status: number; body: A2aHttpErrorBody } {
   const { message, data } = a2aError(error, domain)
   const isRefused = error.kind === 'refused'
@@ -144,7 +153,7 @@ export function a2aHttpError(error: GridError, domain: string): { status: number
   return { status: code, body: { error: { code, status, message, details: data } } }
 }
 
-/** The canonical codes of gRPC. */
+/** The canonical gRPC codes. */
 const grpcCodes: Record<ErrorKind, string> = {
   invalid: 'INVALID_ARGUMENT',
   unauthenticated: 'UNAUTHENTICATED',
@@ -164,14 +173,14 @@ const grpcCodes: Record<ErrorKind, string> = {
   unavailable: 'UNAVAILABLE',
 }
 
-/** A2A gives these the status 400. */
+/** A2A assigns status 400 to these errors. */
 const a2aHttpByCode: Partial<Record<ErrorCode, [status: number, code: string]>> = {
   task_not_cancelable: [400, 'FAILED_PRECONDITION'],
   unsupported_operation: [400, 'UNIMPLEMENTED'],
   version_not_supported: [400, 'UNIMPLEMENTED'],
 }
 
-/** A JSON-RPC code, and a reason that A2A (or, with `isGridReason`, the grid) defines. */
+/** A JSON-RPC code and a reason, defined by A2A or, with `isGridReason`, by the grid. */
 interface A2aMapping {
   code: number
   reason?: string
@@ -215,15 +224,15 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   guardrail_unavailable: { code: -32055, reason: 'GUARDRAIL_UNAVAILABLE', isGridReason: true },
 }
 
-/** By error code: what to do, naming tools of the caller. */
+/** Remedies by error code. They name tools that the caller has. */
 export type Hints = Partial<Record<ErrorCode, string>>
 
-/** The text of a failed MCP tool call, for a model. */
+/** Returns the text of a failed MCP tool call, written for a model. */
 export function toolError(error: GridError, hints: Hints): string {
   const hint = hints[error.code]
   const stop = /[.?]$/.test(error.message) ? '' : '.'
   const message = hint ? `${error.message}${stop} ${hint}` : error.message
-  // In the text, because models do not see headers.
+  // Repeated in the text, because models do not see headers.
   const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
   return JSON.stringify({ error: { code: error.code, message, ...wait } })
 }

@@ -1,4 +1,4 @@
-/** The wire format of A2A 0.3.0: the field `kind` gives the type of an object. */
+/** The wire format of A2A 0.3.0, where the field `kind` gives an object's type. */
 import type { Part } from '../grid/message/part.ts'
 import type { TaskEvent } from '../grid/tasks/task.ts'
 import { type Codec, type SendConfiguration, type TaskRef, writeArtifact, writeStatus } from './codec.ts'
@@ -25,7 +25,7 @@ function checkMessage(message: ParamReader): void {
   if ((message.text('kind') ?? 'message') !== 'message') throw message.invalid('kind', 'must be "message"')
 }
 
-/** `kind` may be missing, since the content field implies it, or be called `type` as in 0.2. */
+/** `kind` may be missing, because the content field implies it, or named `type`, as in 0.2. */
 function readPart(part: ParamReader): Part {
   const content = part.onlyOf(contentFields)
   const kind = part.text('kind') ?? part.text('type') ?? content
@@ -71,7 +71,7 @@ function writePart(part: Part): unknown {
   return { kind: 'file', file: { ...content, name: filename, mimeType: mediaType }, metadata }
 }
 
-/** Data of 1.0 may be any JSON, that of 0.3 is an object. */
+/** In 1.0, data may be any JSON value. In 0.3, it is an object. */
 function asObject(data: unknown): unknown {
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : { value: data }
 }

@@ -1,4 +1,4 @@
-/** The wire format of A2A 1.0.0 and 1.0.1: ProtoJSON, where the field that is present gives the type of an object. */
+/** The wire format of A2A 1.0.0 and 1.0.1: ProtoJSON, where the field that is present gives an object's type. */
 import type { Part } from '../grid/message/part.ts'
 import type { TaskEvent, TaskState } from '../grid/tasks/task.ts'
 import { type Codec, type SendConfiguration, type TaskRef, unlessEmpty, writeArtifact, writeStatus } from './codec.ts'
@@ -18,7 +18,7 @@ export const codec10: Codec = {
   writeEvent,
 }
 
-/** The spelling of a state in 1.0. */
+/** A state's name in 1.0. */
 export function stateOf10(state: TaskState): string {
   return `TASK_STATE_${state.toUpperCase().replace('-', '_')}`
 }
@@ -51,7 +51,7 @@ function readConfiguration(
 function writeEvent(task: TaskRef, event: TaskEvent): unknown {
   const ref = { taskId: task.id, contextId: task.contextId }
   if (event.type === 'status') return { statusUpdate: { ...ref, status: writeStatus(task, event.status, codec10) } }
-  // ProtoJSON leaves out what is false.
+  // ProtoJSON omits false values.
   const flags = { append: event.append || undefined, lastChunk: event.lastChunk || undefined }
   return { artifactUpdate: { ...ref, artifact: writeArtifact(event.artifact, codec10), ...flags } }
 }

@@ -12,49 +12,49 @@ export interface ClientMessage extends Omit<TaskMessage, 'role'> {
   taskId?: string
 }
 
-/** How a client wants its send to be answered. */
+/** How the client wants the send to be answered. */
 export interface SendConfiguration {
   /** Undefined if the client does not specify it. */
   returnImmediately?: boolean
-  /** The most messages that the answer has. Default: all. */
+  /** Maximum number of messages in the answer. Default: all. */
   historyLength?: number
   acceptedOutputModes?: string[]
-  /** Where the client wants the events of the task. */
+  /** Where to push the task's events. */
   push?: PushConfigInput
 }
 
 export interface SendRequest {
   message: ClientMessage
   metadata?: Record<string, unknown>
-  /** The alias of the recipient, in the field that A2A defines for it. */
+  /** The recipient's alias, in A2A's own field for it. */
   tenant?: string
   configuration: SendConfiguration
 }
 
-/** A message of an agent may have no task: a plain confirmation. */
+/** An agent's message may have no task, as in a plain confirmation. */
 export type TaskRef = Partial<Pick<Task, 'id' | 'contextId'>>
 
-/** The wire format of one version: what differs from the other. Readers fail with `invalid_input`. */
+/** The version-specific parts of the wire format. Readers fail with `invalid_input`. */
 export interface Codec {
   version: A2aVersion
-  /** The header that names activated extensions. */
+  /** The name of the header that lists activated extensions. */
   extensionsHeader: string
-  /** Refuses an object that is marked as something other than a message. */
+  /** Refuses an object whose discriminator is not that of a message. */
   checkMessage?(message: ParamReader): void
   readPart(part: ParamReader): Part
   readConfiguration(configuration: ParamReader): Pick<SendConfiguration, 'returnImmediately' | 'push'>
-  /** The discriminator of an object; none in 1.0. */
+  /** An object's discriminator; none in 1.0. */
   kind(name: 'message' | 'task'): { kind?: string }
   role: Record<TaskMessage['role'], string>
   writeState(state: TaskState): string
   writePart(part: Part): unknown
-  /** A message or task, as it is written, as the `result` of a send or as an event of a stream. */
+  /** Wraps a written message or task as the `result` of a send or as a stream event. */
   asResult(name: 'message' | 'task', written: unknown): unknown
-  /** `closes`: the stream ends after this event. */
+  /** `closes` means that the stream ends after this event. */
   writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
 }
 
-/** Both versions accept both spellings, because clients mix them up. The role of an agent is refused. */
+/** Both versions accept both spellings, because clients mix them up. The agent role is refused. */
 const roles: ReadonlyMap<string, 'user'> = new Map([['user', 'user'], ['ROLE_USER', 'user'], ['1', 'user']])
 const roleRule = 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0'
 
@@ -92,7 +92,7 @@ function readMessage(message: ParamReader, codec: Codec): ClientMessage {
   }
 }
 
-/** Undefined for the empty string, which no field that is written may have. */
+/** Returns undefined for an empty string, which is invalid in any written field. */
 export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
@@ -129,12 +129,12 @@ export function writeArtifact(artifact: Task['artifacts'][number], codec: Codec)
   }
 }
 
-/** A message as the `result` of a send, or as the only event of a stream. */
+/** Writes a message as the `result` of a send or as the only event of a stream. */
 export function writeReply(task: TaskRef, reply: TaskMessage, codec: Codec): unknown {
   return codec.asResult('message', writeMessage(task, reply, codec))
 }
 
-/** A task as the `result` of a send, or as the first event of a stream. */
+/** Writes a task as the `result` of a send or as the first event of a stream. */
 export function writeSentTask(task: Task, codec: Codec, metadata?: Record<string, unknown>): unknown {
   return codec.asResult('task', { ...writeTask(task, codec), metadata })
 }

@@ -1,4 +1,4 @@
-/** The JSON-RPC binding of A2A, versions 0.3 and 1.0 on one URL. See docs/protocol/a2a.md, "Errors". */
+/** A2A's JSON-RPC binding, versions 0.3 and 1.0 on the same URL. See docs/protocol/a2a.md, "Errors". */
 import type { Cards } from './cards/cards.ts'
 import { EventStream, streamResponse } from './method-call.ts'
 import { findMethod, runMethod } from './methods.ts'
@@ -21,12 +21,15 @@ interface RpcRequest {
   params?: unknown
 }
 
-/** A client of 0.3 reads the answers to these as an event stream, errors too, unless their HTTP status is one of an error. */
+/**
+ * 0.3 clients parse the responses to these methods as an event stream, errors included, unless the HTTP status is an
+ * error.
+ */
 const streams03 = ['message/stream', 'tasks/resubscribe']
 
 /**
- * Serves POST on the shared endpoint, or on the endpoint of the agent in the path. Every request gets a JSON-RPC
- * response, even one without an id. See docs/protocol/a2a.md, "A2A", "Errors".
+ * Serves POST on the shared endpoint and on an agent's endpoint. Every request gets a JSON-RPC response, even one
+ * without an id. See docs/protocol/a2a.md, "A2A", "Errors".
  */
 export function a2aGrid(authenticateCall: AuthenticateCall, deps: Deps, cards: Cards): Handler {
   const { config, bodies } = deps
@@ -102,7 +105,7 @@ async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): P
   return parseCall(text, limits)
 }
 
-/** A request without an id is answered without one. */
+/** The response to a request without an id has none either. */
 function readId({ id }: RpcRequest): RpcId {
   if (id === undefined) return null
   if (typeof id === 'string' || Number.isSafeInteger(id)) return id as RpcId

@@ -1,17 +1,23 @@
-/** The A2A extensions of the grid, as cards declare them and as their addresses describe them. None is required. See docs/protocol/a2a.md, "Extensions". */
+/**
+ * The grid's A2A extensions, as declared in cards and as documented at their URIs. None is required. See
+ * docs/protocol/a2a.md, "Extensions".
+ */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import type { Handler } from '../request-context.ts'
 
-/** How long a call waits for the answer of an agent. */
+/** How long a call waits for an agent's answer. */
 export const maxWaitSeconds = 30
 
 interface Extension {
-  /** One sentence, in cards. */
+  /** A one-sentence description for cards. */
   description: string
-  /** What clients need to know, in cards. Numbers are texts, because verifiers of signatures write numbers differently. */
+  /**
+   * Parameters for clients, published in cards. Numbers are strings, because signature verifiers format numbers
+   * differently.
+   */
   params(config: Config): Record<string, unknown>
-  /** The text at its URI, in Markdown. */
+  /** The text served at the extension's URI, in Markdown. */
   text(uri: string, config: Config): string
 }
 
@@ -45,7 +51,7 @@ One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the g
 
 const awaitReply: Extension = {
   description: 'A message sent over the shared address is answered with a task, once the recipient has replied.',
-  // A duration as a text. @see ISO 8601
+  // Formats a duration. @see ISO 8601
   params: () => ({ waitsAtMost: `PT${maxWaitSeconds}S` }),
   text: (uri, { baseUrl }) =>
     `# Await reply, version 1
@@ -95,7 +101,7 @@ const extensions = { 'grid-routing': gridRouting, 'await-reply': awaitReply, ide
 type ExtensionName = keyof typeof extensions
 const names = Object.keys(extensions) as ExtensionName[]
 
-/** The URI of an extension, which is also the address of its text. */
+/** Returns an extension's URI, which also serves its text. */
 export function extensionUri({ baseUrl }: Config, name: ExtensionName): string {
   return `${baseUrl}/a2a/ext/${name}/v1`
 }
@@ -104,7 +110,9 @@ export function extensionUris(config: Config): string[] {
   return names.map((name) => extensionUri(config, name))
 }
 
-/** The endpoint of an agent needs neither routing nor the request to wait: its path names the recipient, and it waits. */
+/**
+ * An agent's endpoint needs neither routing nor a request to wait: its path names the recipient, and it always waits.
+ */
 export function declaredExtensions(config: Config, endpoint: 'grid' | 'agent'): Record<string, unknown>[] {
   const declared = endpoint === 'grid' ? names : ['idempotency'] as const
   return declared.map((name) => {
@@ -122,7 +130,7 @@ export function extensionTexts(config: Config): Handler {
       headers: {
         'Content-Type': 'text/markdown; charset=utf-8',
         'Cache-Control': 'public, max-age=3600',
-        // The CORS headers depend on whether there is an Origin.
+        // The CORS headers depend on whether the request has an Origin.
         Vary: 'Origin',
       },
     })

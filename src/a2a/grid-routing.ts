@@ -1,15 +1,16 @@
-/** Which agent a request is for. See docs/protocol/a2a.md, "Extensions". */
+/** Determines the agent that a request is for. See docs/protocol/a2a.md, "Extensions". */
 import { GridError } from '../errors.ts'
 import { normaliseAlias } from '../aliases.ts'
 import { hasAtMost } from '../lib/text.ts'
 import type { SendRequest } from './codec.ts'
 
-/** The longest recipient that is looked up, in characters. Aliases are shorter. */
+/** Maximum length of a recipient that is looked up, in characters. Aliases are shorter. */
 const maxRecipientLength = 100
 
 /**
- * The alias that a request names, without `@`. `null`, the empty string and a lone `@` count as absent. `path`: the aliases
- * in the path. Fails with `invalid_input` if it is not a string, or if the request names two different recipients.
+ * Returns the alias named in a request, without `@`. Treats `null`, an empty string and a lone `@` as absent. `path`
+ * contains the aliases in the path. Fails with `invalid_input` if the alias is not a string, or if the request names
+ * two different recipients.
  */
 export function recipientOf(
   { tenant, message, metadata }: SendRequest,
@@ -25,7 +26,10 @@ export function recipientOf(
   ])
 }
 
-/** The alias in the path or the tenant; undefined for the shared endpoint. Fails with `invalid_input` if they differ. */
+/**
+ * Returns the alias in the path or the tenant; undefined for the shared endpoint. Fails with `invalid_input` if they
+ * differ.
+ */
 export function endpointAlias(path: readonly string[], tenant: string | undefined): string | undefined {
   return onlyAlias([...path.map((alias) => readAlias('path', alias)), readAlias('tenant', tenant)])
 }

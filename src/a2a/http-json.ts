@@ -1,4 +1,4 @@
-/** The HTTP+JSON binding of A2A 1.0, on the same operations as JSON-RPC. See docs/protocol/a2a.md, "HTTP+JSON". */
+/** A2A 1.0's HTTP+JSON binding, built on the same operations as JSON-RPC. See docs/protocol/a2a.md, "HTTP+JSON". */
 import type { Cards } from './cards/cards.ts'
 import { codec10 } from './codec-10.ts'
 import { EventStream, streamResponse } from './method-call.ts'
@@ -12,12 +12,12 @@ import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/
 import type { Handler } from '../request-context.ts'
 import { a2aHttpError, errorHeaders } from '../wire.ts'
 
-/** The endpoints: the shared one, also with a tenant before the path of an operation, and that of each agent. */
+/** The endpoints: the shared one, with or without a tenant before the operation's path, and each agent's. */
 const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']
 
 /**
- * The operations below an endpoint: HTTP method, path, name in 1.0. The names in a path are params of the operation. A verb
- * after an id is part of its pattern, because Hono does not match one after a plain name.
+ * The operations below an endpoint: HTTP method, path, name in 1.0. Path parameters become params of the operation. A
+ * verb after an id is part of its pattern, because Hono does not match one after a plain name.
  */
 const operations: [httpMethod: string, path: string, method: string][] = [
   ['POST', '/message:send', 'SendMessage'],
@@ -93,7 +93,7 @@ function operation(
   }
 }
 
-/** The error of a path or a method that is not served below the endpoints of A2A; undefined elsewhere. */
+/** Returns the error for an unknown path or method below the A2A endpoints; undefined elsewhere. */
 export function a2aPathError({ baseUrl }: Config, path: string, error: GridError): Response | undefined {
   if (!path.startsWith('/a2a/v1/')) return undefined
   const isCard = path.startsWith('/a2a/v1/agents/.well-known/')
@@ -106,7 +106,7 @@ function paramNames(path: string): string[] {
   return [...path.matchAll(/\/:(\w+)/g)].map(([, name]) => name)
 }
 
-/** The body of a POST, which may be missing. */
+/** Reads the body of a POST, which may be missing. */
 async function readBody(bodies: Bodies, request: Request, limits: BodyLimits): Promise<object> {
   const type = mediaType(request)
   if (type !== '' && !mediaTypes.includes(type)) throw wrongMediaType()
@@ -118,12 +118,12 @@ async function readBody(bodies: Bodies, request: Request, limits: BodyLimits): P
   throw new GridError('invalid_input', 'The body must be an object.', { field: 'body' })
 }
 
-/** A query as params. */
+/** Converts a query to params. */
 function queryOf({ url }: Request): object {
   return Object.fromEntries(new URL(url).searchParams)
 }
 
-/** The answer has the media type of the request, or the one it accepts. */
+/** The response has the request's media type, or the one that the client accepts. */
 function answerType(request: Request): string {
   const [, a2a] = mediaTypes
   const isA2a = mediaType(request) === a2a || request.headers.get('accept')?.includes(a2a)

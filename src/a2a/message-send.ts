@@ -22,7 +22,7 @@ import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
 import { heartbeatMs, taskItems } from './task-stream.ts'
 
 /**
- * Deliver a message to the agent it names. The result is a receipt, at once, or the task, after waiting for its recipient.
+ * Delivers a message to the agent it names. Returns a receipt immediately, or the task after waiting for its recipient.
  * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `unsupported_operation`,
  * `no_text_content`, or as `sendMessage` does. See docs/protocol/a2a.md, "Errors".
  */
@@ -32,7 +32,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { account, codec, connection } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
   const { id, home } = sent.task
-  // A repeat may find a task in an earlier account: a claim that moves its client leaves what has ended there.
+  // A repeat may match a task in an earlier account: a claim that moves its client leaves ended tasks there.
   if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, room: roomOf(account, connection), waits: true })
@@ -41,7 +41,9 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   return reply ? writeReply(task, { ...reply, metadata }, codec) : writeSentTask(task, codec, metadata)
 }
 
-/** The receipt alone, or the task and its events. Fails as `messageSend`, or with `rate_limit_exceeded`. */
+/**
+ * Streams the receipt alone, or the task and its events. Fails as `messageSend` does, or with `rate_limit_exceeded`.
+ */
 export async function messageStream(call: MethodCall): Promise<EventStream> {
   const send = await readSend(call)
   if (send.mode !== 'receipt') requireTaskStream(call.account)
@@ -52,7 +54,7 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
   const { historyLength } = send.request.configuration
   const watch = { home, historyLength, replyMs: waitMsOf(call), isOfSend: true, caller: connection, check, heartbeatMs }
   const news = watchTask(account, id, watch)
-  // Read at once, so that the stream begins with the task as it was sent.
+  // Read immediately, so that the stream begins with the task as it was sent.
   const first = (await news.next()).value
   return new EventStream(taskItems(call, { id, contextId }, first, news, { isOfSend: true }))
 }
@@ -60,9 +62,12 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
 interface Send {
   request: SendRequest
   sender: AgentActor
-  /** The alias of the recipient; undefined for a further message of a task. */
+  /** The recipient's alias; undefined for a follow-up message of a task. */
   to: string | undefined
-  /** `receipt`: the answer is the confirmation. `message`: it is a plain reply, if the recipient is set to that. */
+  /**
+   * `receipt` answers with the confirmation. `message` answers with a plain reply, if the recipient is configured for
+   * that.
+   */
   mode: TaskMode
   returnsImmediately: boolean
 }
@@ -79,7 +84,7 @@ async function readSend(call: MethodCall): Promise<Send> {
   const isShared = endpointAlias(aliases, request.tenant) === undefined
   const error = contentError(request, isShared)
   if (to !== undefined && (error || message.taskId !== undefined)) {
-    // An unknown recipient takes precedence over these errors and an unknown task.
+    // An unknown recipient takes precedence over these errors and over an unknown task.
     await resolve(account, sender, `@${to}`)
   }
   if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
@@ -88,7 +93,7 @@ async function readSend(call: MethodCall): Promise<Send> {
   const { returnImmediately, push } = configuration
   const mayBeNoTask = message.taskId === undefined && returnImmediately !== true
   const isPlain = isShared && mayBeNoTask && !extensions.includes(extensionUri(config, 'await-reply'))
-  // A notification is about a task, so its client is shown the task.
+  // Push notifications are about a task, so the client gets the task.
   const isReceipt = isPlain && !push
   const mayBeMessage = !isShared && mayBeNoTask && !push
   const mode = isReceipt ? 'receipt' : mayBeMessage ? 'message' : 'task'
@@ -112,11 +117,11 @@ async function deliver(call: MethodCall, { request, sender, to, mode }: Send): P
   if (message.taskId !== undefined) {
     return await continueTask(account, sender, { ...common, taskId: message.taskId, recipient: to })
   }
-  // With `@`, so that no input can name a channel.
+  // With `@`, so that no input can refer to a channel.
   return await startTask(account, sender, { ...common, to: `@${to}`, mode })
 }
 
-/** What a repeat with the same idempotency key must equal: method, params, and the aliases of the path. */
+/** What must match for a repeat with the same idempotency key: method, params, and the aliases in the path. */
 function requestOf({ method, params, aliases }: MethodCall): string {
   return canonicalJson([method, withoutInvisibleIn(params), ...aliases])
 }
@@ -133,7 +138,9 @@ function messageOf(message: ClientMessage, routingUri: string) {
   }
 }
 
-/** Resolves once the recipient has answered, or when the time is over. See docs/protocol/a2a.md, "Confirmation or task". */
+/**
+ * Resolves once the recipient has answered or the wait has timed out. See docs/protocol/a2a.md, "Confirmation or task".
+ */
 async function waitForAnswer(call: MethodCall, id: string): Promise<void> {
   const { account, connection, check } = call
   await waitForTask(account, id, { ms: waitMsOf(call), caller: connection, check })
@@ -157,7 +164,7 @@ async function* oneItem(item: StreamItem): AsyncGenerator<StreamItem> {
   yield item
 }
 
-/** How the delivered message differs from what was sent. */
+/** Describes how the delivered message differs from the sent one. */
 function changesOf({ sanitized, redacted }: SentMessage): string {
   const cleaned = sanitized ? ', without its invisible characters' : ''
   return redacted ? `${cleaned}, with masked texts (${redacted.join(', ')})` : cleaned
@@ -177,7 +184,7 @@ function receiptMetadata(
   return Object.keys(metadata).length > 0 ? metadata : undefined
 }
 
-/** The shared endpoint needs text. The endpoint of an agent also takes files or data without text. */
+/** The shared endpoint requires text. An agent's endpoint also accepts files or data without text. */
 function contentError({ message }: SendRequest, isShared: boolean): GridError | undefined {
   const hasContent = message.parts.some((part) => 'text' in part ? part.text !== '' : !isShared)
   if (!hasContent) {

@@ -3,32 +3,32 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat } from '../lib/http/event-stream.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** A checked request of either binding. `params` is not read yet. */
+/** A validated request in either binding. `params` has not been read yet. */
 export interface MethodCall {
   account: AccountStore
   codec: Codec
-  /** The name of the method in the version of the codec. */
+  /** The method's name in the codec's version. */
   method: string
   params: unknown
-  /** The aliases in the path: of the endpoint, or of the tenant. Empty on the shared endpoint. */
+  /** The aliases in the path: the endpoint's or the tenant. Empty on the shared endpoint. */
   aliases: readonly string[]
-  /** The URIs of the extensions that the request activates. */
+  /** The URIs of the extensions activated by the request. */
   extensions: readonly string[]
   /** The `Idempotency-Key` header. */
   idempotencyKey: string | undefined
   cards: { extendedCard(account: AccountStore, version: A2aVersion, alias?: string): Promise<unknown> }
-  /** The longest wait the client wants, from the `Prefer` header (RFC 7240 §4.3). */
+  /** The client's maximum wait, from the `Prefer` header (RFC 7240 §4.3). */
   waitSeconds: number | undefined
-  /** The last event that the client has seen, from the `Last-Event-ID` header. */
+  /** The last event that the client received, from the `Last-Event-ID` header. */
   lastEventId: number | undefined
   connection: CallerConnection
-  /** Fails when the credential has ended. */
+  /** Fails once the credential is no longer valid. */
   check(): Promise<unknown>
 }
 
 export type StreamItem = { id?: number; result: unknown } | 'heartbeat'
 
-/** The result of an operation that streams. What fails before it is answered as any other call. */
+/** The result of a streaming operation. Failures before the stream starts are answered like those of any other call. */
 export class EventStream {
   readonly items: AsyncGenerator<StreamItem>
 
@@ -37,7 +37,7 @@ export class EventStream {
   }
 }
 
-/** The response of a stream; `frame` makes the data of an event from a result. */
+/** Creates the response of a stream; `frame` turns a result into an event's data. */
 export function streamResponse(
   { items }: EventStream,
   connection: CallerConnection,

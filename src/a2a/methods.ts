@@ -1,4 +1,4 @@
-/** Every A2A operation, with its method name in each version. See docs/protocol/a2a.md, "A2A". */
+/** All A2A operations, with their method names in each version. See docs/protocol/a2a.md, "A2A". */
 import { codec03 } from './codec-03.ts'
 import { codec10 } from './codec-10.ts'
 import type { Codec } from './codec.ts'
@@ -36,7 +36,7 @@ const methods = new Map(operations.flatMap(([method03, method10, run]) => [
 
 const streams: Operation[] = [messageStream, tasksSubscribe]
 
-/** Runs an operation for a caller. What streams waits until the caller is looked up. */
+/** Runs an operation for a caller. Streaming operations start only after the caller has been looked up. */
 export async function runMethod(
   run: Operation,
   { caller, serve, ...admitted }: AdmittedCall,
@@ -46,7 +46,7 @@ export async function runMethod(
   return streams.includes(run) ? await runFor(await caller()) : await serve(runFor)
 }
 
-/** The operation of a method and the codec of its version. Fails with `unknown_method`. */
+/** Returns a method's operation and its version's codec. Fails with `unknown_method`. */
 export function findMethod(name: string): { codec: Codec; run: Operation } {
   const method = methods.get(name)
   if (method) return method

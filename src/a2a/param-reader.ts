@@ -4,15 +4,15 @@ import { canonicalBase64 } from '../lib/encoding.ts'
 import { hasInvisible } from '../lib/invisible-text.ts'
 import { hasAtMost, wellFormed } from '../lib/text.ts'
 
-/** The longest id that a client may choose, in characters. */
+/** Maximum length of an id chosen by a client, in characters. */
 const maxIdLength = 256
-/** The longest other text, such as a file name or the address of an extension, unless it is content. */
+/** Maximum length of other strings that are not content, such as a file name or an extension's URI. */
 const maxTextLength = 1_000
 
 /**
- * One object of the request, as readers of ProtoJSON take it: `null` is absent, and so is `""` for all but content and
- * free objects; numbers and flags may be texts, values of enums numbers; unknown fields are ignored; each field may also
- * be in snake_case. Every method that reads a field fails with `invalid_input`.
+ * Reads one object of the request as ProtoJSON readers do. `null` means absent, as does `""` except in content and free
+ * objects. Numbers and flags may be strings, and enum values may be numbers. Unknown fields are ignored. Each field may
+ * also be in snake_case. Every method that reads a field fails with `invalid_input`.
  *
  * @see https://protobuf.dev/programming-guides/json/
  */
@@ -20,7 +20,7 @@ export class ParamReader {
   readonly #object: Record<string, unknown>
   readonly #path: string
 
-  /** `path`: where the object is below `params`; empty for `params` itself. */
+  /** `path` is the object's position below `params`; empty for `params` itself. */
   constructor(value: unknown, path: string) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw invalidInput(path || 'params', 'must be an object')
@@ -33,7 +33,7 @@ export class ParamReader {
     return this.#object[name] ?? this.#object[snakeCase(name)] ?? undefined
   }
 
-  /** The only member with content. Unset members may be present, as `""` or empty. */
+  /** Returns the only member with content. Unset members may be present as `""` or empty. */
   onlyOf<Name extends string>(names: readonly Name[]): Name {
     const present = names.filter((name) => this.value(name) !== undefined)
     const filled = present.filter((name) => !isUnset(this.value(name), name === 'data'))
@@ -47,12 +47,12 @@ export class ParamReader {
     return this.#text(name, maxLength) || undefined
   }
 
-  /** The size of the body limits it. */
+  /** Limited by the body's size. */
   content(name: string): string | undefined {
     return this.#text(name, Infinity)
   }
 
-  /** Bytes as canonical base64. */
+  /** Reads bytes as canonical base64. */
   bytes(name: string): string | undefined {
     const text = this.content(name)
     const bytes = text === undefined ? undefined : canonicalBase64(text)
@@ -60,7 +60,7 @@ export class ParamReader {
     return bytes
   }
 
-  /** Well-formed text without U+0000. */
+  /** Reads well-formed text without U+0000. */
   #text(name: string, maxLength: number): string | undefined {
     const value = this.value(name)
     if (value === undefined) return undefined
@@ -71,7 +71,7 @@ export class ParamReader {
     return text
   }
 
-  /** An id that is stored and returned unchanged. */
+  /** Reads an id that is stored and returned unchanged. */
   id(name: string): string | undefined {
     const id = this.text(name, maxIdLength)
     if (id === undefined) return undefined
@@ -86,7 +86,7 @@ export class ParamReader {
     return id
   }
 
-  /** A value of an enum. `values` has its names and numbers; number 0 is the unset value. */
+  /** Reads an enum value. `values` has its names and numbers; number 0 is the unset value. */
   oneOf<T>(name: string, values: ReadonlyMap<string, T>, rule: string): T | undefined {
     const value = this.#set(name)
     if (value === undefined) return undefined
@@ -104,7 +104,7 @@ export class ParamReader {
     throw this.invalid(name, 'must be true or false')
   }
 
-  /** An integer in a range: of at least 0, unless another one is given. */
+  /** Reads an integer in a range, by default of at least 0. */
   count(name: string, range?: { min: number; max: number }): number | undefined {
     const given = this.#set(name)
     if (given === undefined) return undefined
@@ -114,7 +114,7 @@ export class ParamReader {
     throw this.invalid(name, `must be an integer ${range ? `from ${min} to ${max}` : 'of at least 0'}`)
   }
 
-  /** A time (RFC 3339 §5.6), in milliseconds since the epoch. */
+  /** Reads a time (RFC 3339 §5.6) in milliseconds since the epoch. */
   time(name: string): number | undefined {
     const text = this.text(name)
     if (text === undefined) return undefined
@@ -123,7 +123,7 @@ export class ParamReader {
     return at
   }
 
-  /** A list of strings; undefined when it is empty. */
+  /** Reads a list of strings; undefined if it is empty. */
   texts(name: string): string[] | undefined {
     const list = this.list(name)
     if (!list.every((item) => typeof item === 'string')) throw this.invalid(name, 'must be an array of strings')
@@ -139,13 +139,13 @@ export class ParamReader {
     return value
   }
 
-  /** A free object: what is in it is kept as it is. */
+  /** Reads a free object. Its content is preserved as is. */
   record(name: string): Record<string, unknown> | undefined {
     const value = this.#set(name)
     return value === undefined ? undefined : new ParamReader(value, this.pathOf(name)).#object
   }
 
-  /** A message of the protocol. One in which nothing is set is absent. */
+  /** Reads a nested protocol message. A message with no fields set counts as absent. */
   object(name: string): ParamReader | undefined {
     const value = this.value(name)
     return isUnset(value) ? undefined : new ParamReader(value, this.pathOf(name))
@@ -164,13 +164,13 @@ export class ParamReader {
     return this.#path ? `${this.#path}.${name}` : name
   }
 
-  /** Without a name, the error is about the object itself. */
+  /** Without a name, the error refers to the object itself. */
   invalid(name: string | undefined, rule: string): GridError {
     return invalidInput(name === undefined ? this.#path : this.pathOf(name), rule)
   }
 }
 
-/** Also a message in which nothing is set; but an object of data is content. */
+/** A message with no fields set counts as unset, too. A data object always counts as content. */
 function isUnset(value: unknown, isData = false): boolean {
   if (value === undefined || value === null || value === '') return true
   if (Array.isArray(value)) return value.length === 0

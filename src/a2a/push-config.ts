@@ -1,16 +1,19 @@
-/** How each version writes where the client of a task wants its events. See docs/protocol/a2a.md, "Push notifications". */
+/**
+ * How each version represents the push configuration of a task's client. See docs/protocol/a2a.md, "Push
+ * notifications".
+ */
 import type { PushConfigInput } from '../grid/tasks/push-configs.ts'
 import { newId } from '../lib/id.ts'
 import type { PushConfig } from '../store/account/push-configs.ts'
 import type { A2aVersion } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 
-/** The id of a configuration of 0.3 that its client has not named. */
+/** The id of a 0.3 configuration whose client gave it none. */
 export const defaultId03 = 'default'
 
 const maxSecretLength = 4_000
 
-/** Fails with `invalid_input`. Whether the URL is allowed is not checked. */
+/** Reads a push configuration. Fails with `invalid_input`. Does not check whether the URL is allowed. */
 export function readPushConfig(config: ParamReader, version: A2aVersion): PushConfigInput {
   const url = config.text('url', 2_000)
   if (!url) throw config.invalid('url', 'must be the address of a webhook')
@@ -33,21 +36,21 @@ function readAuthentication(
   const scheme = version === '0.3' ? authentication.texts(name)?.[0] : authentication.text(name)
   const credentials = readSecret(authentication, 'credentials')
   if (!scheme && credentials === undefined) return {}
-  // RFC 9110 §11.1, without what no scheme has.
+  // RFC 9110 §11.1, limited to characters that occur in actual schemes.
   if (!scheme || !/^[A-Za-z][\w.+-]{0,99}$/.test(scheme)) {
     throw authentication.invalid(name, 'must name the scheme of the header Authorization, such as Bearer')
   }
   return { scheme, credentials }
 }
 
-/** A secret goes into a header. */
+/** The secret is sent in a header. */
 function readSecret(object: ParamReader, name: string): string | undefined {
   const secret = object.text(name, maxSecretLength)
   if (secret !== undefined && !/^[\x20-\x7e]*$/.test(secret)) throw object.invalid(name, 'must be printable ASCII')
   return secret
 }
 
-/** Without its secrets, which are never shown again. */
+/** Omits the secrets, which are never shown again. */
 export function writePushConfig({ taskId, configId: id, url, scheme }: PushConfig, version: A2aVersion): unknown {
   if (version === '1.0') return { taskId, id, url, ...(scheme !== null && { authentication: { scheme } }) }
   const authentication = scheme === null ? {} : { authentication: { schemes: [scheme] } }

@@ -1,4 +1,4 @@
-/** Where the client of a task wants its events, in both versions. See docs/protocol/a2a.md, "Push notifications". */
+/** Push configuration methods of tasks, in both versions. See docs/protocol/a2a.md, "Push notifications". */
 import { GridError } from '../errors.ts'
 import { deletePushConfig, listPushConfigs, setPushConfig } from '../grid/tasks/push-configs.ts'
 import type { MethodCall } from './method-call.ts'
@@ -27,7 +27,10 @@ export async function pushConfigGet(call: MethodCall): Promise<unknown> {
   return writePushConfig(found, call.codec.version)
 }
 
-/** `tasks/pushNotificationConfig/list`, `ListTaskPushNotificationConfigs`: all of them. Fails as the above. */
+/**
+ * `tasks/pushNotificationConfig/list`, `ListTaskPushNotificationConfigs`: all configurations. Fails like the methods
+ * above.
+ */
 export async function pushConfigList(call: MethodCall): Promise<unknown> {
   const { version } = call.codec
   const params = new ParamReader(call.params, '')
@@ -38,7 +41,9 @@ export async function pushConfigList(call: MethodCall): Promise<unknown> {
   return configs.length > 0 ? { configs } : {}
 }
 
-/** `tasks/pushNotificationConfig/delete`, `DeleteTaskPushNotificationConfig`, of one that may be gone. Fails as the above. */
+/**
+ * `tasks/pushNotificationConfig/delete`, `DeleteTaskPushNotificationConfig`. Idempotent. Fails like the methods above.
+ */
 export async function pushConfigDelete(call: MethodCall): Promise<unknown> {
   const { params, taskId, id } = named(call)
   if (id === undefined) throw params.invalid('pushNotificationConfigId', 'must be a non-empty string')
@@ -46,7 +51,7 @@ export async function pushConfigDelete(call: MethodCall): Promise<unknown> {
   return call.codec.version === '0.3' ? null : {}
 }
 
-/** The target of a call. Only in 0.3 the id of the configuration may be missing. */
+/** The target of a call. The configuration's id is optional in 0.3 only. */
 function named(call: MethodCall): { params: ParamReader; taskId: string; id: string | undefined } {
   const params = new ParamReader(call.params, '')
   return call.codec.version === '0.3'

@@ -1,4 +1,6 @@
-/** Requests that send an event to the client of a task. See docs/protocol/a2a.md, "Push notifications". @see A2A 1.0 §4.3.3 */
+/**
+ * Requests that push an event to a task's client. See docs/protocol/a2a.md, "Push notifications". @see A2A 1.0 §4.3.3
+ */
 import { createHash } from 'node:crypto'
 import { Buffer } from 'node:buffer'
 import { GridError } from '../errors.ts'
@@ -15,7 +17,7 @@ import { writeTask } from './codec.ts'
 const timeoutMs = 15 * second
 const jwtLifetimeMs = 5 * minute
 
-/** The requests of the outboxes of webhooks. */
+/** Creates the requests of webhook outboxes. */
 export function pushAttempt(store: Store): OutboxAttempt {
   const signer = new Signer(store)
   const { config: { baseUrl }, now, safeStream } = store.deps
@@ -42,14 +44,16 @@ export function pushAttempt(store: Store): OutboxAttempt {
       timeoutMs,
       signal,
       spans: account.trace.spans,
-      // Its response is not read.
+      // The response body is not read.
       maxBytes: Infinity,
     })
     await response.body?.cancel()
     return response.status
   }
 
-  /** The header `Authorization`. For the scheme Bearer without credentials it is a token that the grid signs. */
+  /**
+   * Returns the `Authorization` header. For the scheme Bearer without credentials, it is a token signed by the grid.
+   */
   async function authorizationOf(
     { config: { scheme, url, taskId }, credentials }: PushNotice,
     body: string,

@@ -1,4 +1,7 @@
-/** What both bindings of A2A read from a request before its body: caller, version, extensions. See docs/protocol/a2a.md, "Errors". */
+/**
+ * What both A2A bindings read before a request's body: caller, version and extensions. See docs/protocol/a2a.md,
+ * "Errors".
+ */
 import type { A2aVersion } from './codec.ts'
 import { extensionUris } from './extensions.ts'
 import type { MethodCall } from './method-call.ts'
@@ -15,19 +18,19 @@ export function wrongMediaType(): GridError {
   return new GridError('unsupported_media_type', 'Send JSON, with Content-Type: application/json.')
 }
 
-/** The context of a call before its body is read. */
+/** A call's context before its body is read. */
 export type AdmittedCall =
   & Omit<MethodCall, 'account' | 'cards' | 'codec' | 'method' | 'params'>
   & Pick<AuthenticatedCall, 'caller' | 'serve'>
 
-/** The limits of a body: larger on the endpoint of an agent, which takes files. */
+/** Body size limits. An agent's endpoint allows more, because it accepts files. */
 export function limitsOf(aliases: readonly string[]): BodyLimits {
   return aliases.length > 0 ? taskLimits : apiLimits
 }
 
 /**
- * The caller and its headers. `aliases`: those in the path. Fails with `payload_too_large` (by the declared length),
- * `unauthenticated` or `rate_limit_exceeded`, in this order.
+ * Authenticates the caller and reads the headers. `aliases` are those in the path. Fails with `payload_too_large` (by
+ * the declared length), `unauthenticated` or `rate_limit_exceeded`, in this order.
  */
 export async function admit(
   authenticateCall: AuthenticateCall,
@@ -56,7 +59,7 @@ function wholeNumber(digits: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** The calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
+/** Returns the calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
 export async function authenticateAgent(authenticateCall: AuthenticateCall, c: AppContext): Promise<AuthenticatedCall> {
   const authenticated = await authenticateCall(c)
   if (authenticated.actor.type === 'agent') return authenticated
@@ -65,7 +68,7 @@ export async function authenticateAgent(authenticateCall: AuthenticateCall, c: A
   })
 }
 
-/** The challenge of a 401. It names an error only if there was a credential. @see RFC 6750 §3 */
+/** Returns the challenge of a 401. It names an error only if the request had a credential. @see RFC 6750 §3 */
 export function challenge({ details: { credential } }: GridError): Record<string, string> {
   if (credential === undefined) return {}
   const error = credential === 'refused' ? ', error="invalid_token"' : ''
@@ -73,8 +76,8 @@ export function challenge({ details: { credential } }: GridError): Record<string
 }
 
 /**
- * The version in the `A2A-Version` header or query parameter, without its patch number; undefined without both. The
- * method, not this, decides the wire format. Fails with `version_not_supported`.
+ * Returns the version in the `A2A-Version` header or query parameter, without its patch number; undefined without both.
+ * The wire format depends on the method, not on this version. Fails with `version_not_supported`.
  */
 export function requestedVersion(request: Request): A2aVersion | undefined {
   const text = versionText(request)

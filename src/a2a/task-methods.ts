@@ -1,4 +1,4 @@
-/** The operations of clients on their tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
+/** A client's operations on its tasks, in both versions. See docs/protocol/a2a.md, "Tasks". */
 import { roomOf } from '../answers/room.ts'
 import { GridError } from '../errors.ts'
 import { isTerminal, type TaskState } from '../grid/tasks/task.ts'
@@ -11,7 +11,7 @@ import { EventStream, type MethodCall } from './method-call.ts'
 import { ParamReader } from './param-reader.ts'
 import { heartbeatMs, taskItems } from './task-stream.ts'
 
-/** The states in the order of their numbers, from 1 on. @see a2a.proto, `TaskState` */
+/** The states in numeric order, starting at 1. @see a2a.proto, `TaskState` */
 const numberedStates: readonly TaskState[] = [
   'submitted',
   'working',
@@ -34,7 +34,7 @@ export async function tasksGet(call: MethodCall): Promise<unknown> {
   return writeTask(await getTask(call.account, id, { ...scopeOf(call, params), historyLength }), call.codec)
 }
 
-/** `tasks/list`, `ListTasks`: the tasks of the caller, newest status first. Fails with `invalid_input`. */
+/** `tasks/list`, `ListTasks`: the caller's tasks, newest status first. Fails with `invalid_input`. */
 export async function tasksList(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params ?? {}, '')
   const pageSize = params.count('pageSize', { min: 1, max: 100 }) ?? 50
@@ -56,15 +56,15 @@ export async function tasksList(call: MethodCall): Promise<unknown> {
 export async function tasksCancel(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params, '')
   const id = params.requiredId('id')
-  // Not used, but refused if it is wrong.
+  // Unused, but still validated.
   params.record('metadata')
   return writeTask(await cancelTask(call.account, id, scopeOf(call, params)), call.codec)
 }
 
 /**
- * `tasks/resubscribe`, `SubscribeToTask`: the task and its further events, or with `Last-Event-ID` the events after that.
- * Fails with `invalid_input`, `task_not_found`, `rate_limit_exceeded`, or `unsupported_operation` if the task has ended and
- * the client has seen its end.
+ * `tasks/resubscribe`, `SubscribeToTask`: streams the task and its further events, or with `Last-Event-ID` the events
+ * after that one. Fails with `invalid_input`, `task_not_found`, `rate_limit_exceeded`, or `unsupported_operation` if
+ * the task has ended and the client has seen its end.
  */
 export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   const { account, connection, check } = call
@@ -90,17 +90,17 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
     check,
     heartbeatMs,
   })
-  // The task comes first, so what fails is answered before the stream begins.
+  // The task comes first, so that failures are answered before the stream begins.
   const first = lastEventId === undefined ? (await news.next()).value : undefined
   return new EventStream(taskItems(call, { id, contextId: task.contextId }, first, news))
 }
 
-/** An endpoint shows all tasks of the caller, or those with the agent in the path or the tenant. */
+/** An endpoint shows all of the caller's tasks, or those with the agent in the path or the tenant. */
 export function scopeOf({ account, aliases, connection }: MethodCall, params: ParamReader) {
   return { recipient: endpointAlias(aliases, params.id('tenant')), room: roomOf(account, connection) }
 }
 
-/** In the spelling of either version. */
+/** Accepts either version's spelling. */
 function readState(params: ParamReader): TaskState | undefined {
   return params.oneOf('status', states, 'must be a state of a task')
 }

@@ -1,4 +1,4 @@
-/** The events of a task as a stream. See docs/protocol/a2a.md, "Streams". */
+/** Streams a task's events. See docs/protocol/a2a.md, "Streams". */
 import { GridError } from '../errors.ts'
 import { bareReply, endsStream } from '../grid/tasks/task.ts'
 import type { TaskNews } from '../grid/tasks/watch-task.ts'
@@ -6,10 +6,10 @@ import { second } from '../lib/time.ts'
 import { type Codec, type TaskRef, writeReply, writeSentTask } from './codec.ts'
 import type { MethodCall, StreamItem } from './method-call.ts'
 
-/** Some clients give up after 5 s of silence. */
+/** Some clients time out after 5 s of silence. */
 export const heartbeatMs = 4 * second
 
-/** What `news` brings, until the task has ended. `first` is what it has brought already. */
+/** Yields the items of `news` until the task ends. `first` is an item already taken from it. */
 export async function* taskItems(
   { codec, account }: MethodCall,
   task: TaskRef,
@@ -24,7 +24,7 @@ export async function* taskItems(
   try {
     for await (const one of news) yield itemOf(codec, task, one, isOfSend)
   } catch (error) {
-    // A failure after the first item ends the stream, but not the task.
+    // A failure after the first item ends the stream but not the task.
     if (!(error instanceof GridError)) account.deps.log.warn('A stream of a task ended because of a fault', { error })
   }
 }
@@ -34,7 +34,7 @@ function itemOf(codec: Codec, task: TaskRef, news: TaskNews, isOfSend: boolean):
   if ('first' in news) {
     const reply = bareReply(news.first)
     if (reply) return { result: writeReply(task, reply, codec) }
-    // It has the number of the newest event, so that a client that reconnects gets what follows.
+    // Carries the newest event's number, so that a reconnecting client gets the events after it.
     return { id: news.first.generation, result: writeSentTask(news.first, codec) }
   }
   const closes = news.type === 'status' && endsStream(news.status.state, isOfSend)

@@ -1,4 +1,4 @@
-/** Files that are sent while they are read, and how many at a time. See docs/security.md, "Overload". */
+/** Streams downloads and limits how many run at a time. See docs/security.md, "Overload". */
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { streamedBody } from '../lib/http/streamed-body.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'
@@ -8,7 +8,7 @@ import { refusal } from '../grid/answer-room.ts'
 
 const advice = 'Repeat the call when one of them has been read.'
 
-/** Take a place for a download of some kind until it is released. Fails with `rate_limit_exceeded`. */
+/** Reserves a slot for a download of the given kind until it is released. Fails with `rate_limit_exceeded`. */
 export function placeIn(limit: GroupLimit, kind: string, { actor }: AccountStore): () => void {
   const caller = 'credentialId' in actor ? actor.credentialId : 'userId' in actor ? actor.userId : actor.job
   const reached = limit.reached(caller)
@@ -16,7 +16,7 @@ export function placeIn(limit: GroupLimit, kind: string, { actor }: AccountStore
   return limit.acquire(caller)!
 }
 
-/** The body of a download. A client that stops to read it is disconnected. Fails with `rate_limit_exceeded`. */
+/** Returns a download's response body. Disconnects a client that stops reading it. Fails with `rate_limit_exceeded`. */
 export function downloadBody(
   account: AccountStore,
   connection: CallerConnection,

@@ -1,14 +1,14 @@
-/** What happens to a lease once its answer is sent, or is not. See docs/delivery.md, "When a reader dies". */
+/** Ends a lease depending on whether its response was delivered. See docs/delivery.md, "When a reader dies". */
 import type { Lease } from '../grid/messaging/read-messages.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 
-/** To be called before the answer with the leased messages is sent. */
+/** Call before sending the response with the leased messages. */
 export async function settleLease(lease: Lease, connection: CallerConnection | undefined): Promise<void> {
   if (await connection?.hasLeft()) await lease.release()
   else endLease(lease, connection)
 }
 
-/** To be called when the answer is sent. Some runtimes report later whether it was taken. */
+/** Call when sending the response. Some runtimes report later whether it was delivered. */
 export function endLease(lease: Lease, connection: CallerConnection | undefined): void {
   const taken = connection?.answerTaken()
   if (!taken) return lease.ack()

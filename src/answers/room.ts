@@ -1,13 +1,13 @@
-/** The room that an answer takes until it is sent, as its connection reports. See docs/security.md, "Overload". */
+/** Capacity that a response occupies until its connection reports it as sent. See docs/security.md, "Overload". */
 import { type AnswerRoom, answerRoom, refusal } from '../grid/answer-room.ts'
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** A client that has not taken its answer by then is disconnected. */
+/** A client that has not received its response within this time is disconnected. */
 const maxSendMs = 30 * second
 
-/** The room of answers that are sent over this connection. */
+/** Returns the capacity for responses on this connection. */
 export function roomOf(account: AccountStore, connection: CallerConnection | undefined): AnswerRoom {
   return answerRoom(account, {
     hasLeft: () => connection?.signal.aborted ?? false,
@@ -16,8 +16,8 @@ export function roomOf(account: AccountStore, connection: CallerConnection | und
 }
 
 /**
- * Make a list of up to `bytes` if the credential has a slot for it. The slot is held until the answer is sent, where
- * the runtime reports when. Fails with `rate_limit_exceeded`.
+ * Makes a list of up to `bytes` if the credential has a free list slot. Holds the slot until the response has been
+ * sent, if the runtime reports that. Fails with `rate_limit_exceeded`.
  */
 export async function inListSlot<List>(
   account: AccountStore,

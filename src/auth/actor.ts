@@ -1,4 +1,4 @@
-/** The caller of a verb. The activity log stores the type, user and credential of an actor. */
+/** The caller of a verb. The activity log stores an actor's type, user and credential. */
 import { GridError } from '../errors.ts'
 import { minute } from '../lib/time.ts'
 
@@ -8,9 +8,9 @@ export interface AgentActor {
   /** Without `@`. */
   alias: string
   credentialId: string
-  /** The user who authorized it by OAuth; undefined with an agent key. */
+  /** The user who authorized it over OAuth; undefined with an agent key. */
   userId?: string
-  /** True when the agent is known to have no trial. Otherwise each send looks for one. */
+  /** True if the agent is known not to be on trial. Otherwise each send checks. */
   isUnlimited?: boolean
 }
 
@@ -18,59 +18,59 @@ export interface AdminActor {
   type: 'admin'
   credentialId: string
   credentialKind: 'admin_key' | 'oauth'
-  /** The user behind the credential; null for a key made on the command line. */
+  /** The user behind the credential; null for a key created on the command line. */
   userId: string | null
 }
 
-/** A signed-in user of the web pages. The role is read again for every request. */
+/** A signed-in user of the web pages. The role is read again on every request. */
 export interface UserActor {
   type: 'user'
   userId: string
   role: Role
   sessionId: string
-  /** When the user last proved who they are, in milliseconds since the epoch. */
+  /** When the user last proved their identity, in milliseconds since the epoch. */
   confirmedAt?: number | null
 }
 
 interface SystemActor {
   type: 'system'
-  /** The task of the process, for example `signup` or `create-account`. */
+  /** The process's task, for example `signup` or `create-account`. */
   job: string
 }
 
 export type Actor = AgentActor | AdminActor | UserActor | SystemActor
 
-/** A signed-in user, outside of any account. */
+/** A signed-in user outside any account. */
 export interface SignedInUser {
   user: { id: string; email: string; emailVerifiedAt: number | null }
   sessionId: string
-  /** When the user last proved who they are, in milliseconds since the epoch. */
+  /** When the user last proved their identity, in milliseconds since the epoch. */
   confirmedAt?: number | null
-  /** The only account that the session opens: its provider has signed the user in. */
+  /** The only account that the session can open, because that account's provider signed the user in. */
   onlyAccount?: string | null
-  /** The identity at a provider that has begun the session. */
+  /** The provider identity that started the session. */
   identity?: { issuer: string; subject: string } | null
 }
 
-/** How long a proof of who the user is allows the changes that need a fresh one. */
+/** How long a proof of identity permits changes that need a recent one. */
 export const confirmedForMs = 10 * minute
 
 /**
- * Require that the user has proved recently who they are: by signing in, or on the page for it. Other callers pass. Fails
- * with `confirmation_required`. See docs/people.md, "Signing in".
+ * Requires that the user has recently proved their identity: by signing in, or on the confirmation page. Other callers
+ * pass. Fails with `confirmation_required`. See docs/people.md, "Signing in".
  */
 export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
   if ('type' in actor && actor.type !== 'user') return
   if (!('type' in actor)) requireWholeSession(actor)
   const { confirmedAt } = actor as UserActor | SignedInUser
-  // A time in the future is not fresh either: the clock was set back.
+  // A time in the future does not count as recent either: the clock was set back.
   if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
   throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
 }
 
 /**
- * Require a session that was not started by an account's provider: whoever runs it could act as any of its users.
- * Fails with `not_allowed`. See docs/people.md, "Single sign-on".
+ * Requires a session that was not started by an account's provider: whoever runs the provider could act as any of its
+ * users. Fails with `not_allowed`. See docs/people.md, "Single sign-on".
  */
 export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAccount'>): void {
   if (onlyAccount == null) return
@@ -81,13 +81,13 @@ export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAcc
   )
 }
 
-/** The roles of a member in an account, strongest first. */
+/** A member's roles in an account, strongest first. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
 /**
- * Whether a session opens an account. Where the provider is required, an owner with a second factor still gets in without
- * it. See docs/people.md, "Single sign-on".
+ * Whether a session can open an account. If the account requires its provider, an owner with a second factor can still
+ * get in without it. See docs/people.md, "Single sign-on".
  */
 export function opensAccount(
   { onlyAccount, user }: { onlyAccount: string | null; user: { hasSecondFactor: boolean } },
@@ -98,7 +98,7 @@ export function opensAccount(
 }
 
 /**
- * The roles that have each permission. No other place lists roles.
+ * The roles with each permission. This is the only list of roles.
  *
  * - `view`: read everything in the account.
  * - `use`: act as the account's agents.
@@ -132,19 +132,19 @@ export function callingUser(actor: Actor): UserActor {
   return actor
 }
 
-/** Whose reading it is: the id of the signed-in user; null for programs. */
+/** Returns the id of the user who is reading; null for programs. */
 export function readingUser(actor: Actor): string | null {
   return actor.type === 'user' ? actor.userId : null
 }
 
-/** Require an admin of the account, or the process itself. Fails with `wrong_credential` or `not_allowed`. */
+/** Requires an admin of the account, or the process itself. Fails with `wrong_credential` or `not_allowed`. */
 export function requireAdmin(actor: Actor): void {
   requirePermission(actor, 'manage')
 }
 
 /**
- * Require a permission in the account. An admin credential has the permissions of the role `admin`, an agent has
- * none, and the process itself has all. Fails with `wrong_credential` or `not_allowed`.
+ * Requires a permission in the account. An admin credential has the permissions of the role `admin`, an agent has none,
+ * and the process itself has all. Fails with `wrong_credential` or `not_allowed`.
  */
 export function requirePermission(actor: Actor, permission: Permission): void {
   if (actor.type === 'system') return
@@ -155,7 +155,7 @@ export function requirePermission(actor: Actor, permission: Permission): void {
   if (!allows(role, permission)) throw notAllowed(permission)
 }
 
-/** `not_allowed`, saying who has the permission. `before` is a sentence that comes first. */
+/** Creates the error `not_allowed`, naming the roles that have the permission. `before` is a sentence to put first. */
 export function notAllowed(permission: Permission, before = ''): GridError {
   const message = `${before && `${before} `}Only ${allowedCallers[permission]} can do this.`
   return new GridError('not_allowed', message, { allowedRoles: permissions[permission] })

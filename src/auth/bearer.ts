@@ -14,20 +14,23 @@ import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
 import type { Actor, AdminActor, AgentActor } from './actor.ts'
 
-/** How precise "last used" is, so that not every request writes to the database. */
+/** Precision of "last used", so that not every request writes to the database. */
 const lastUsedPrecisionMs = minute
 
 /**
- * Authenticates a request by its `Authorization` header. A token is looked up in the database every time; a key of a local
- * file also in memory, which every write empties that could end a key (`KeyCache`). So a revoked key is refused on the next
- * request, in every process. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
+ * Authenticates a request by its `Authorization` header. Tokens are looked up in the database every time. With a local
+ * file, keys may come from a `KeyCache`, which is cleared by every write that could revoke a key. So every process
+ * refuses a revoked key on the next request. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
  *
- * A long-running call authenticates again and passes the store that it began with as `previous`: it fails with
- * `unavailable` if the agent was moved to another account.
+ * A long-running call authenticates again and passes its original store as `previous`. This fails with `unavailable` if
+ * the agent was moved to another account.
  */
 export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
-/** Authentication against the credentials in a store. See docs/protocol/README.md, "Credentials". @see RFC 6750 §2.1 */
+/**
+ * Creates authentication against the credentials in a store. See docs/protocol/README.md, "Credentials". @see RFC 6750
+ * §2.1
+ */
 export function createAuthenticator(store: Store): Authenticate {
   const recordedUses = new Map<string, number>()
 
@@ -40,7 +43,7 @@ export function createAuthenticator(store: Store): Authenticate {
   async function byHeader(authorization: string | null): Promise<AccountStore> {
     const token = bearerToken(authorization)
     if (token === undefined) throw missingKey('Sign in: send Authorization: Bearer <key>, or use OAuth')
-    // Typos and floods are rejected here, without a database query.
+    // Rejects typos and floods without a database query.
     switch (keyKind(token)) {
       case 'agent_key':
       case 'admin_key':
@@ -70,8 +73,8 @@ export function createAuthenticator(store: Store): Authenticate {
 }
 
 /**
- * Authentication for endpoints that are not an OAuth resource: an access token is refused like an unknown key.
- * See docs/security.md, "OAuth".
+ * Authentication for endpoints that are not OAuth resources: access tokens are refused like unknown keys. See
+ * docs/security.md, "OAuth".
  */
 export function keysOnly(authenticate: Authenticate): Authenticate {
   return async function authenticateKey(authorization, previous) {
@@ -82,40 +85,40 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
   }
 }
 
-/** The caller of a request. */
+/** The caller of a request, authenticated or presumed. */
 export interface AuthenticatedCall {
   /** The actual or presumed caller. */
   readonly actor: Actor
-  /** The caller's account, known after the credential was looked up. */
+  /** Resolves to the caller's account once the credential has been looked up. */
   caller(): Promise<AccountStore>
   /**
-   * Answer the call, which may begin before the caller is looked up: with a remote database, an agent whose credential
-   * was used before is taken for who it was then. Its account reads nothing and writes nothing unless the look-up finds
-   * the same caller, and that look-up is in the request of the first reads. If it finds another caller, `answer` runs
-   * again, for that one. Fails like `Authenticate`, and as `answer` does. See docs/security.md, "Keys and tokens".
+   * Answers the call, possibly before the caller has been looked up: with a remote database, a credential seen before
+   * is presumed to belong to the same agent as last time. Its account reads and writes nothing unless the lookup, which
+   * travels with the first reads, confirms that caller. If the lookup finds another caller, `answer` runs again for
+   * that one. Fails like `Authenticate`, and as `answer` does. See docs/security.md, "Keys and tokens".
    */
   serve<Answer>(answer: (account: AccountStore) => Promise<Answer>): Promise<Answer>
-  /** Authenticate a long-running call again. It is not counted. Fails like `Authenticate` with `previous`. */
+  /** Authenticates a long-running call again, without counting it. Fails like `Authenticate` with `previous`. */
   check(): Promise<AccountStore>
 }
 
 /**
- * Authenticates a request and counts it, before its body is read. An agent that `serve` may take for who it was is only
- * counted. Fails like `Authenticate`, or with `rate_limit_exceeded`: for the credential, its account, or refused keys from
- * the client address.
+ * Authenticates a request and counts it, before its body is read. If `serve` may presume the agent, the request is only
+ * counted. Fails like `Authenticate`, or with `rate_limit_exceeded`: for the credential, its account, or refused keys
+ * from the client address.
  */
 export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 
-/** How many agents are remembered. */
+/** Maximum number of remembered agents. */
 const maxKnown = 5_000
 
-/** Which agents the credentials stood for when they were last looked up. A guess for `serve`, never a permission. */
+/** The agent that each credential belonged to at its last lookup. A guess for `serve`, never a permission. */
 class KnownAgents {
-  /** By the hash of the token. */
+  /** By the token's hash. */
   readonly #known = new LruMap<string, { accountId: string; actor: AgentActor }>(maxKnown)
   readonly #isKept: boolean
 
-  /** None for a local file, where a look-up waits for nothing. */
+  /** Undefined for a local file, where lookups are immediate. */
   constructor({ durability }: Pick<Store, 'durability'>) {
     this.#isKept = durability === 'remote'
   }
@@ -135,7 +138,7 @@ class KnownAgents {
 }
 
 /**
- * The call limits of this process, shared by all endpoints. Returns a function that adds them to an `Authenticate`.
+ * Creates the process's call limits, shared by all endpoints. Returns a function that adds them to an `Authenticate`.
  * `ofRefusedKeys` counts by client address.
  */
 export function createCallLimits(
@@ -147,7 +150,7 @@ export function createCallLimits(
   const ofCredential = credentialCallLimit(config)
   const ofAccount = accountCallLimit(config)
 
-  /** A refused call is not counted. */
+  /** Counts an accepted call. Refused calls do not count. */
   function countCall({ actor, owner }: AccountStore): void {
     if (!('credentialId' in actor)) return
     const at = now()
@@ -163,7 +166,7 @@ export function createCallLimits(
       const trace = c.get('trace')
       const known = knownAgents.get(token)
       const find = once(async () => {
-        // The key is looked up first, so a good key of the same address is never locked out.
+        // Looks up the key first, so that a valid key from the same address is never locked out.
         const account = await authenticate(authorization).catch((error) => {
           if (isRefusedKey(error)) {
             knownAgents.forget(token)
@@ -188,7 +191,7 @@ export function createCallLimits(
       try {
         countCall(caller)
       } catch (error) {
-        // A credential that has ended is refused as such.
+        // If the credential has been revoked, fails with that error instead.
         await find()
         throw error
       }
@@ -201,7 +204,7 @@ export function createCallLimits(
           const [early] = await Promise.allSettled([answer(expected)])
           const isProven = await proof().then(() => true, () => false)
           if (!isProven) {
-            // Its effects in memory end with its stream.
+            // Cancelling the stream undoes its effects in memory.
             if (early.status === 'fulfilled' && early.value instanceof Response) await early.value.body?.cancel()
             caller = await find()
             trace.code = undefined
@@ -230,8 +233,8 @@ function actorOfKey(credential: Credential): AgentActor | AdminActor {
 }
 
 /**
- * The agent or the admin, as the user chose. A token for an agent never falls back to the admin when the agent is gone.
- * See docs/protocol/oauth.md, "Account picker".
+ * Returns the agent or the admin that the user chose. An agent's token never falls back to the admin if the agent is
+ * gone. See docs/protocol/oauth.md, "Account picker".
  */
 function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
@@ -239,7 +242,7 @@ function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: A
   return { type: 'agent', agentId, alias, credentialId: id, userId, isUnlimited: onTrial === 0 }
 }
 
-/** Records the use in the background, at most once a minute per credential. */
+/** Records in the background that a credential was used, at most once a minute. */
 function recordUse(
   store: Store,
   account: AccountStore,
@@ -256,7 +259,7 @@ function recordUse(
 
   const changes = [markUsed(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
-  // Not by the account, whose log would count it as time of this call.
+  // Written through the store: the account's trace would count it towards this call.
   store.write(changes).catch((error) => {
     if (!isStorageFull(error)) log.warn('The last use of a credential was not recorded', { error })
   })
@@ -274,7 +277,7 @@ function unknownKey(): GridError {
   )
 }
 
-/** Describes what was sent instead of a key, without repeating it. */
+/** Describes the value sent in place of a key, without repeating it. */
 function notAKey(token: string): GridError {
   const isPrefixed = Object.values(keyPrefixes).some((prefix) => token.startsWith(prefix))
   const why = /\$\{|\$\w|\{\{|^%/.test(token)
@@ -293,7 +296,7 @@ function agentMoved(): GridError {
   })
 }
 
-/** No client sees it: `serve` refuses the call with the error of the look-up, or answers it again. */
+/** Never reaches a client: `serve` refuses the call with the lookup's error or answers it again. */
 function unproven(): GridError {
   return new GridError('unauthenticated', 'The caller is not who it was taken for.')
 }

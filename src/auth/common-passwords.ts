@@ -1,6 +1,6 @@
 /**
- * Detection of common passwords. It uses a list of words instead of whole passwords, because the endings that people
- * append to a word are too many to list.
+ * Detects common passwords. It uses a list of words, because people append too many different endings to list whole
+ * passwords.
  */
 
 const words = `
@@ -31,13 +31,13 @@ zxcvbnm zxcvbn zxcv poiuytrewq lkjhgfdsa mnbvcxz qazwsxedc qazwsx wsxedc edcrfv 
 abcdefgh abcdef abcd abc xyz agent agentgrid grid agents robot robots chatgpt openai claude the and my is your
 me you new old big our this that best first last i a`.trim().split(/\s+/).sort((a, b) => b.length - a.length)
 
-/** Longest ending after the words, in characters. */
+/** Maximum length of an ending after the words, in characters. */
 const maxEnding = 8
-/** A password of digits alone needs at least this many. */
+/** Minimum length of a password that consists of digits only. */
 const minDigits = 16
 
 const commonWord = new RegExp(words.join('|'), 'g')
-/** A password of more words counts as a passphrase. */
+/** A password with more words counts as a passphrase. */
 const maxWords = 3
 const substitutions: Record<string, string> = {
   '@': 'a',
@@ -58,7 +58,7 @@ const substitutions: Record<string, string> = {
 export function isCommonPassword(password: string): boolean {
   const plain = password.toLowerCase()
   const unsubstituted = plain.replace(/[@431!0$57]/g, (char) => substitutions[char])
-  // Digits of the ending are not substitutions: passw0rd2024 is passw0rd and a year.
+  // Digits in the ending are not substitutions: passw0rd2024 is passw0rd plus a year.
   const ending = plain.match(/[\d\W_]*$/)![0].length
   const mixed = unsubstituted.slice(0, unsubstituted.length - ending) + plain.slice(plain.length - ending)
   return isRepeated(plain) || (/^\d+$/.test(plain) && plain.length < minDigits) ||
@@ -72,7 +72,7 @@ function isWordsAndEnding(text: string): boolean {
   return rest.length <= maxEnding && /^[\d\W_]*$/.test(rest)
 }
 
-/** Whether the text repeats a piece of up to four characters. */
+/** Whether the text consists of repetitions of up to four characters. */
 function isRepeated(text: string): boolean {
   return [1, 2, 3, 4].some((size) => text === text.slice(0, size).repeat(text.length).slice(0, text.length))
 }

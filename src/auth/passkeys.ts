@@ -1,5 +1,5 @@
 /**
- * Passkeys: the options for the browser, and the verification of its answer. See docs/people.md, "Signing in".
+ * Passkeys: creates the options for the browser and verifies its response. See docs/people.md, "Signing in".
  * @see WebAuthn Level 3
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
@@ -10,7 +10,7 @@ import { parse } from '../lib/input.ts'
 import { once } from '../lib/lazy.ts'
 import { minute } from '../lib/time.ts'
 
-/** The site that passkeys belong to. */
+/** The site to which passkeys are bound. */
 export interface PasskeySite {
   /** The host name. */
   id: string
@@ -19,33 +19,36 @@ export interface PasskeySite {
 
 export interface KnownPasskey {
   credentialId: string
-  /** COSE, in base64url. */
+  /** A COSE key in base64url. */
   publicKey: string
   counter: number
   transports: string[]
 }
 
-/** Whether this challenge was issued. It can be answered once. */
+/** Whether this challenge was issued. Each challenge can be answered once. */
 export type IsExpected = (challenge: string) => Promise<boolean>
 
 export const passkeyTimeoutMs = 5 * minute
 
-// Loaded on first use: it brings parsers of certificates, which most processes never need.
+// Loaded on first use: it includes certificate parsers, which most processes never need.
 const webauthn = once(() => import('@simplewebauthn/server'))
 
 /**
- * The site of the web application. Undefined if browsers offer no passkeys there: they need HTTPS or `localhost`, and a
- * name instead of an IP address.
+ * Returns the web application's passkey site. Undefined if browsers do not offer passkeys there: they require HTTPS or
+ * `localhost`, and a host name instead of an IP address.
  */
 export function passkeySite(appUrl: string): PasskeySite | undefined {
   const { protocol, hostname, origin } = new URL(appUrl)
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
-  // `URL` writes every IPv4 address as four decimal numbers.
+  // `URL` normalises every IPv4 address to four decimal numbers.
   const isName = !hostname.startsWith('[') && !/^[\d.]+$/.test(hostname)
   return isName && (protocol === 'https:' || isLocal) ? { id: hostname, origin } : undefined
 }
 
-/** Options for registering a passkey, for `navigator.credentials.create`. The user must unlock the passkey each time. */
+/**
+ * Creates the options for registering a passkey with `navigator.credentials.create`. The user must unlock the passkey
+ * on each use.
+ */
 export async function registrationOptions(
   site: PasskeySite,
   user: { id: string; email: string; name: string },
@@ -65,7 +68,10 @@ export async function registrationOptions(
   })
 }
 
-/** Options for using a passkey, for `navigator.credentials.get`. Without `known`, the user chooses among all. */
+/**
+ * Creates the options for using a passkey with `navigator.credentials.get`. Without `known`, the user can choose any
+ * passkey.
+ */
 export async function authenticationOptions(site: PasskeySite, known: KnownPasskey[]) {
   const { generateAuthenticationOptions } = await webauthn()
   return await generateAuthenticationOptions({
@@ -76,7 +82,7 @@ export async function authenticationOptions(site: PasskeySite, known: KnownPassk
   })
 }
 
-/** The new passkey in the answer of a browser. Fails with `invalid_input`. */
+/** Verifies a browser's response and returns the new passkey. Fails with `invalid_input`. */
 export async function verifyRegistration(
   site: PasskeySite,
   answer: string,
@@ -97,12 +103,12 @@ export async function verifyRegistration(
   }
 }
 
-/** The id of the passkey in an answer that is not yet verified. Fails with `invalid_input`. */
+/** Returns the passkey id in a response that has not been verified yet. Fails with `invalid_input`. */
 export function namedPasskey(answer: string): string {
   return readAnswer(authenticationAnswer, answer).id
 }
 
-/** The new signature counter of a passkey that signed the challenge. Fails with `invalid_input`. */
+/** Verifies that a passkey signed the challenge and returns its new signature counter. Fails with `invalid_input`. */
 export async function verifyAuthentication(
   site: PasskeySite,
   answer: string,
@@ -180,7 +186,7 @@ function readAnswer<T>(schema: z.ZodType<T>, text: string): T {
   }
 }
 
-/** Turns the errors of the library into ours. */
+/** Converts the library's errors to ours. */
 async function accepted<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify()

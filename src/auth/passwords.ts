@@ -1,4 +1,4 @@
-/** Passwords of users: acceptance, storage and verification. See docs/people.md, "Signing in". */
+/** User passwords: validation, hashing and verification. See docs/people.md, "Signing in". */
 import { isCommonPassword } from './common-passwords.ts'
 import { GridError, limitReached } from '../errors.ts'
 import { Semaphore } from '../lib/limits/semaphore.ts'
@@ -7,26 +7,29 @@ import { characterCount } from '../lib/text.ts'
 
 const minLength = 10
 const maxLength = 200
-/** In UTF-16 units, checked before normalisation: NFKC can turn one character into many. */
+/** In UTF-16 units, checked before normalisation: NFKC can expand one character into many. */
 const maxUnits = 2 * maxLength
 /** Argon2id. A stored hash names its own cost. @see RFC 9106 §4 */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 }
-/** A hash takes 19 MiB and a core. See docs/security.md, "Overload". */
+/** A hash takes 19 MiB of memory and a core. See docs/security.md, "Overload". */
 const capacity = { maxConcurrent: 2, maxQueued: 16 }
 const hashing = new Semaphore(capacity)
-/** Hashes on threads of the runtime, so the event loop goes on. Loaded on first use: most processes never need it. */
+/**
+ * Hashes on the runtime's threads, so that the event loop is not blocked. Loaded on first use: most processes never
+ * need it.
+ */
 const argon2 = once(() => import('@node-rs/argon2'))
 
 /**
- * Verified for unknown users, so that they take as long as known ones.
- * See docs/security.md, "Requests".
+ * Verified for unknown users, so that sign-in takes as long for them as for known ones. See docs/security.md,
+ * "Requests".
  */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg2zyFQEHDRlOMiM98LAUsf+u/20mu0twshsag'
 
 /**
- * Hash a new password to a PHC string. Fails with `invalid_input` if it is too short, too long or too common, and
- * with `rate_limit_exceeded` if too many passwords are being hashed. It has priority over anonymous sign-ins: callers
- * have proved who they are, by a link or the current password.
+ * Hashes a new password to a PHC string. Fails with `invalid_input` if it is too short, too long or too common, and
+ * with `rate_limit_exceeded` if too many passwords are being hashed. Takes priority over anonymous sign-ins, because
+ * its callers have proved their identity with a link or the current password.
  */
 export async function hashPassword(password: string): Promise<string> {
   const normal = normalised(password)
@@ -41,9 +44,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password matches a hash. Without a hash (the user is unknown or has no password) it takes the same time
- * and is false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority` it does not
- * wait behind anonymous sign-ins, see docs/security.md, "Overload".
+ * Whether a password matches a hash. Without a hash (unknown user or no password) it takes the same time and returns
+ * false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority` it does not queue
+ * behind anonymous sign-ins, see docs/security.md, "Overload".
  */
 export async function verifyPassword(
   hash: string | null | undefined,
@@ -59,12 +62,12 @@ export async function verifyPassword(
   return isRight && hash != null && normal !== undefined
 }
 
-/** The one error for every wrong pair of email address and password. */
+/** The same error for an unknown email address and a wrong password. */
 export function signInFailed(): GridError {
   return new GridError('sign_in_failed', 'The email address or the password is wrong.')
 }
 
-/** NFKC, so that a password typed on another keyboard is the same. Undefined if it is far too long. */
+/** Normalises to NFKC, so that the password is the same on every keyboard. Undefined if it is far too long. */
 function normalised(password: string): string | undefined {
   return password.length > maxUnits ? undefined : password.normalize('NFKC')
 }

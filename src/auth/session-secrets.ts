@@ -9,7 +9,7 @@ export function formToken(cookie: string): string {
 
 export const ringKeyId = 'session'
 
-/** Seals one-time cookies with a key derived from the token of the session. */
+/** Seals one-time cookies with a key derived from the session token. */
 export function ringOf(token = ''): KeyRing {
   const key = createHmac('sha256', token).update('one-time cookie').digest('base64')
   return createKeyRing(`${ringKeyId}:${key}`)

@@ -1,6 +1,6 @@
 /**
- * Browser sessions, kept in the database behind a cookie, and CSRF protection of forms.
- * See docs/people.md, "Signing in", and docs/security.md, "Pages".
+ * Browser sessions, stored in the database and identified by a cookie, and CSRF protection for forms. See
+ * docs/people.md, "Signing in", and docs/security.md, "Pages".
  */
 import { GridError, isStorageFull } from '../errors.ts'
 import { cookieName, cookieOf, secretCookieOf, serializeCookie } from '../lib/http/cookies.ts'
@@ -19,14 +19,14 @@ import { formToken, ringKeyId, ringOf } from './session-secrets.ts'
 
 export const sessionIdleMs = 12 * hour
 export const sessionLifetimeMs = 14 * day
-/** How precise "last seen" is, so that not every page view writes to the database. */
+/** Precision of "last seen", so that not every page view writes to the database. */
 const lastSeenPrecisionMs = minute
 const maxUserAgentLength = 200
-/** How long a user may take for the second factor. */
+/** Time limit for entering the second factor. */
 const halfSessionMs = 15 * minute
-/** The header of requests that a page makes without its user: they do not prolong the session. */
+/** Header of requests that a page makes on its own. They do not extend the session. */
 const bySelfHeader = 'x-by-itself'
-/** How long a secret waits for the page that shows it. */
+/** How long a secret is kept for the page that shows it. */
 const oneTimeCookieMs = 5 * minute
 
 export interface SessionUser {
@@ -36,33 +36,33 @@ export interface SessionUser {
   emailVerifiedAt: number | null
   /** Whether the user has a passkey or an authenticator app. */
   hasSecondFactor: boolean
-  /** Single keys do something on their pages. */
+  /** Whether pages react to single-key shortcuts. */
   shortcuts: boolean
 }
 
 export interface Visitor {
   user: SessionUser
   sessionId: string
-  /** When the user last proved who they are, in milliseconds since the epoch; null for sessions of older versions. */
+  /** When the user last proved their identity, in milliseconds since the epoch; null for sessions of older versions. */
   confirmedAt: number | null
-  /** The user's current memberships that this session opens, in the order of joining. */
+  /** The user's current memberships that this session can open, in the order of joining. */
   accounts: Membership[]
-  /** The ids of the user's other accounts: they ask for another sign-in. */
+  /** The ids of the user's other accounts, which require a different sign-in. */
   closed: string[]
-  /** Accounts that the user owns, and that are deleted but can come back. */
+  /** Deleted accounts that the user owns and can still restore. */
   deleted: Membership[]
-  /** The only account that the session opens: its provider has signed the user in. */
+  /** The only account that the session can open, because that account's provider signed the user in. */
   onlyAccount: string | null
-  /** The identity at a provider that has begun the session. */
+  /** The provider identity that started the session. */
   identity: Identity | null
-  /** CSRF token: the value of the field `csrf` in every form of this session. */
+  /** CSRF token: the value of the field `csrf` in all forms of this session. */
   csrf: string
 }
 
-/** CSRF protection of a form before sign-in: the value of the field `csrf`, and the cookie that it is derived from. */
+/** CSRF protection of a form before sign-in: the value of the field `csrf` and the cookie it is derived from. */
 interface AnonymousVisitor {
   csrf: string
-  /** `Set-Cookie`; undefined when the browser already has the cookie. */
+  /** `Set-Cookie`; undefined if the browser already has the cookie. */
   cookie: string | undefined
 }
 
@@ -70,25 +70,28 @@ export interface ActiveSession extends ListedSession {
   isCurrent: boolean
 }
 
-/** How a user proved who they are. */
+/** How a user proved their identity. */
 export interface Proof {
-  /** With a password: the hash that it was verified against. */
+  /** For a password: the hash that it was verified against. */
   passwordHash?: string
-  /** With a passkey or a code, or within a session that has begun with one. */
+  /** For a passkey or a code, or for a session that started with one. */
   hasSecondFactor?: boolean
-  /** When the user proved it, if not now: a session that continues another one is no fresh proof. As in `Visitor`. */
+  /**
+   * When the user proved their identity, if not just now: continuing another session is not a fresh proof. As in
+   * `Visitor`.
+   */
   confirmedAt?: number | null
-  /** The account whose provider has proved it. The session opens no other. */
+  /** The account whose provider vouched for the user. The session cannot open any other. */
   onlyAccount?: string | null
-  /** The identity there, which must still belong to the user. As in `Visitor`. */
+  /** The identity at that provider, which must still belong to the user. As in `Visitor`. */
   identity?: Identity | null
 }
 
 export type Sessions = ReturnType<typeof createSessions>
 
 /**
- * Sessions of a grid served on `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, whatever the other origins are:
- * people sign in there.
+ * Manages the sessions of a grid served on `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, regardless of the
+ * other origins, because people sign in there.
  */
 export function createSessions(store: Store, origins: string[]) {
   const { now, log, config } = store.deps
@@ -97,7 +100,7 @@ export function createSessions(store: Store, origins: string[]) {
   const anonymousCookie = cookieName('visit', isSecure)
   const oneTimeCookie = cookieName('once', isSecure)
 
-  /** The live session of a request, even without the second factor. */
+  /** Returns a request's live session, even if the second factor is still missing. */
   async function sessionOf(request: Request) {
     const token = secretCookieOf(request, sessionCookie)
     if (token === undefined) return undefined
@@ -111,7 +114,7 @@ export function createSessions(store: Store, origins: string[]) {
     return await store.global.users.membershipsOfSession(hashForLookup(token), now(), now() - sessionIdleMs)
   }
 
-  /** The statements that end the live session of a request; none if there is no such session. */
+  /** Returns the statements that end a request's live session; none if there is no such session. */
   async function endSession(request: Request): Promise<Statement[]> {
     const session = await sessionOf(request)
     return session ? [store.global.sessions.end(session.user.id, session.id, now())] : []
@@ -126,7 +129,7 @@ export function createSessions(store: Store, origins: string[]) {
       })
   }
 
-  /** Check only that a page of this grid sent the form. Fails with `forbidden_form`. */
+  /** Checks only that one of the grid's pages sent the form. Fails with `forbidden_form`. */
   function checkOrigin({ headers }: Request): void {
     const isSameOrigin = origins.includes(headers.get('origin') ?? '') &&
       ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? 'same-origin')
@@ -134,7 +137,7 @@ export function createSessions(store: Store, origins: string[]) {
     throw new GridError('forbidden_form', 'This form was sent by another site. Open the page here and try again.')
   }
 
-  /** Whether `csrf` of the form belongs to the session or, before sign-in, to the browser. */
+  /** Whether the form's `csrf` belongs to the session or, before sign-in, to the browser. */
   function isOfSession(request: Request, form: URLSearchParams, visitor: Visitor | undefined): boolean {
     const token = secretCookieOf(request, visitor ? sessionCookie : anonymousCookie)
     return token !== undefined && isSameSecret(form.get('csrf') ?? '', formToken(token))
@@ -145,14 +148,14 @@ export function createSessions(store: Store, origins: string[]) {
     isOfSession,
 
     /**
-     * The signed-in user of a request; undefined without a live session, and while the second factor is missing.
-     * Requests that a page makes by itself, and `isQuiet`, do not count as a use of the session.
+     * Returns a request's signed-in user; undefined without a live session, or while the second factor is missing. With
+     * `isQuiet`, and for requests that a page makes on its own, the session does not count as used.
      */
     async visitor(
       request: Request,
       { isQuiet = request.headers.has(bySelfHeader) }: { isQuiet?: boolean } = {},
     ): Promise<Visitor | undefined> {
-      // Beside each other: see docs/architecture.md, "Pages".
+      // In parallel: see docs/architecture.md, "Pages".
       const [session, all] = await Promise.all([sessionOf(request), membershipsOf(request)])
       if (!session || session.awaitsSecondFactor) return undefined
       const { user, id: sessionId, confirmedAt, onlyAccount, identity, token } = session
@@ -164,7 +167,7 @@ export function createSessions(store: Store, origins: string[]) {
       return { user, sessionId, confirmedAt, onlyAccount, identity, accounts, closed, deleted, csrf: formToken(token) }
     },
 
-    /** The user of a session whose second factor is missing. */
+    /** Returns the user of a session that still lacks the second factor. */
     async halfVisitor(request: Request): Promise<SessionUser | undefined> {
       const session = await sessionOf(request)
       return session?.awaitsSecondFactor ? session.user : undefined
@@ -180,9 +183,9 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Check that a page of this grid sent the form: the `Origin` is ours, and `csrf` belongs to the session or, before
-     * sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form belongs to another
-     * session, as after a sign-in in another tab.
+     * Checks that one of the grid's pages sent the form: the `Origin` is ours, and `csrf` belongs to the session or,
+     * before sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form belongs to
+     * another session, as after a sign-in in another tab.
      */
     checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void {
       checkOrigin(request)
@@ -195,8 +198,9 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Keep a secret for the next page of this session, at most five minutes, in a cookie that is sealed for the session:
-     * neither another session nor the reader of a cookie file can use it. See docs/security.md, "Keys and tokens".
+     * Keeps a secret for the session's next page, for at most five minutes, in a cookie sealed for this session:
+     * neither another session nor someone who reads the cookie file can use it. See docs/security.md, "Keys and
+     * tokens".
      */
     async keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }> {
       const id = newId()
@@ -209,7 +213,9 @@ export function createSessions(store: Store, origins: string[]) {
       return { id, cookie }
     },
 
-    /** The stored secret, and the `Set-Cookie` that removes it. Undefined if it was already taken, or has expired. */
+    /**
+     * Returns the stored secret and the `Set-Cookie` that removes it. Undefined if it was already taken or has expired.
+     */
     async takeOnce(request: Request, id: string): Promise<{ secret: string; cookie: string } | undefined> {
       if (!isId(id)) return undefined
       const name = `${oneTimeCookie}-${id}`
@@ -226,9 +232,9 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Start a session for an authenticated user and end the browser's previous one. Resolves to `Set-Cookie`. Without
-     * `hasSecondFactor` it is a half session if the user has a second factor.
-     * Fails with `sign_in_failed` if `passwordHash` or `identity` is no longer the user's.
+     * Starts a session for an authenticated user and ends the browser's previous one. Resolves to `Set-Cookie`. Without
+     * `hasSecondFactor`, the session is only half signed in if the user has a second factor. Fails with
+     * `sign_in_failed` if `passwordHash` or `identity` is no longer the user's.
      */
     async begin(
       request: Request,
@@ -264,20 +270,20 @@ export function createSessions(store: Store, origins: string[]) {
       return serializeCookie(sessionCookie, token, { isSecure, maxAgeMs: sessionLifetimeMs })
     },
 
-    /** End the session of a request. Resolves to the `Set-Cookie` that removes the cookie. */
+    /** Ends a request's session. Resolves to the `Set-Cookie` that removes the cookie. */
     async end(request: Request): Promise<string> {
       const statements = await endSession(request)
       if (statements.length > 0) await store.write(statements)
       return serializeCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
     },
 
-    /** The user's live sessions, the most recently used first. */
+    /** Lists the user's live sessions, most recently used first. */
     async list({ user, sessionId }: Visitor): Promise<ActiveSession[]> {
       const found = await store.global.sessions.ofUser(user.id, now(), now() - sessionIdleMs)
       return found.map((session) => ({ ...session, isCurrent: session.id === sessionId }))
     },
 
-    /** Fails with `not_found`. */
+    /** Ends one of the user's sessions. Fails with `not_found`. */
     async endOne({ user }: Visitor, id: string): Promise<void> {
       const [ended] = await store.write([store.global.sessions.end(user.id, id, now())])
       if (ended.length === 0) throw new GridError('not_found', 'This session has already ended or is not yours.')
@@ -288,9 +294,10 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * The store of one of the user's accounts, with the user's current role as actor. Fails with `account_not_found`, with
-     * `other_sign_in_required` if this session does not open it, and with `second_factor_required` if the account demands
-     * one that the user does not have. `withoutSecondFactor` is for the pages where users add one.
+     * Returns the store of one of the user's accounts, with the user's current role as actor. Fails with
+     * `account_not_found`, with `other_sign_in_required` if this session does not open it, and with
+     * `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor` is for the
+     * pages where users add one.
      */
     openAccount(
       visitor: Visitor,
@@ -319,7 +326,7 @@ export function createSessions(store: Store, origins: string[]) {
       return store.account(id, { type: 'user', userId: user.id, role, sessionId, confirmedAt })
     },
 
-    /** The store of an account that the user owns and that is deleted. Fails with `not_found`. */
+    /** Returns the store of a deleted account that the user owns. Fails with `not_found`. */
     openDeleted({ user, sessionId, confirmedAt, deleted }: Visitor, id: string): AccountStore {
       const membership = deleted.find((account) => account.id === id)
       if (!membership) throw new GridError('not_found', 'You own no deleted account with this id.')

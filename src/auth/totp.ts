@@ -1,33 +1,33 @@
-/** One-time codes of authenticator apps. See docs/people.md, "Signing in". @see RFC 6238 */
+/** One-time codes from authenticator apps. See docs/people.md, "Signing in". @see RFC 6238 */
 import { once } from '../lib/lazy.ts'
 import { second } from '../lib/time.ts'
 
-// The values that every authenticator app supports; many ignore others.
+// The parameters that every authenticator app supports. Many apps ignore others.
 const algorithm = 'SHA1'
 const digits = 6
 const periodSeconds = 30
 const secretBytes = 20
-/** How many periods the clock of the device may be ahead or behind. */
+/** How many periods the device's clock may be ahead or behind. */
 const window = 1
 
 // Loaded on first use: most requests never need it.
 const otpauth = once(() => import('otpauth'))
 
-/** A new secret, in base32. */
+/** Creates a secret in base32. */
 export async function newTotpSecret(): Promise<string> {
   const { Secret } = await otpauth()
   return new Secret({ size: secretBytes }).base32
 }
 
-/** The `otpauth:` URI that authenticator apps read. `issuer` names the grid in the app, `label` the user. */
+/** Returns the `otpauth:` URI for authenticator apps. `issuer` names the grid in the app, `label` the user. */
 export async function totpUri(secret: string, { issuer, label }: { issuer: string; label: string }): Promise<string> {
   const { TOTP } = await otpauth()
   return new TOTP({ issuer, label, secret, algorithm, digits, period: periodSeconds }).toString()
 }
 
 /**
- * The time step that a code belongs to; undefined if the code is wrong or too old at `now`, in milliseconds since the
- * epoch. The caller refuses a step that was used before.
+ * Returns a code's time step; undefined if the code is wrong or too old at `now`, in milliseconds since the epoch. The
+ * caller refuses a step that was used before.
  */
 export async function totpStep(secret: string, code: string, now: number): Promise<number | undefined> {
   const { TOTP, Secret } = await otpauth()

@@ -1,6 +1,6 @@
 /**
- * Every setting, once: the name under which the program reads it, the environment variable, the value, and what it is
- * for. The type of the configuration, its parser and `agent-grid help settings` are made from this table, in its order.
+ * Defines every setting: its property name in the program, its environment variable, its value and its purpose. The
+ * configuration's type, its parser and `agent-grid help settings` are derived from this table, in this order.
  */
 import * as z from 'zod'
 import {
@@ -22,7 +22,7 @@ import {
   words,
 } from './values.ts'
 
-/** Reserved, because they look like a part of the grid or like everyone. */
+/** Reserved, because they could be mistaken for a part of the grid or for everyone. */
 export const reservedAliases: readonly string[] = [
   ...['admin', 'administrator', 'channel', 'grid', 'system', 'support', 'security', 'root', 'owner', 'api', 'www'],
   ...['tasks', 'all', 'everyone', 'here'],
@@ -30,17 +30,17 @@ export const reservedAliases: readonly string[] = [
 
 export interface Setting<T> extends Value<T> {
   variable: string
-  /** Another name of the variable, which is read where the first is not set. */
+  /** An alternative variable, read if the main one is not set. */
   formerly?: string
-  /** For people. Printed if the value is invalid. */
+  /** Shown to people if the value is invalid. */
   description: string
-  /** What is used without a value, in words, where the schema has no default. */
+  /** Describes the behaviour when the variable is not set, if the schema has no default. */
   fallback: string
-  /** Its value is never printed, not even if it is invalid. */
+  /** Never print the value, not even if it is invalid. */
   isSecret: boolean
 }
 
-/** Settings by the names under which the program reads them. */
+/** Settings by their property names. */
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>
 
 export function setting<T>(
@@ -53,8 +53,8 @@ export function setting<T>(
   return { variable, description, ...value, fallback, isSecret, ...(formerly && { formerly }) }
 }
 
-/** The table. Its comments are shown where the program uses a setting. */
-/** Where editors take the answer, each from the documentation or code of the client. Cline has an id for each server. */
+/** The table of settings. Editors show its comments where the program uses a setting. */
+/** OAuth callbacks of editors, each taken from the client's documentation or code. Cline has an id for each server. */
 const editorRedirects = [
   'cursor://anysphere.cursor-mcp/oauth/callback',
   'claude://claude.ai/mcp-auth-callback/sdk',
@@ -65,7 +65,7 @@ const editorRedirects = [
   ),
 ]
 
-/** Variables that earlier versions read, with what replaced each. */
+/** Variables of earlier versions, each with its replacement. */
 export const removedSettings: Readonly<Record<string, string>> = {
   A2A_BLOCKING_STRICT: 'Whether calls over A2A wait for an agent is set on the settings page of the agent.',
   A2A_BLOCKING_MAX_SECONDS: 'A call over A2A waits 30 seconds at most; the header "Prefer: wait=N" shortens it.',
@@ -111,7 +111,7 @@ export const settings = {
     'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     oneOf(['full', 'relaxed'], 'full'),
   ),
-  /** The low-water mark of the disk of a local file. */
+  /** The low-water mark of free disk space for a local file. */
   minFreeMegabytes: setting(
     'MIN_FREE_MB',
     'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
@@ -169,7 +169,7 @@ export const settings = {
     'email: signups with the same unverified email address share a provisional account. never: each gets its own.',
     oneOf(['email', 'never'], 'email'),
   ),
-  /** The built-in ones too. */
+  /** Includes the built-in ones. */
   reservedAliases: setting(
     'RESERVED_ALIASES',
     'More aliases that cannot be taken, besides the built-in ones.',
@@ -213,7 +213,7 @@ export const settings = {
       'comma-separated URIs',
       words(editorRedirects.join(','))
         .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|file|http):|#/i.test(uri)))
-        // A host that goes on, or any, belongs to others.
+        // A wildcard within the host could match other people's hosts.
         .refine((list) => list.every((uri) => !uri.includes('*') || /^[^*]*[^/*][/=]\*$/.test(uri))),
     ),
   ),

@@ -1,4 +1,4 @@
-/** What the value of a setting can be: each kind with its format in words, and its parser. */
+/** The kinds of setting values, each with a description of its format and a parser. */
 import * as z from 'zod'
 import ipaddr from 'ipaddr.js'
 import { isPlainAddress } from '../lib/names.ts'
@@ -6,7 +6,7 @@ import { isKeyRing } from '../lib/key-ring.ts'
 
 export interface Value<T> {
   format: string
-  /** Parses the text of the variable, or undefined if there is none. */
+  /** Parses the variable's text, or undefined if it is not set. */
   schema: z.ZodType<T>
 }
 
@@ -35,13 +35,13 @@ export function oneOf<const T extends string>(words: readonly T[], fallback: NoI
   return value(format, z.enum(words).prefault(fallback as T))
 }
 
-/** A switch, off without a value. */
+/** A switch that is off by default. */
 export const flag: Value<boolean> = value(
   '0 or 1',
   z.enum(['0', '1']).transform((text) => text === '1').prefault('0'),
 )
 
-/** Parses words that are separated by commas. */
+/** Parses comma-separated words. */
 export const words = (fallback: string) =>
   z.string().transform((text) => text.split(',').map((word) => word.trim()).filter(Boolean)).prefault(fallback)
 
@@ -53,7 +53,7 @@ export const addressRanges: Value<string[]> = value(
 const origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url && /^https?:$/.test(url.protocol) && !url.host.includes('*')
-  // Only an origin, perhaps with a final slash: no user, path, query or fragment.
+  // Accepts only an origin, optionally with a trailing slash: no user, path, query or fragment.
   if (isWeb && url.href === `${url.origin}/`) return url.origin
   context.addIssue('not an origin')
   return z.NEVER
@@ -70,7 +70,7 @@ export const publicAddresses: Value<string[]> = value(
   words('').pipe(z.array(origin)),
 )
 
-/** The origin of pages in an editor or a browser extension, such as `vscode-webview://1a2b`. */
+/** The origin of an editor's or a browser extension's pages, such as `vscode-webview://1a2b`. */
 const appOrigin = z.string().regex(/^(?!https?:|file:|data:|javascript:)[a-z][a-z0-9+.-]*:\/\/[\w.-]*$/)
 
 export const origins: Value<string[]> = value(
@@ -78,7 +78,7 @@ export const origins: Value<string[]> = value(
   words('*').pipe(z.array(z.union([z.literal('*'), origin, appOrigin]))),
 )
 
-// A file URL has only a path: no host, no query, no `:memory:`.
+// A file URL may have only a path: no host, no query, no `:memory:`.
 const databaseUrlPattern = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
 
 export function databaseUrl(fallback: string): Value<string> {
@@ -99,7 +99,7 @@ export interface NamedAddress {
   address: string
 }
 
-/** An email address, parsed to lower case, perhaps with a name. `name` is the one without. */
+/** An email address, parsed to lower case, optionally with a display name. `name` is the default display name. */
 export function emailAddress(name: string): Value<NamedAddress | undefined> {
   return value(
     'an email address such as grid@example.com or Grid <grid@example.com>',
@@ -114,7 +114,7 @@ function namedAddress(text: string, name: string): NamedAddress {
   return { name: quoted || bare || name, address: address.trim().toLowerCase() }
 }
 
-/** The URL of an email server. No query is allowed: the email library would read options from it. */
+/** An email server's URL. No query is allowed: the email library would read options from it. */
 export const emailServer: Value<string | undefined> = value(
   'smtp://HOST:PORT or smtps://HOST:PORT, optionally with USER:PASSWORD@ (percent-encoded: # is %23, / is %2F, ? is %3F)',
   z.string().refine((text) => isServer(text, /^smtps?:$/)).optional(),
@@ -125,7 +125,7 @@ export const proxy: Value<string | undefined> = value(
   z.string().refine((text) => isServer(text, /^https?:$/)).optional(),
 )
 
-/** Whether a URL has only a scheme and a host, perhaps with a user and a port. */
+/** Whether a URL has only a scheme and a host, optionally with a user and a port. */
 function isServer(text: string, protocols: RegExp): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, pathname, search, hash, username, password } = new URL(text)

@@ -4,49 +4,49 @@ import { atMost } from '../lib/input.ts'
 import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 
 export interface GuardedText {
-  /** The text to be stored and read: the message text, then the text of each part, joined by line feeds. */
+  /** The text to be stored and read: the message text followed by each part's text, joined by line feeds. */
   readonly text: string
-  /** Stretches of the text in order that readers may put together with nothing between them, if there are several. */
+  /** If the text has several pieces: their spans, in the order in which readers may join them without separators. */
   readonly pieces?: readonly Span[]
   readonly direction: 'inbound' | 'outbound'
   readonly sender: string
   readonly recipient: string
 }
 
-/** A stretch of the text, in UTF-16 code units; `end` is exclusive. */
+/** A span of the text, in UTF-16 code units; `end` is exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** If there are more spans, the whole text is masked. */
+/** With more spans than this, the whole text is masked. */
 export const maxSpans = 1_000
 
 export interface Verdict {
-  /** The kinds found, such as `email address`; empty for none. Senders see them, so they never contain a pattern. */
+  /** The kinds found, such as `email address`; empty if none. Senders see them, so they never contain a pattern. */
   readonly kinds: readonly string[]
-  /** The known positions. A redaction without spans and replacement masks the whole text. */
+  /** The known positions. A redaction with neither spans nor replacement masks the whole text. */
   readonly spans?: readonly Span[]
-  /** The text to deliver instead, if the provider writes one. */
+  /** The text to deliver instead, if the provider rewrites it. */
   readonly replacement?: string
-  /** The raw answer of the service, for people who test the guardrail. Never stored. */
+  /** The service's raw response, for people who test the guardrail. Never stored. */
   readonly raw?: unknown
 }
 
 export interface ProviderTools {
-  /** The only way out. */
+  /** The only way to send requests. */
   readonly fetch: SafeFetch
-  /** The decrypted token of the guardrail, if it has one. */
+  /** The guardrail's decrypted token, if it has one. */
   readonly token?: string
   readonly signal: AbortSignal
-  /** The clock: milliseconds since the epoch. */
+  /** The clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** Checks one text. A provider that cannot answer throws; `onFailure` of the guardrail then decides. */
+/** Checks one text. Throws if the provider cannot answer. The guardrail's `onFailure` then decides. */
 export interface GuardrailCheck {
   (guarded: GuardedText, tools: ProviderTools): Verdict | Promise<Verdict>
-  /** Approximate memory use, also after a run; undefined for a few kilobytes. */
+  /** Approximate memory use, including after a run; undefined if it is only a few kilobytes. */
   readonly bytes?: number
 }
 
@@ -57,19 +57,22 @@ export interface Provider<Config = unknown> {
   readonly description: string
   /** `local` needs only its configuration and the text. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
-  /** The setting with the URL of the service that gets the texts, if it is remote. */
+  /** For a remote provider: the setting that contains the URL of the service that receives the texts. */
   readonly address?: string
   readonly config: z.ZodType<Config>
   readonly needsToken: boolean
-  /** Check the format of a new token. Throws a `RefusedConfig` if it cannot work. */
+  /** Checks the format of a new token. Throws a `RefusedConfig` if it cannot work. */
   checkToken?(token: string): void
-  /** Create the check of a configuration. Throws a `RefusedConfig` if it cannot work, for example a wrong pattern. */
+  /**
+   * Creates the check for a configuration. Throws a `RefusedConfig` if it cannot work, for example because of an
+   * invalid pattern.
+   */
   prepare(config: Config): GuardrailCheck
 }
 
-/** A configuration of the right shape that cannot work. */
+/** A configuration that has the right shape but cannot work. */
 export class RefusedConfig extends Error {
-  /** The path of the field, such as `patterns.0`; `token` for the token. */
+  /** The field's path, such as `patterns.0`; `token` for the token. */
   readonly field: string
 
   constructor(field: string, message: string) {
@@ -86,11 +89,11 @@ export function provider<Shape extends z.ZodRawShape>(
   return { needsToken: false, ...rest, config: z.strictObject(config) } as Provider
 }
 
-/** Every admin sees the URL, so it may not contain credentials. They belong in the token. */
+/** Must not contain credentials, because every admin sees the URL. They belong in the token. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 
-/** The URL of the service that gets the texts; undefined for a local provider. */
+/** The URL of the service that receives the texts; undefined for a local provider. */
 export function serviceOf({ address }: Provider, config: unknown): URL | undefined {
   return address === undefined ? undefined : new URL((config as Record<string, string>)[address])
 }
@@ -100,10 +103,10 @@ export const text = (max: number) => atMost(z.string().min(1), max)
 export const threshold = z.number().min(0).max(1)
 
 /**
- * Why a remote provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the answer broke off, or
- * is not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the
- * token does not have the format that the service needs. With `refused` and `wrong_token`, nothing was sent.
- * `too_slow`: a check in the grid used up its time.
+ * Why a provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the response was cut off, or is
+ * not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the token
+ * does not have the service's format. With `refused` and `wrong_token`, nothing was sent. `too_slow`: a local check
+ * exceeded its time limit.
  */
 export type FailureReason =
   | 'refused'
@@ -120,7 +123,7 @@ export type FailureReason =
   | 'wrong_token'
   | 'too_slow'
 
-/** The message is for the operator. It never contains the token, the text or the answer. */
+/** The message is for the operator. It never contains the token, the text or the response. */
 export class ProviderFailure extends Error {
   readonly reason: FailureReason
 
@@ -131,7 +134,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Tenants do not see which one it was, so they cannot probe networks with a guardrail. */
+/** Tenants cannot tell these apart, so that they cannot probe networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',
@@ -141,14 +144,14 @@ const unreached: readonly FailureReason[] = [
   'incomplete',
 ]
 
-/** The part of a failure that a tenant may know. See docs/security.md, "Outgoing requests". */
+/** Returns the part of a failure that a tenant may see. See docs/security.md, "Outgoing requests". */
 export function failureForTenants({ reason, message }: ProviderFailure): { reason: string; message: string } {
   return unreached.includes(reason)
     ? { reason: 'unreachable', message: 'The service was not reached, or gave no usable answer in time.' }
     : { reason, message }
 }
 
-/** What a check says of a text, at the latest when `tools.signal` is aborted: a late answer is dropped. */
+/** Runs a check, at most until `tools.signal` aborts. A late answer is dropped. */
 export async function runCheck(check: GuardrailCheck, guarded: GuardedText, tools: ProviderTools): Promise<Verdict> {
   const { signal } = tools
   if (signal.aborted) throw timeout()

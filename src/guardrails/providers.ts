@@ -47,9 +47,9 @@ const checkMs = 1_500
 const prepareMs = 900
 const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 4 * second } as const
 
-/** Runs the checks of guardrails: local ones on a thread, because expressions of users can take seconds. */
+/** Runs guardrail checks, local ones on a thread, because users' expressions can take seconds. */
 export class GuardrailChecks {
-  /** The total time limit of the remote guardrails of one message. */
+  /** Total time limit for a message's remote guardrails. */
   readonly timeoutMs: number
   readonly #providers: ReadonlyMap<string, Provider>
   readonly #local: LocalChecks
@@ -63,9 +63,9 @@ export class GuardrailChecks {
   }
 
   /**
-   * What a guardrail of the account `owner` says of a text. `toolsOf` is called for a remote one. Fails with a
-   * `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work, which one of
-   * an older version might not.
+   * Returns the verdict of a guardrail of the account `owner` on a text. Calls `toolsOf` only for a remote guardrail.
+   * Fails with a `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration, stored by an
+   * older version, cannot work.
    */
   async check(
     owner: string,
@@ -82,7 +82,7 @@ export class GuardrailChecks {
     return await runCheck(provider.prepare(provider.config.parse(JSON.parse(config))), guarded, await toolsOf())
   }
 
-  /** Fails with a `RefusedConfig` if a configuration of this shape cannot work, or with `NoTurn`. */
+  /** Fails with a `RefusedConfig` if a configuration of the right shape cannot work, or with `NoTurn`. */
   async requirePreparable(owner: string, provider: Provider, config: unknown): Promise<void> {
     if (provider.kind === 'remote') return void provider.prepare(config)
     const prepare = this.#local.prepare.bind(this.#local)
@@ -99,7 +99,10 @@ export class GuardrailChecks {
     return this.#providers.has(id)
   }
 
-  /** The service to which a guardrail sends texts; undefined if there is none. Throws without its address. */
+  /**
+   * Returns the service to which a guardrail sends texts; undefined if there is none. Throws if its address is not
+   * configured.
+   */
   serviceOf({ provider, config }: LocalConfig): URL | undefined {
     return serviceOf(this.#providerOf(provider), JSON.parse(config))
   }

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-/** The background and two shape colours. Each stays distinct on light and dark pages. */
+/** The background and two shape colours. All remain distinct on light and dark pages. */
 const palettes = [
   ['#0b5d48', '#58d6a9', '#f4d58d'],
   ['#1d3f72', '#7fb4f5', '#f7c59f'],
@@ -28,7 +28,7 @@ const shapes = [
   '',
 ]
 
-/** The icon of an agent, derived from its alias: equal aliases get equal icons. Decorative; show it with the alias. */
+/** An agent's icon, derived from its alias: equal aliases get equal icons. Decorative; show it with the alias. */
 export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }) {
   return (
     <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>
@@ -37,11 +37,11 @@ export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }
   )
 }
 
-/** The icon as part of an SVG picture, 24 by 24. */
+/** The icon as part of an SVG image, 24 by 24. */
 export function AgentPicture({ alias }: { alias: string }) {
   const next = numbers(alias)
   const [background, ...colours] = palettes[next(palettes.length)]
-  // One path per colour keeps the page small: a list shows many icons.
+  // One path per colour keeps pages small, because lists show many icons.
   const paths = ['', '']
   for (let cell = 0; cell < 9; cell++) {
     const shape = shapes[next(shapes.length)]

@@ -12,21 +12,21 @@ import { tokens } from './styles/tokens.ts'
 import { writing } from './styles/writing.ts'
 
 export interface Asset {
-  /** Contains a hash of the content, so browsers may cache it forever. */
+  /** Contains a hash of the content, so that browsers may cache it forever. */
   path: string
   type: string
   text: string
 }
 
-/** It follows the light or dark setting of the system. A string, so that the built file contains it. */
+/** Follows the system's light or dark setting. A string, so that the bundled file contains it. */
 const styles = tokens + base + controls + content + frame + conversation + writing + attention + search
 
 export const styleSheet = asset('css', 'text/css', styles)
 export const pageScript = asset('js', 'text/javascript', script)
-/** The icon of the grid on its pages, on a home screen and in notifications. */
+/** The grid's icon for pages, home screens and notifications. */
 export const icon = asset('svg', 'image/svg+xml', iconSvg)
 
-/** `text` as a file of pages. */
+/** Serves `text` as a static file. */
 export function asset(extension: string, type: string, text: string): Asset {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
   return { path: `/assets/app.${hash}.${extension}`, type: `${type}; charset=utf-8`, text }

@@ -1,34 +1,34 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Rows of items that need a person, and the use of quotas. */
+/** Rows of items that need a person, and quota usage. */
 import type { Child } from 'hono/jsx'
 import { Card } from './components.tsx'
 import { ButtonForm, ButtonLink, CsrfField, HiddenFields } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** A row in one line. It leads to `href`: its buttons only act. */
+/** A one-line row that links to `href`. Its buttons act without leaving the page. */
 export interface NeedRow {
   icon: IconName
   tone: 'bad' | 'warning' | 'info'
   what: Child
-  /** Undefined if the reader may not open anything. */
+  /** Undefined if the reader may not open any page about it. */
   href?: string
   facts: Child[]
-  /** The time when it began or ends, at the end of the line. */
+  /** The start or end time, at the end of the line. */
   at?: Child
-  /** Below the line. */
+  /** Shown below the line. */
   more?: Child
   actions?: Child
-  /** Instead of the icon. */
+  /** Replaces the icon. */
   picture?: Child
   isUrgent?: boolean
-  /** There are messages since the last visit of the reader. */
+  /** There are messages since the reader's last visit. */
   isNew?: boolean
-  /** The rows that this one summarizes and opens. */
+  /** The rows that this one summarizes and expands to. */
   folded?: { rows: NeedRow[]; foot?: Child }
 }
 
-/** `isShort`: each row stays one line in narrow windows, without its facts. */
+/** With `isShort`, each row stays on one line in narrow windows, without its facts. */
 export function NeedList({ label, rows, isShort }: { label: string; rows: NeedRow[]; isShort?: boolean }) {
   return (
     <ul class={isShort ? 'needs short' : 'needs'} aria-label={label}>
@@ -72,7 +72,7 @@ function Line({ row: { icon, tone, what, href, facts, at, more, actions, picture
   )
 }
 
-/** A card with the first rows, at most `max`, of `total`; `all` is the page that has the others. */
+/** A card with the first rows, at most `max` of `total`. `all` is the page with the rest. */
 export function NeedCard(
   { id, title, rows, all, max = rows.length, total = rows.length, isShort, children }: {
     id?: string
@@ -100,10 +100,10 @@ export function NeedCard(
   )
 }
 
-/** The subject of a row, as forms send it. */
+/** Identifies a row in forms. */
 type NeedFields = Record<'kind' | 'subject', string>
 
-/** A menu of times for which a row can be hidden: `times` are values of the field `time`, with their titles. */
+/** A menu for snoozing a row: `times` are values of the field `time`, with their titles. */
 export function SnoozeMenu(
   { action, fields, times }: { action: string; fields: NeedFields; times: [string, string][] },
 ) {
@@ -128,18 +128,18 @@ export function EndSnooze({ action, fields }: { action: string; fields: NeedFiel
   return <ButtonForm action={action} fields={fields} kind='plain' isSmall>Show again</ButtonForm>
 }
 
-/** When the page was made: `5 s ago`, counted by the script. `at` is in milliseconds since the epoch. */
+/** The page's age, such as `5 s ago`, updated by the script. `at` is in milliseconds since the epoch. */
 export function Ago({ at }: { at: number }) {
   return <time datetime={new Date(at).toISOString()} data-ago>just now</time>
 }
 
-/** `12 of 300 messages`. Without a quota (0) only the number. */
+/** Formats usage as `12 of 300 messages`, or as a plain number if there is no quota (0). */
 export function usedInWords({ used, quota, unit }: { used: number; quota: number; unit: string }): string {
   const amount = used.toLocaleString('en')
   return quota > 0 ? `${amount} of ${quota.toLocaleString('en')} ${unit}` : `${amount} ${unit}`
 }
 
-/** The use of a quota. */
+/** A meter of quota usage. */
 export function Meter({ label, ...use }: { label: string; used: number; quota: number; unit: string }) {
   const { used, quota } = use
   return (

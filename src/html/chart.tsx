@@ -3,14 +3,14 @@
 import { clockAt } from '../lib/time.ts'
 import { useZone } from './components.tsx'
 
-/** A bar of several counts on top of each other, in the order of the series. */
+/** A bar of stacked counts, in the order of the series. */
 export interface StackedBar {
   /** Start of the hour or day, in milliseconds since the epoch. */
   at: number
   counts: number[]
 }
 
-/** The meaning of one colour. */
+/** A colour and its meaning. */
 export interface Series {
   name: string
   colour: 'accent' | 'danger' | 'warning' | 'info' | 'ink' | 'soft'
@@ -23,8 +23,8 @@ const height = headroom + plotHeight + foot
 
 /**
  * A bar chart of counts per hour or day, oldest first, with a legend if it has several series. Horizontal positions are
- * percentages, so the text keeps its size on phones. Time goes from left to right in every language. Screen readers get
- * a table.
+ * percentages, so that text keeps its size on phones. Time runs from left to right in every language. Screen readers
+ * get a table.
  */
 export function BarChart(
   { id, title, unit, series, bars }: {
@@ -44,9 +44,9 @@ export function BarChart(
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
   const zone = useZone()
-  // Days are counted in UTC, so a day is the same everywhere.
+  // Days are UTC days, so that they are the same for everyone.
   const name = unit === 'hour' ? (at: number) => hour(clockAt(zone, at)) : date
-  // They fit in one row on the smallest phone.
+  // The labels fit in one row on the smallest phone.
   const labelEvery = unit === 'hour' ? 6 : 10
   const countsOf = ({ counts }: StackedBar) =>
     series.length === 1
@@ -124,18 +124,18 @@ function Legend({ series, bars }: { series: Series[]; bars: StackedBar[] }) {
   )
 }
 
-/** Where each part of a bar begins and ends, in pixels above the axis. The smallest value above 0 has 2 pixels. */
+/** Returns each bar segment's start and end, in pixels above the axis. The smallest non-zero value gets 2 pixels. */
 function stack(counts: number[], pixels: number): { from: number; to: number }[] {
   let top = 0
   return counts.map((count) => {
     const from = top
     if (count > 0) top += Math.max(2, count * pixels)
-    // A gap of one pixel separates two parts without relying on their colours.
+    // A one-pixel gap separates two segments without relying on colour.
     return { from: from > 0 ? from + 1 : from, to: top }
   })
 }
 
-/** The upper end of the axis: a round number of at least `most` whose half is also round. */
+/** Returns the upper end of the axis: a round number of at least `most` whose half is also round. */
 function niceTop(most: number): number {
   if (most <= 10) return Math.max(2, Math.ceil(most / 2) * 2)
   const power = 10 ** Math.floor(Math.log10(most))

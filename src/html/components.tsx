@@ -6,7 +6,10 @@ import { Icon, type IconName } from './icons.tsx'
 
 export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'
 
-/** A one-word label such as a role or a state. `hasDot` marks a state; `title` shows on hover, for a text that may be cut. */
+/**
+ * A one-word label such as a role or a state. `hasDot` marks a state. `title` is the tooltip, for text that may be
+ * truncated.
+ */
 export function Badge(
   { kind = 'plain', hasDot, title, children }: { kind?: BadgeKind; hasDot?: boolean; title?: string; children: Child },
 ) {
@@ -18,7 +21,7 @@ export type NoticeKind = 'info' | 'good' | 'warning' | 'bad'
 
 const noticeIcons = { info: 'info', good: 'check', warning: 'warning', bad: 'warning' } as const
 
-/** A message in the page. Screen readers announce it; kind `bad` interrupts them. */
+/** A message on the page. Screen readers announce it; kind `bad` interrupts them. */
 export function Notice({ kind = 'info', title, children }: { kind?: NoticeKind; title?: string; children?: Child }) {
   return (
     <div class={kind === 'info' ? 'notice' : `notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
@@ -31,7 +34,7 @@ export function Notice({ kind = 'info', title, children }: { kind?: NoticeKind; 
   )
 }
 
-/** Replaces an empty list: describes its content and offers the first step. */
+/** Replaces an empty list: describes what it will contain and offers the first step. */
 export function EmptyState(
   { icon, title, children, action }: { icon: IconName; title: string; children?: Child; action?: Child },
 ) {
@@ -47,7 +50,7 @@ export function EmptyState(
   )
 }
 
-/** A titled section. `isFlush`: a table or list fills it to the edges. `isDanger`: its action cannot be undone. */
+/** A titled section. With `isFlush`, a table or list extends to its edges. `isDanger` marks an irreversible action. */
 export function Card(
   { title, lead, actions, isFlush, isDanger, id, children }: {
     title?: string
@@ -77,8 +80,8 @@ export function Card(
 }
 
 /**
- * Content that opens below its title. Within a `group`, one is open at a time. `isNarrow`: folded in narrow windows only;
- * browsers that cannot show a closed fold keep it in wide ones, too.
+ * Content that expands below its title. Within a `group`, only one is open at a time. With `isNarrow`, it is collapsed
+ * in narrow windows only; browsers that cannot force it open keep it collapsed in wide ones, too.
  */
 export function Disclosure(
   { title, group, isOpen, isNarrow, children }: {
@@ -100,7 +103,7 @@ export function Disclosure(
   )
 }
 
-/** Terms with their values. A term whose value is `false`, `null` or `undefined` is left out. */
+/** A list of terms and values. Omits terms whose value is `false`, `null` or `undefined`. */
 export function Facts({ items }: { items: [term: string, fact: Child][] }) {
   return (
     <dl class='facts'>
@@ -115,8 +118,8 @@ export function Facts({ items }: { items: [term: string, fact: Child][] }) {
 }
 
 /**
- * Content with a column of facts. In narrow windows the facts are above it, folded: `summary` says the most important of
- * them in one line.
+ * Content with a column of facts. In narrow windows, the facts are above it, collapsed to `summary`, which contains the
+ * most important ones in one line.
  */
 export function WithFacts({ summary, facts, children }: { summary: Child; facts: Child; children: Child }) {
   return (
@@ -155,7 +158,7 @@ export function Tabs(
   )
 }
 
-/** A relative time, or `never` for null. The exact time shows on hover. Both are in milliseconds since the epoch. */
+/** A relative time, or `never` for null, with the exact time as tooltip. Both are in milliseconds since the epoch. */
 export function Time({ at, now }: { at: number | null; now: number }) {
   if (at === null) return <span class='soft'>never</span>
   const exact = new Date(at).toISOString()
@@ -166,22 +169,22 @@ export function Time({ at, now }: { at: number | null; now: number }) {
   )
 }
 
-/** Around a page: the zone of its reader, as `knownZone` of `lib/time-zone.ts` resolves it. */
+/** Context of a page: its reader's time zone, as resolved by `knownZone` of `lib/time-zone.ts`. */
 export const TimeZone = createContext(utc)
 
 export function useZone(): string {
   return useContext(TimeZone)
 }
 
-/** The local time in the zone of the page, as a `Date` whose UTC fields hold it. `at` is in milliseconds. */
+/** Returns the local time in the page's zone, as a `Date` whose UTC fields contain it. `at` is in milliseconds. */
 export function useClock(at: number): Date {
   return clockAt(useZone(), at)
 }
 
 /**
- * A date with its time, in the time zone of the reader; in UTC, which is named, if it is not known. The time in UTC shows
- * on hover. `at` is in milliseconds since the epoch. `time` and `second` show only the time of the day, where the day is
- * known.
+ * A date and time in the reader's time zone, or labelled as UTC if the zone is unknown. The tooltip has the UTC time.
+ * `at` is in milliseconds since the epoch. `time` and `second` show only the time of day, where the day is clear from
+ * the context.
  */
 export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time' | 'second' }) {
   const exact = new Date(at).toISOString()
@@ -204,7 +207,7 @@ const units: [name: string, ms: number, below: number][] = [
   ['d', 86_400_000, 7 * 86_400_000],
 ]
 
-/** `just now`, `5 min ago`, `in 3 h`; from a week on, the date in a time zone: `12 Mar 2026`. */
+/** Formats a time as `just now`, `5 min ago` or `in 3 h`; from a week on, as a date in the time zone: `12 Mar 2026`. */
 export function timeInWords(at: number, now: number, zone: string): string {
   const distance = Math.abs(now - at)
   if (distance < 60_000) return at > now ? 'in a moment' : 'just now'
@@ -214,12 +217,12 @@ export function timeInWords(at: number, now: number, zone: string): string {
   return at > now ? `in ${amount}` : `${amount} ago`
 }
 
-/** The short form for a past time: `just now`, `5 min`, `3 h`, `12 Mar 2026`. */
+/** Formats a past time briefly: `just now`, `5 min`, `3 h`, `12 Mar 2026`. */
 export function ageInWords(at: number, now: number, zone: string): string {
   return timeInWords(Math.min(at, now), now, zone).replace(/ ago$/, '')
 }
 
-/** `22 Nov 2026`, in a time zone. `at` is in milliseconds since the epoch. */
+/** Formats a date in a time zone: `22 Nov 2026`. `at` is in milliseconds since the epoch. */
 export function dateInWords(at: number, zone: string): string {
   const [, day, month, year] = clockAt(zone, at).toUTCString().split(' ')
   return `${Number(day)} ${month} ${year}`

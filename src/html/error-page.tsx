@@ -29,15 +29,15 @@ const titles = {
 
 export interface ErrorFrame {
   frame: AppFrame
-  /** The link to continue with. */
+  /** The link for continuing. */
   next: { title: string; href: string }
-  /** The names of some members who are allowed to do it. */
+  /** The names of some members who have the permission. */
   allowed: string[]
 }
 
 /**
- * An error as an HTML page, inside the application for signed-in users. The page shows `error.message`: a `GridError`
- * never carries internal details.
+ * Renders an error as an HTML page, inside the application for signed-in users. Shows `error.message`, because a
+ * `GridError` never contains internal details.
  */
 export function errorPage(error: GridError, status: number, inside?: ErrorFrame): Promise<Response> {
   const title = error.code === 'link_expired' ? 'This link no longer works' : titles[error.kind]

@@ -3,35 +3,37 @@
 import { type Child, createContext, useContext } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
-/** Names of fields whose values must never be sent back to a browser. A form that waits drops them. */
+/**
+ * Names of fields whose values must never be sent back to a browser. Forms that are kept across a sign-in drop them.
+ */
 export const secretFields = ['password', 'current', 'token', 'remoteToken', 'signingSecret', 'clientSecret'] as const
 
-/** The values posted to a form that is shown again, and the error. Its fields show both. */
+/** The values posted to a form that is shown again, and their errors. The form's fields show both. */
 export interface PostedForm {
   values: URLSearchParams
   errorOf(name: string): string | undefined
 }
 
-/** Around the fields of a form that is shown again. */
+/** Context of the fields in a form that is shown again. */
 export const Posted = createContext<PostedForm | undefined>(undefined)
 
-/** Properties of every field. `id` defaults to `name`; set it when a page has two fields of the same name. */
+/** Properties of every field. `id` defaults to `name`; set it if a page has two fields of the same name. */
 interface FieldProps {
   name: string
   label: string
   id?: string
-  /** What to enter. */
+  /** Describes what to enter. */
   hint?: Child
   /** Why the submitted value was rejected. */
   error?: string
   isRequired?: boolean
   /** Adds "(optional)" to the label. */
   isOptional?: boolean
-  /** The label is for screen readers only. */
+  /** The label is visible to screen readers only. */
   isLabelUnseen?: boolean
 }
 
-/** Label, hint and error around one control. The control takes `fieldAttributes(field)` as its attributes. */
+/** Wraps a control with its label, hint and error. The control takes `fieldAttributes(field)` as its attributes. */
 function Field({ field, children }: { field: FieldProps; children: Child }) {
   return (
     <div class='field'>
@@ -69,7 +71,7 @@ function ErrorText({ field }: { field: FieldProps }) {
   )
 }
 
-/** The attributes that connect a control to its label, hint and error. */
+/** Returns the attributes that connect a control to its label, hint and error. */
 function fieldAttributes(field: FieldProps) {
   const id = idOf(field)
   const error = errorOf(field)
@@ -80,7 +82,7 @@ function fieldAttributes(field: FieldProps) {
     required: field.isRequired,
     'aria-describedby': describedBy || undefined,
     'aria-invalid': error ? 'true' : undefined,
-    // If there are several, a browser uses the first and scrolls to it.
+    // If there are several, the browser focuses the first and scrolls to it.
     autofocus: error !== undefined,
   }
 }
@@ -97,21 +99,21 @@ interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
-  /** For numbers. */
+  /** For numeric fields. */
   min?: number
   max?: number
-  /** The step of a number; `any` allows fractions. */
+  /** Step of a numeric field; `any` allows fractions. */
   step?: number | 'any'
-  /** Text shown in front of the value, such as `@`. */
+  /** Text in front of the value, such as `@`. */
   before?: string
-  /** A regular expression. Describe it in `hint`. */
+  /** A regular expression. Describe its format in `hint`. */
   pattern?: string
-  /** In characters, which the verb counts. A browser stops at as many UTF-16 code units, of which one has at most two. */
+  /** In characters, as checked by the verb. Browsers count UTF-16 code units, of which a character has up to two. */
   maxLength?: number
   autocomplete?: string
   isMono?: boolean
   isFocused?: boolean
-  /** Values that the browser offers. Others can be typed. `id` is unique on the page. */
+  /** Suggested values. Users can type others. `id` is unique on the page. */
   list?: { id: string; values: string[] }
 }
 
@@ -182,9 +184,9 @@ export function TextArea(
     maxLength?: number
     isMono?: boolean
     placeholder?: string
-    /** The id of the form that it belongs to, if it is outside of it. */
+    /** The id of the field's form, if the field is outside it. */
     inForm?: string
-    /** Keeps the input in the browser under this name until it is sent. Ctrl+Enter sends it. */
+    /** Saves the input in the browser under this name until it is sent. Ctrl+Enter sends it. */
     draft?: string
   },
 ) {
@@ -206,7 +208,7 @@ export function TextArea(
   )
 }
 
-/** An option of a select, a radio group or a checkbox group. */
+/** An option in a select, a radio group or a checkbox group. */
 export interface FieldOption {
   value: string
   title: string
@@ -221,7 +223,7 @@ export function Select(field: FieldProps & { options: FieldOption[]; value?: str
   )
 }
 
-/** A select in a cell of a table, whose column is its visible label. */
+/** A select in a table cell. The column header is its visible label. */
 export function CellSelect(field: FieldProps & { options: FieldOption[]; value?: string }) {
   return <SelectControl {...field} isNamed />
 }
@@ -235,7 +237,7 @@ function SelectControl(field: FieldProps & { options: FieldOption[]; value?: str
   )
 }
 
-/** Submitted as `value` (default `on`) when checked, and not at all otherwise. */
+/** Submitted as `value` (default `on`) when checked, otherwise omitted. */
 export function Checkbox(
   { name, label, hint, value, isChecked, id = name }: {
     name: string
@@ -262,7 +264,7 @@ export function Checkbox(
   )
 }
 
-/** Radio buttons, each with an optional hint. `isMultiple` makes them checkboxes of one name. */
+/** Radio buttons, each with an optional hint. `isMultiple` turns them into checkboxes with the same name. */
 export function ChoiceList(
   field: FieldProps & { options: FieldOption[]; values?: string[]; isMultiple?: boolean; isCards?: boolean },
 ) {

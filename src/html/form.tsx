@@ -4,7 +4,7 @@ import { type Child, createContext, useContext } from 'hono/jsx'
 import { Posted, type PostedForm } from './fields.tsx'
 import { madeFromField } from './made-from.ts'
 
-/** Around a page: the CSRF token of its session. See docs/security.md, "Pages". */
+/** Context of a page: its session's CSRF token. See docs/security.md, "Pages". */
 export const Csrf = createContext<string | undefined>(undefined)
 
 export function CsrfField() {
@@ -18,11 +18,11 @@ export interface FormProps {
   id?: string
   /** Puts the fields and the button in one row. */
   isLine?: boolean
-  /** It has a field for a file. */
+  /** Whether the form has a file field. */
   hasFile?: boolean
-  /** Its fields hold existing values, so it carries their fingerprint. */
+  /** The fields hold existing values, so the form includes their fingerprint. */
   changes?: boolean
-  /** Replaces the values of the fields. */
+  /** Overrides the fields' values. */
   posted?: PostedForm
   children: Child
 }
@@ -38,7 +38,7 @@ export function Form({ action, id, isLine, hasFile, changes, posted, children }:
   )
 }
 
-/** A form of one button. `fields` are submitted as hidden fields. */
+/** A form with a single button. `fields` are submitted as hidden fields. */
 export function ButtonForm(
   { action, fields = {}, ...button }: ButtonProps & { action: string; fields?: Record<string, string> },
 ) {
@@ -55,8 +55,8 @@ export function HiddenFields({ fields }: { fields: Record<string, string> }) {
 }
 
 /**
- * A POST form that asks the browser for a passkey and sends its answer in the field `passkey`. `options` is the JSON of
- * `navigator.credentials.create` or `get`. `isStarted` asks as soon as the page appears. It needs script.
+ * A POST form that asks the browser for a passkey and sends the response in the field `passkey`. `options` is the JSON
+ * for `navigator.credentials.create` or `get`. With `isStarted`, it asks as soon as the page appears. Requires script.
  */
 export function PasskeyForm(
   { action, use, options, isStarted, error, children }: {
@@ -64,7 +64,7 @@ export function PasskeyForm(
     use: 'create' | 'get'
     options: string
     isStarted?: boolean
-    /** Why the submitted answer was rejected. */
+    /** Why the submitted response was rejected. */
     error?: string
     children: Child
   },
@@ -98,27 +98,27 @@ export function QueryForm({ action, children }: { action: string; children: Chil
   return <form method='get' action={action} class='line query'>{children}</form>
 }
 
-/** The field of forms that are answered with a file. */
+/** Name of the field in forms that are answered with a file. */
 export const downloadsField = 'downloads'
 
 interface ButtonProps {
   children: Child
-  /** `plain danger`: an action that cannot be undone, among other actions. */
+  /** `plain danger` is for an irreversible action among other actions. */
   kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
-  /** Submitted with the form, to tell several buttons apart. */
+  /** Submitted with the form, to distinguish its buttons. */
   name?: string
   value?: string
   isWhole?: boolean
   isSmall?: boolean
-  /** Disabled for 500 ms after the page appears, against clickjacking. See docs/security.md, "OAuth". */
+  /** Disables the button for 500 ms after the page appears, against clickjacking. See docs/security.md, "OAuth". */
   waits?: boolean
-  /** Hidden until a value in its form changes. Without script it is always visible. */
+  /** Hidden until a value in the form changes. Always visible without script. */
   whenChanged?: boolean
-  /** The form answers with a file, so the page stays. The text then stands beside the button. */
+  /** The form is answered with a file, so the page stays open. The text then appears next to the button. */
   downloads?: string
-  /** Sends a form by its id to a different address, even if required fields are empty. */
+  /** Sends the form with this id to a different address, even if required fields are empty. */
   sends?: { form: string; to: string }
-  /** Shown when the pointer rests on it. */
+  /** The tooltip. */
   title?: string
 }
 
@@ -151,7 +151,7 @@ export function SubmitButton(
   )
 }
 
-/** The buttons below a form: the one that sends it, and `cancel`, the way back. */
+/** The buttons below a form: submit, and `cancel`, which leads back. */
 export function SubmitRow({ cancel, ...button }: ButtonProps & { cancel?: string }) {
   return (
     <div class='row'>

@@ -9,38 +9,38 @@ import { Icon, Logo } from './icons.tsx'
 import { barSections, homePath, paths, searchPath, type Section, sectionPath, writePath } from './paths.ts'
 import { SearchField } from './search-field.tsx'
 
-/** `isUrgent`: an open item ends within the hour. */
+/** `isUrgent` means that an open item ends within the hour. */
 export interface FrameNeeds {
   open: number
   isUrgent: boolean
 }
 
-/** The data around the content of a signed-in user's page: header, navigation and notice. */
+/** Data for the frame of a signed-in user's page: header, navigation and notice. */
 export interface AppFrame {
   account: { id: string; name: string; role: Role }
-  /** All accounts of the user, including `account`. */
+  /** All of the user's accounts, including `account`. */
   accounts: { id: string; name: string; role: Role }[]
-  /** `shortcuts`: single keys do something on the page. */
+  /** With `shortcuts`, single keys trigger actions on the page. */
   user: { name: string; email: string; shortcuts: boolean }
   /** The CSRF token for the forms in the frame. */
   csrf: string
-  /** The sections of the account, in the groups of the navigation. */
+  /** The account's sections, in navigation groups. */
   sections: readonly (readonly Section[])[]
-  /** The name of a section, or `search`. Undefined on pages that belong to no section. */
+  /** The name of a section, or `search`. Undefined on pages outside all sections. */
   current: string | undefined
-  /** The page contains the messages up to this one; undefined if that is not known. */
+  /** The newest message shown on the page; undefined if unknown. */
   seq?: number
-  /** The time zone of the user; undefined if it is not known. */
+  /** The user's time zone; undefined if unknown. */
   timeZone?: string
-  /** The number of items that need the user, for the navigation; undefined if it is not known. */
+  /** The number of items that need the user, for the navigation; undefined if unknown. */
   needs?: Promise<FrameNeeds | undefined>
-  /** The paths of scripts besides the one of all pages. */
+  /** Paths of scripts in addition to the common one. */
   scripts?: readonly string[]
-  /** Shown above the content: the result of the last action. */
+  /** The result of the last action, shown above the content. */
   notice?: { kind: NoticeKind; text: string }
 }
 
-/** Product name, account menu and user menu. The menus are `<details>`, so they open without script. */
+/** Product name, account menu and user menu. The menus are `<details>`, so that they open without script. */
 export function Header({ frame: { account, accounts, user } }: { frame: AppFrame }) {
   return (
     <header class='head'>
@@ -125,7 +125,7 @@ export function Header({ frame: { account, accounts, user } }: { frame: AppFrame
   )
 }
 
-/** Greater numbers are shown as `99+`. */
+/** Larger numbers are shown as `99+`. */
 const maxShownCount = 99
 
 interface NavigationProps {
@@ -158,7 +158,7 @@ function SectionLink({ section: { name, title }, frame: { account, current }, ne
   )
 }
 
-/** Links to the sections of the account, left of the page. Narrow windows show `BottomBar` instead. */
+/** Links to the account's sections, left of the page. Narrow windows show `BottomBar` instead. */
 export function SideNavigation({ frame, needs }: NavigationProps) {
   return (
     <nav class='side' aria-label='Sections'>
@@ -175,7 +175,7 @@ export function SideNavigation({ frame, needs }: NavigationProps) {
   )
 }
 
-/** The same links in narrow windows, at the bottom of the window, and the search. The last button opens those that find no room. */
+/** The same links at the bottom of narrow windows, plus the search. The last button opens the links that do not fit. */
 export function BottomBar({ frame, needs }: NavigationProps) {
   const sections = frame.sections.flat()
   const others = sections.filter(({ name }) => !barSections.includes(name))
@@ -209,7 +209,7 @@ export function BottomBar({ frame, needs }: NavigationProps) {
   )
 }
 
-/** The dialog that finds names, pages and actions while its user types. Messages are searched on a page. */
+/** A dialog that finds names, pages and actions as the user types. Messages are searched on a separate page. */
 export function Jump({ account }: { account: string }) {
   return (
     <dialog id='jump' aria-label='Search' data-jump={`/accounts/${account}/jump`}>
@@ -229,7 +229,7 @@ export function Jump({ account }: { account: string }) {
   )
 }
 
-/** The dialog that lists the keys, and by its presence turns them on. */
+/** A dialog that lists the keyboard shortcuts. Its presence enables them. */
 export function Shortcuts({ frame: { account: { id: account, role }, sections } }: { frame: AppFrame }) {
   return (
     <dialog id='shortcuts' aria-labelledby='shortcuts-title'>

@@ -9,28 +9,25 @@ import { TimeZone } from './components.tsx'
 import { Csrf } from './form.tsx'
 import { withFingerprints } from './made-from.ts'
 
-/** Lets users install the grid as an application on a home screen. */
+/** Lets users install the grid as a home screen application. */
 export const manifestPath = '/manifest.webmanifest'
 
 /** Options of every page. `status` defaults to 200. */
 export interface HtmlResponseOptions {
   status?: number
-  /** The time zone of the reader. Defaults to UTC. */
+  /** The reader's time zone. Defaults to UTC. */
   timeZone?: string
-  /** The CSRF token, for a page with forms. */
+  /** The CSRF token, for pages with forms. */
   csrf?: string
-  /** The paths of scripts that run after the one of all pages. */
+  /** Paths of scripts that run after the common one. */
   scripts?: readonly string[]
-  /** The same of style sheets. */
+  /** Paths of style sheets in addition to the common one. */
   styles?: readonly string[]
-  /**
-   * An additional target for the forms of this page: the redirect URI on the consent page.
-   * See docs/security.md, "Pages".
-   */
+  /** An additional form target for this page: the redirect URI on the consent page. See docs/security.md, "Pages". */
   formTarget?: string
 }
 
-/** A complete HTML document as a response. `title` goes into `<title>`, followed by the product name. */
+/** Creates a response with a complete HTML document. `title` goes into `<title>`, followed by the product name. */
 export async function htmlResponse(
   { title, bodyClass, status = 200, timeZone = utc, csrf, scripts = [], styles = [], formTarget }:
     & HtmlResponseOptions
@@ -82,7 +79,7 @@ export async function htmlFragment(
 /**
  * The headers of every HTML response. See docs/security.md, "Pages".
  *
- * `Referrer-Policy` is not `no-referrer`: browsers would then send `Origin: null` with our own forms.
+ * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with our own forms.
  * @see Fetch, "append a request Origin header"
  */
 function headers(formTarget?: string): Record<string, string> {
@@ -107,12 +104,12 @@ function headers(formTarget?: string): Record<string, string> {
   }
 }
 
-/** The source expression that allows a redirect URI in the `form-action` directive. */
+/** Returns the source expression that permits a redirect URI in the `form-action` directive. */
 export function policySource(uri: string): string {
   const { origin, protocol, hostname } = new URL(uri)
-  // A private-use scheme such as `cursor://…` has no origin, and a policy cannot name an IPv6 address.
+  // A private-use scheme such as `cursor://…` has no origin, and a policy cannot contain an IPv6 address.
   return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 
-/** The end of an SVG element without content, which can end itself. What people wrote contains no `<`. */
+/** Closing tags of empty SVG elements, which can be self-closing. User text contains no `<`. */
 const emptyShape = /><\/(?:path|rect|circle|use)>/g

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-/** SVG paths on a 20×20 grid, stroked in the colour of the text. */
+/** SVG paths on a 20×20 grid, stroked in the text colour. */
 const icons = {
   home: 'M3.500 9 10 3.500 16.500 9v7.500h-4.500v-4.500h-4v4.500h-4.500z',
   conversations: 'M3.5 4.500h13v9h-7.500l-3.500 3v-3h-2z',
@@ -47,7 +47,7 @@ const icons = {
 
 export type IconName = keyof typeof icons
 
-/** A decorative icon, hidden from screen readers. The element around it needs a text or a label. */
+/** A decorative icon, hidden from screen readers. Its parent element needs text or a label. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg
@@ -62,7 +62,7 @@ export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   )
 }
 
-/** The product logo: four nodes of a grid, two of them connected. */
+/** The product logo: four grid nodes, two of them connected. */
 export function Logo({ size = 24 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox='0 0 24 24' fill='none' stroke='currentColor' aria-hidden='true'>

@@ -7,12 +7,12 @@ import { type AppFrame, BottomBar, Header, Jump, Shortcuts, SideNavigation } fro
 import { htmlResponse, type HtmlResponseOptions } from './html-response.tsx'
 import { Logo } from './icons.tsx'
 
-/** Events of an open page: see `scripts/live.ts`. */
+/** Events that update an open page: see `scripts/live.ts`. */
 type FreshName = 'thread' | 'state' | 'presence' | `presence:${string}` | 'count' | 'attention' | 'minute'
 
 export interface AppPage extends HtmlResponseOptions {
   title: string
-  /** The `h1`, if it is not the title. */
+  /** The `h1`, if it differs from the title. */
   heading?: Child
   /** One sentence below the title. */
   lead?: Child
@@ -20,23 +20,23 @@ export interface AppPage extends HtmlResponseOptions {
   actions?: Child
   /** A link to the parent page. */
   back?: { title: string; href: string }
-  /** The content fills the window next to the navigation. It contains the `h1` itself. */
+  /** The content fills the window next to the navigation and contains its own `h1`. */
   isWhole?: boolean
   /** The events after which a browser with script reloads the content: see `scripts/live.ts`. */
   fresh?: FreshName[]
-  /** Conversations whose message states this page keeps current; `fresh` has `state`. */
+  /** Conversations whose message states this page keeps up to date; requires `state` in `fresh`. */
   threads?: number[]
 }
 
 export interface BarePage extends HtmlResponseOptions {
   title: string
-  /** Text across the page instead of a narrow card, as on the welcome page. */
+  /** Full-width text in place of a narrow card, as on the welcome page. */
   isWide?: boolean
   /** Buttons next to the logo. */
   actions?: Child
 }
 
-/** A page of the web application: header, navigation, title and content. */
+/** Renders a page of the web application: header, navigation, title and content. */
 export async function appPage(
   frame: AppFrame,
   { title, heading = title, lead, actions, back, isWhole, fresh, threads = [], ...options }: AppPage,
@@ -88,7 +88,7 @@ export async function appPage(
   )
 }
 
-/** A page without an account: sign-in, claim, consent, errors. The content must contain the `h1`. */
+/** Renders a page outside an account: sign-in, claim, consent, errors. The content must contain the `h1`. */
 export function barePage({ title, isWide, actions, ...options }: BarePage, content: Child): Promise<Response> {
   return htmlResponse(
     { ...options, title, bodyClass: isWide ? 'bare wide' : 'bare' },

@@ -1,24 +1,24 @@
 /**
- * Fingerprints of form fields, so that an outdated form undoes nothing. Each form of a page carries a fingerprint of
- * the values with which the page filled it in. See docs/architecture.md, "Pages".
+ * Fingerprints of form fields, which keep an outdated form from reverting newer changes. Each form carries a
+ * fingerprint of the values it was rendered with. See docs/architecture.md, "Pages".
  */
 import { createHash } from 'node:crypto'
 import { secretFields } from './fields.tsx'
 
-/** The field with the fingerprint: `NAME:HASH` for each field of the form. */
+/** The fingerprint's field: `NAME:HASH` for each field of the form. */
 export const madeFromField = 'made_from'
 
-/** Fields that fingerprints leave out. */
+/** Fields excluded from fingerprints. */
 const ignored: string[] = [...secretFields, madeFromField, 'csrf']
 const form = /<form([^>]*)>([^]*?)<\/form>/g
 const empty = new RegExp(`(<input type="hidden" name="${madeFromField}" value=")("/?>)`)
-// What people wrote contains no `<`, and quotes in attributes are escaped.
+// User text contains no `<`, and quotes in attributes are escaped.
 const part = /<(label|legend|input|select|textarea)\b([^>]*)>(?:([^]*?)<\/\1>)?|<\/fieldset>/g
 
-/** The fields of a form as its page filled them in. */
+/** A form's fields as rendered on the page. */
 export type FilledFields = Map<string, { label: string | undefined; values: string[] }>
 
-/** A page with the fingerprints of its forms. */
+/** Fills in the fingerprints of a page's forms. */
 export function withFingerprints(page: string): string {
   return page.replace(
     form,
@@ -27,7 +27,7 @@ export function withFingerprints(page: string): string {
   )
 }
 
-/** The fields of the form of a page that posts to a path; undefined if it has none with a fingerprint. */
+/** Returns the fields of the form that posts to a path; undefined if the page has no such form with a fingerprint. */
 export function fieldsOfForm(page: string, action: string): FilledFields | undefined {
   for (const [, attributes, inner] of page.matchAll(form)) {
     const isIt = unescape(attributes.match(/ action="([^"]*)"/)?.[1] ?? '') === action
@@ -36,12 +36,12 @@ export function fieldsOfForm(page: string, action: string): FilledFields | undef
   return undefined
 }
 
-/** The same text for the same values, whichever order they are in. */
+/** Creates a fingerprint. The order of a field's values does not matter. */
 export function fingerprintOf(fields: FilledFields): string {
   return [...fields].map(([name, { values }]) => `${name}:${hashOf(values)}`).join(' ')
 }
 
-/** The hash of each field in a fingerprint. */
+/** Returns the hash of each field in a fingerprint. */
 export function hashesIn(fingerprint: string): Map<string, string> {
   return new Map(
     fingerprint.split(' ').flatMap((entry) => {
@@ -51,7 +51,7 @@ export function hashesIn(fingerprint: string): Map<string, string> {
   )
 }
 
-/** Line ends depend on the browser. */
+/** Hashes a field's values. Browsers differ in their line breaks, so these are normalised. */
 export function hashOf(values: readonly string[]): string {
   const sorted = values.map((value) => value.replaceAll('\r\n', '\n')).sort()
   return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url').slice(0, 12)

@@ -6,8 +6,8 @@ import { once } from '../lib/lazy.ts'
 import { Name } from './bidi.tsx'
 
 /**
- * The parser reads CommonMark, tables and struck-out text, and finds addresses in plain text. It only parses: its own
- * HTML is never used, so nothing that it lets through can become an element.
+ * The parser supports CommonMark, tables, strikethrough and bare URLs. It is used only for parsing: its own HTML output
+ * is never used, so nothing it lets through can become an element.
  */
 const parser = once(() => {
   const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: 12 })
@@ -16,7 +16,7 @@ const parser = once(() => {
   return parser
 })
 
-/** In list items that begin with `[ ]` or `[x]`, as in GitHub's Markdown, a token of its own for that box. */
+/** Creates a token for the checkbox in list items that begin with `[ ]` or `[x]`, as in GitHub's Markdown. */
 function markTasks({ tokens, Token }: StateCore): void {
   for (const [n, token] of tokens.entries()) {
     if (token.type !== 'inline' || tokens[n - 2]?.type !== 'list_item_open') continue
@@ -28,13 +28,13 @@ function markTasks({ tokens, Token }: StateCore): void {
   }
 }
 
-/** Longer texts are shown as they are, in UTF-16 units: the parser needs up to 3 us for each unit of a hostile text. */
+/** Longer texts, in UTF-16 units, are shown unparsed: the parser needs up to 3 us per unit of a hostile text. */
 const maxParsed = 20_000
 
-/** How deep elements can be nested. Emphasis within emphasis has no limit in the parser. */
+/** Maximum nesting depth of elements. The parser does not limit nested emphasis. */
 const maxDepth = 16
 
-/** Elements that need no more than their content. Headings are not those of the page, so that its outline stays its own. */
+/** Elements that need only their content. Headings become paragraphs, so that they do not affect the page's outline. */
 const plainElements: Record<string, (content: Child[]) => Child> = {
   paragraph: (content) => <p dir='auto'>{content}</p>,
   heading: (content) => <p class='heading' dir='auto'>{content}</p>,
@@ -42,7 +42,7 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
   bullet_list: (content) => <ul dir='auto'>{content}</ul>,
   list_item: (content) => <li dir='auto'>{content}</li>,
   table: (content) => (
-    // It scrolls sideways, so it needs keyboard focus and therefore a name.
+    // The table scrolls sideways, so it must be focusable and therefore needs a name.
     <div class='table' role='region' aria-label='Table' tabindex={0}>
       <table>{content}</table>
     </div>
@@ -58,15 +58,15 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
 }
 
 /**
- * A text that an agent or a person wrote, as elements of our own. HTML in it is text. A link names its host and shows
- * the other side nothing of this page; an image is not loaded, because loading it would reveal the reader to its host.
+ * Renders a text by an agent or a person with our own elements. HTML in it is shown as text. A link names its host and
+ * reveals nothing about this page. Images are not loaded, because loading one would reveal the reader to its host.
  */
 export function Markdown({ text }: { text: string }) {
   if (text.length > maxParsed) return <pre class='plain' dir='auto'>{text}</pre>
   return <>{elements(parser().parse(text, {}))}</>
 }
 
-/** The elements of a list of tokens. Those that are nested too deep are left out, with what they contain kept. */
+/** Renders a list of tokens. Elements nested too deeply are omitted, but their content is kept. */
 function elements(tokens: Token[]): Child[] {
   const open: { token?: Token; content: Child[] }[] = [{ content: [] }]
   let tooDeep = 0
@@ -87,7 +87,7 @@ function elements(tokens: Token[]): Child[] {
 
 function branch(token: Token, content: Child[]): Child {
   const kind = token.type.replace(/_open$/, '')
-  // A paragraph in a list without blank lines has no space of its own.
+  // A paragraph in a tight list has no margins.
   if (kind === 'paragraph' && token.hidden) return <>{content}</>
   if (kind === 'link') return <Link href={attribute(token, 'href')} isShown={token.info === 'auto'}>{content}</Link>
   if (kind === 'ordered_list') return <ol dir='auto' start={Number(token.attrGet('start') ?? 1)}>{content}</ol>
@@ -120,8 +120,8 @@ function leaf(token: Token): Child {
 const attribute = (token: Token, name: string): string => String(token.attrGet(name) ?? '')
 
 /**
- * A link that leaves the grid. Only the web and email: other schemes may start programs. `isShown`: its text is its
- * address, where only letters that look like others could still deceive.
+ * A link to outside the grid. Only web and email addresses are allowed: other schemes may start programs. With
+ * `isShown`, the text is the address itself, which could mislead only through look-alike letters.
  */
 function Link({ href, isShown, children }: { href: string; isShown: boolean; children: Child[] }) {
   const target = hostOf(href)
@@ -139,7 +139,7 @@ function Link({ href, isShown, children }: { href: string; isShown: boolean; chi
   )
 }
 
-/** Only shows: what a message says cannot be changed. */
+/** Read-only, because a message's content cannot be changed. */
 function Box({ isDone }: { isDone: boolean }) {
   return <span class='box' role='img' aria-label={isDone ? 'done' : 'to do'}>{isDone ? '☑' : '☐'}</span>
 }
@@ -156,7 +156,7 @@ function Image({ src, text }: { src: string; text: string }) {
   )
 }
 
-/** The host of an address of the web, in its ASCII form, or the address of an email; undefined for anything else. */
+/** Returns the host of a web address in ASCII form, or an email address; undefined for anything else. */
 function hostOf(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined
   const { protocol, host, pathname } = new URL(address)

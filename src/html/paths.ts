@@ -9,7 +9,7 @@ export const paths = {
   signOut: '/sign-out',
 } as const
 
-/** A section of the web application. `name` is its path below the account, and the name of its icon. */
+/** A section of the web application. `name` is both its path below the account and its icon's name. */
 export interface Section {
   name: IconName
   title: string
@@ -17,7 +17,7 @@ export interface Section {
   key?: string
 }
 
-/** The sections of the core in the order of the navigation: conversations, agents and the account. */
+/** The core's sections in navigation order: conversations, agents and the account. */
 const groups: readonly (readonly Section[])[] = [
   [
     { name: 'home', title: 'Home', key: 'h' },
@@ -38,32 +38,32 @@ const groups: readonly (readonly Section[])[] = [
   ],
 ]
 
-/** The sections with those of features, each of which stands behind the section `after`. */
+/** Adds the features' sections, each after the section `after`. */
 export function sectionsWith(added: readonly (Section & { after: string })[]): readonly (readonly Section[])[] {
   return groups.map((group) =>
     group.flatMap((section) => [section, ...added.filter(({ after }) => after === section.name)])
   )
 }
 
-/** The sections in the bar of narrow windows, which has the search too; the others are behind its last button. */
+/** The sections in the bottom bar of narrow windows, next to the search. The last button opens the others. */
 export const barSections: readonly string[] = ['home', 'conversations', 'attention']
 
-/** The page that an account opens with. It redirects to its section Home. */
+/** The account's start page. It redirects to the section Home. */
 export function homePath(account: string): string {
   return `/accounts/${account}`
 }
 
-/** The page to write to an agent, a person or a channel: `to` is its name with `@` or `#`. */
+/** The page for writing to an agent, a person or a channel: `to` is its name with `@` or `#`. */
 export function writePath(account: string, to?: string): string {
   return `/accounts/${account}/write${to === undefined ? '' : `?${new URLSearchParams({ to })}`}`
 }
 
-/** The search of an account. */
+/** An account's search page. */
 export function searchPath(account: string): string {
   return `/accounts/${account}/search`
 }
 
-/** The path of a section. It contains the account id, so that two tabs can show two accounts. */
+/** A section's path. It contains the account id, so that two tabs can show two accounts. */
 export function sectionPath(account: string, item: string): string {
   return `/accounts/${account}/${item}`
 }

@@ -5,13 +5,13 @@ import type { Series } from './chart.tsx'
 
 const height = 48
 
-/** On a logarithmic scale the heights of a second and of a day differ by the factor of six. */
+/** On this logarithmic scale, the heights of a second and of a day differ by a factor of about sixteen. */
 const heightOf = (value: number) => Math.log10(1 + value / 1_000)
 
 /**
- * A figure with bars for its hours or days, oldest first and from left to right in every language. A bar has a value for
- * each colour; its name, and its values `inWords`, show on hover. `label` says it all in words; the table with the numbers
- * is a `PlotTable`. `isLogarithmic`: the values are milliseconds that differ by orders of magnitude.
+ * A figure with bars for hours or days, oldest first and from left to right in every language. A bar has a value per
+ * colour. Its tooltip has its name and its values `inWords`. `label` describes the whole figure. The numbers are in a
+ * `PlotTable`. `isLogarithmic` is for milliseconds that differ by orders of magnitude.
  */
 export function Plot(
   { title, value, label, colours, names, bars, isLogarithmic, inWords = ([n]) => n.toLocaleString('en') }: {
@@ -68,7 +68,7 @@ export function Plot(
   )
 }
 
-/** The numbers of plots as a table below a fold. The first cell of a row is its head. */
+/** A collapsed table of the plots' numbers. Each row's first cell is its header. */
 export function PlotTable({ caption, head, rows }: { caption: string; head: string[]; rows: Child[][] }) {
   return (
     <div class='scrolls-x' tabindex={0} role='region' aria-label={caption}>

@@ -7,38 +7,39 @@ import { liveScript } from './scripts/live.ts'
 import { times } from './scripts/times.ts'
 
 /**
- * The script of all pages. Every page works without it, except that passkeys and notifications need it. Attributes select what it adds, here
- * and in `scripts/`:
+ * The script of all pages. Every page works without it, except that passkeys and notifications require it. These
+ * attributes enable its functions, here and in `scripts/`:
  *
- * - `data-copy="id"` on a button: copies the text of that element and confirms it for two seconds in the `data-label`
+ * - `data-copy="id"` on a button: copies that element's text and confirms it for two seconds in the `data-label`
  *   element inside the button.
- * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal. Without script the link shows it.
- * - `data-modal` on a `<dialog open>`: makes it modal. Without script it is part of the page.
+ * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal. Without script, the link shows it.
+ * - `data-modal` on a `<dialog open>`: makes it modal. Without script, it is part of the page.
  * - `data-closes` on a link inside a dialog: closes the dialog.
  * - `data-asks="id"` on a dialog: Escape shows that element instead of closing the dialog. In it, a button with
  *   `data-stays` hides it again, and one with `data-leaves` closes the dialog.
  * - `data-menu` on `<details>`: a click outside or Escape closes it.
- * - `data-wait` on a button: disables it for 500 ms after the page appears or regains focus, against clickjacking.
- *   See docs/security.md, "OAuth".
+ * - `data-wait` on a button: disables it for 500 ms after the page appears or regains focus, against clickjacking. See
+ *   docs/security.md, "OAuth".
  * - `data-when-changed` on a button: hides it until a value in its form changes.
- * - `data-shows="id"` on a button: shows and hides the password in that field.
+ * - `data-shows="id"` on a button: toggles the visibility of the password in that field.
  * - `data-needs-script` on any element: hidden without script (by the style sheet).
- * - `data-passkey="create"` or `"get"` on a form: before it is submitted, asks the browser for a passkey with the options
- *   in `data-options`, and puts the answer into the field `passkey`. `data-starts` does so when the page appears. What goes
- *   wrong is written into the element that `data-error` names.
- * - `data-ago` on a `<time>`: says how long ago the page was made, and goes on counting.
- * - `data-local` on a `<time>`: shows its `date`, its `time` of the day, also to the `second`, or its `day` in the time zone
- *   of the reader; the last two days by name.
- * - `data-days-ago` on a link with `?at=`: leads to the beginning of the day so many days ago, in the time zone of the
- *   reader.
- * - `data-to-utc` on a field for a date with a time: it is in the time zone of the reader, and sent as milliseconds since
- *   the epoch. `data-zone` around it says UTC without script.
- * - `data-attaches` on a field for files: see `scripts/files.ts`.
+ * - `data-passkey="create"` or `"get"` on a form: before submitting, asks the browser for a passkey with the options in
+ *   `data-options`, and puts the response into the field `passkey`. With `data-starts`, it does so when the page
+ *   appears. Errors are shown in the element that `data-error` names.
+ * - `data-ago` on a `<time>`: shows the page's age and keeps it up to date.
+ * - `data-local` on a `<time>`: shows its `date`, its `time` of day, optionally to the `second`, or its `day` in the
+ *   reader's time zone. Today and yesterday are shown by name.
+ * - `data-days-ago` on a link with `?at=`: points it to the start of the day that many days ago, in the reader's time
+ *   zone.
+ * - `data-to-utc` on a field for a date with a time: interprets it in the reader's time zone and sends it as
+ *   milliseconds since the epoch. Without script, `data-zone` around it names UTC.
+ * - `data-attaches` on a file field: see `scripts/files.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
- * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus. After a
- *   button with `data-downloads` the page stays, so it is ready again after a second, with that text beside it.
- * - A page that shows a refused form takes the address of the page before it in the history of the browser, so that Reload
- *   and Back open that page and do not ask whether to send the form again.
+ * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus. With
+ *   `data-downloads` on the button, the page stays open, so the button recovers after a second and shows that text next
+ *   to it.
+ * - A page that shows a refused form takes over the previous page's address in the browser history, so that Reload and
+ *   Back open that page without asking to resubmit the form.
  */
 export const script = `'use strict'
 const on = (type, selector, run) => document.addEventListener(type, event => {

@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 import { Icon } from './icons.tsx'
 
-/** Longer searches are cut. */
+/** Longer searches are truncated. */
 export const maxSearchLength = 200
 
-/** A search field. It works without script, in a form with the method GET; `label` names it. */
+/** A search field in a GET form, which works without script. `label` names it. */
 export function SearchField(
   { label, name = 'search', placeholder = 'Search', ...more }: {
     label: string

@@ -5,7 +5,7 @@ import { encodeQR } from 'qr'
 import { CsrfField, HiddenFields, SubmitRow } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** Text with a copy button: a command, a configuration, a key. `wraps` breaks long lines. */
+/** Text with a copy button: a command, a configuration or a key. `wraps` breaks long lines. */
 export function CopyBlock({ id, label, text, wraps }: { id: string; label: string; text: string; wraps?: boolean }) {
   return (
     <figure class={wraps ? 'copy wrap' : 'copy'}>
@@ -37,8 +37,8 @@ export function CopyText({ id, label, text }: { id: string; label: string; text:
 }
 
 /**
- * Shows a new key, once, as a modal with script, in the page without. It stays open until the user closes it; Escape asks
- * first. `children` explains how to use the key.
+ * Shows a new key once: in a modal with script, otherwise in the page. It stays open until the user closes it; Escape
+ * asks for confirmation. `children` explains how to use the key.
  */
 export function SecretDialog(
   { title, label, secret, children }: { title: string; label: string; secret: string; children?: Child },
@@ -94,7 +94,7 @@ export function ConfirmDelete(
   )
 }
 
-/** A text as a QR code, always dark on light: readers expect that. `label` names it for screen readers. */
+/** A text as a QR code, always dark on light, as scanners expect. `label` names it for screen readers. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const rows = encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
   const dark = rows.flatMap((row, y) => row.flatMap((isDark, x) => isDark ? [`M${x} ${y}h1v1h-1z`] : []))

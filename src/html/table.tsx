@@ -3,31 +3,34 @@
 import type { Child } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
-/** A column of a table. `cell` renders its value for a row. */
+/** A table column. `cell` renders its value for a row. */
 export interface Column<Row> {
   title: string
   cell(row: Row): Child
   align?: 'number'
-  /** A column of buttons, at the end of the row: only screen readers get its title. */
+  /** A column of buttons at the end of the row. Its title is for screen readers only. */
   isUntitled?: boolean
-  /** Columns without a width share what the others leave. If a column has one, no cell can change the columns. */
+  /**
+   * Columns without a width share the remaining space. If any column has a width, the layout is fixed, regardless of
+   * the cells.
+   */
   width?: 'narrow' | 'short' | 'time' | 'wide'
 }
 
 /**
- * A table whose first column names the row. On phones each row becomes a card; with `scrolls` the table scrolls
+ * A table whose first column names the row. On phones, each row becomes a card; with `scrolls`, the table scrolls
  * horizontally instead.
  */
 export function Table<Row>(
   { id, caption, columns: given, rows, scrolls, isDense }: {
     id: string
-    /** The content of the table, for screen readers. */
+    /** Describes the table for screen readers. */
     caption: string
-    /** `false` leaves a column out. */
+    /** `false` omits a column. */
     columns: (Column<Row> | false)[]
     rows: Row[]
     scrolls?: boolean
-    /** Low rows, for a log. On phones without the titles of the columns. */
+    /** Compact rows, for a log. On phones, without column titles. */
     isDense?: boolean
   },
 ) {
@@ -78,7 +81,7 @@ export function Table<Row>(
   )
 }
 
-/** Links to the previous and next page. `where` says which page this is; `titles` replaces Newer and Older. */
+/** Links to the previous and next page. `where` describes the current page; `titles` replaces Newer and Older. */
 export function Pagination(
   { label, where, previous, next, titles = ['Newer', 'Older'] }: {
     label: string

@@ -11,7 +11,7 @@ import {
   waitAtMost,
 } from './dispatcher.ts'
 
-/** The part of the Bun API that this file uses. */
+/** The subset of Bun's API that this file uses. */
 export interface BunRuntime {
   serve(options: {
     port: number
@@ -24,7 +24,7 @@ export interface BunRuntime {
 interface BunServer {
   port: number
   requestIP(request: Request): { address: string } | null
-  /** For how many seconds the connection of a request may be idle; 0 for any time. */
+  /** Idle timeout in seconds of a request's connection; 0 for none. */
   timeout(request: Request, seconds: number): void
   stop(closeActive?: boolean): Promise<void>
 }
@@ -62,7 +62,7 @@ class BunRequest implements ReceivedRequest {
   }
 }
 
-/** Serve with `Bun.serve`. */
+/** Serves with `Bun.serve`. */
 export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { port, host, maxStallMs = 30_000 } = options
   const idleSeconds = maxStallMs / 1_000
@@ -70,12 +70,12 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   const server = await Bun.serve({
     port,
     hostname: host,
-    // Longer than the heartbeat interval of streams; Bun's default of 10 s would cut them.
+    // Longer than the heartbeat interval of streams. Bun's default of 10 s would cut them off.
     idleTimeout: idleSeconds,
     async fetch(request, bun) {
       const received = new BunRequest(request, bun)
       if (mayHaveBody(request)) return await dispatch(named(request), received)
-      // Only an answer that waits is spared; one that its client does not take is not.
+      // The idle timeout is off only until the response is ready. It applies again while the client receives it.
       bun.timeout(request, 0)
       const response = await dispatch(named(request), received)
       bun.timeout(request, idleSeconds)
@@ -92,14 +92,15 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   }
 }
 
-/** Bun spares these once the body has come; until then, the idle timeout bounds a slow sender. */
+/** Bun has no idle timeout once a body has arrived. Until then, the timeout bounds a slow sender. */
 function mayHaveBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0'
 }
 
 /**
- * HTTP/1.0 needs no Host, and Bun gives a request without one, or with none that is a host, no whole URL. An empty Host
- * says so, where the URL has a name. @see RFC 9112 §3.2
+ * HTTP/1.0 does not require a Host. For a missing or invalid one, Bun gives the request a relative URL. Makes the URL
+ * absolute and sets a missing Host to an empty one.
+ * @see RFC 9112 §3.2
  */
 function named(request: Request): Request {
   if (!request.url.startsWith('/')) return request

@@ -1,15 +1,15 @@
-/** What the servers of all runtimes do with a request: it is served when its caller is due. */
+/** Request scheduling shared by the servers of all runtimes: requests are served when it is their caller's turn. */
 import type { ConnectionReports } from '../lib/http/caller-connection.ts'
 import type { UncheckedRequest } from '../lib/http/client-address.ts'
 import type { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 
-/** What a handler knows about the connection of a request. */
+/** A request's connection as handlers see it. */
 export interface Connection extends ConnectionReports {
-  /** The IP address of the other end of the socket. */
+  /** The socket's remote IP address. */
   readonly remoteAddress: string
-  /** Who sent the request, according to `callerOf`. Undefined if the request was not scheduled. */
+  /** The request's sender, according to `callerOf`. Undefined if the request was not scheduled. */
   readonly caller?: string
-  /** For how long the request waited for its turn. `Infinity`: too many others did. */
+  /** How long the request waited for its turn. `Infinity` means that too many other requests were waiting. */
   readonly waitedMs?: number
 }
 
@@ -17,37 +17,39 @@ export type FetchHandler = (request: Request, connection: Connection) => Respons
 
 export interface Listener {
   port: number
-  /** Accept no new connections. Resolves when all running requests are answered, or after `graceMs`. */
+  /** Stops accepting connections. Resolves when all running requests have been answered, or after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
 export interface ListenOptions {
-  /** 0 means any free port. */
+  /** 0 selects any free port. */
   port: number
   host: string
-  /** Who sent a request. By default the remote address. */
+  /** Identifies a request's sender. Defaults to the remote address. */
   callerOf?: CallerOf
-  /** A client that takes nothing of its answer for this long is disconnected: by default 2 minutes, on Bun 30 s. */
+  /**
+   * A client that receives nothing of its response for this long is disconnected: by default 2 minutes, on Bun 30 s.
+   */
   maxStallMs?: number
 }
 
-/** The caller of a request. */
+/** The request's caller. */
 type CallerOf = (request: UncheckedRequest) => string
 
-/** Callers take turns for these paths apart from all else: a supervisor must hear that a busy process is alive. */
+/** These paths have a separate queue, so that a supervisor can tell that a busy process is alive. */
 const healthPaths = /^\/(?:healthz|readyz|metrics)\/?(?:\?|$)/
 
-/** A request as a server received it, and its connection. */
+/** A request as received by a server, with its connection. */
 export interface ReceivedRequest extends Connection, UncheckedRequest {
   caller?: string
   waitedMs?: number
   readonly method: string | undefined
   readonly path: string | undefined
-  /** The connection is closed: an answer would not be read. */
+  /** Whether the connection is closed, so that a response would not be read. */
   readonly isGone: boolean
 }
 
-/** Serves each request when its caller is due. */
+/** Serves each request when it is its caller's turn. */
 export function createDispatcher(
   fetch: FetchHandler,
   scheduler: RequestScheduler,
@@ -71,18 +73,18 @@ function isHealthCheck({ method, path }: ReceivedRequest): boolean {
   return healthPaths.test(path ?? '') && (method === 'GET' || method === 'HEAD')
 }
 
-/** The answer on a connection that is closed. */
+/** The response on a closed connection. */
 export function unread(): Response {
   return new Response(null, { status: 503 })
 }
 
 /**
- * For how long a server that stops still reads what has arrived. A connection that is closed with a
- * request in it is reset, and the request is lost although it was begun before.
+ * How long a stopping server still reads arriving requests. Closing a connection that contains an unread request would
+ * reset it and lose the request, even if it was sent before the stop.
  */
 export const arrivingMs = 50
 
-/** Resolves with `done`, and after `ms` at the latest. */
+/** Resolves when `done` does, but after `ms` at the latest. */
 export async function waitAtMost(ms: number, done: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout>
   const timeout = new Promise<void>((resolve) => {

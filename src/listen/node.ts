@@ -18,10 +18,12 @@ import {
   waitAtMost,
 } from './dispatcher.ts'
 
-/** How many connections may wait to be accepted. The system may allow fewer; beyond, clients try again after a second. */
+/**
+ * Backlog of connections waiting to be accepted. The system may allow fewer. Clients beyond it retry after a second.
+ */
 const backlog = 4_096
 
-/** Serve with `node:http`. */
+/** Serves with `node:http`. */
 export async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { createAdaptorServer } = await import('@hono/node-server') // dynamic: only Node loads it
   const { port, host, maxStallMs = 120_000 } = options
@@ -31,13 +33,14 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
   const server = createAdaptorServer({
     fetch(request, env) {
       const { incoming: { socket }, outgoing } = env as HttpBindings
-      // Clients send their next request over a new connection, which is refused, and not over one that is closed.
+      // Makes clients send their next request over a new connection, which is refused, instead of one that is being
+      // closed.
       if (isStopping) outgoing.setHeader('Connection', 'close')
       SentAnswers.nextRequest(socket)
       if (!outgoing.socket && !queueAnswer(socket, outgoing as ServerResponse)) return unread()
       return dispatch(request, new NodeRequest(env as HttpBindings))
     },
-    // Of URLs only; the edge reads the header.
+    // Used in URLs only; the edge reads the header.
     hostname: 'localhost',
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
@@ -58,7 +61,7 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
       await connectionsChecked()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      // Connections become idle when their last request is answered; they would stay open until a timeout.
+      // Closes connections that become idle after their last response. They would otherwise stay open until a timeout.
       const closeIdle = setInterval(() => server.closeIdleConnections(), 100)
       await waitAtMost(graceMs, closed)
       clearInterval(closeIdle)
@@ -67,12 +70,12 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
   }
 }
 
-/** Resolves when the event loop has looked at the connections. */
+/** Resolves after the event loop has polled the connections. */
 function connectionsChecked(): Promise<void> {
   return new Promise(nextIteration)
 }
 
-/** What is answered to a request that Node cannot read, by the code of its error; 400 for all others. */
+/** Responses to requests that Node cannot parse, by error code; 400 for all others. */
 const unreadable: Record<string, [status: string, code: ErrorCode, message: string]> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
@@ -84,10 +87,10 @@ const unreadable: Record<string, [status: string, code: ErrorCode, message: stri
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not come in time.'],
 }
 
-/** Node would answer without a body. */
+/** Node would respond without a body. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
-  // Within another answer, this one would be taken for a part of it.
+  // In the middle of another response, this one would be taken for a part of it.
   if (!socket.writable || answer?.headersSent) return void socket.destroy(error)
   const [status, code, message] = unreadable[error.code ?? ''] ??
     ['400 Bad Request', 'invalid_request', 'This is not an HTTP request.']
@@ -97,19 +100,25 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.destroySoon()
 }
 
-/** HTTP/1.0 needs no Host. An empty one says so, where the URL of the request has a name. @see RFC 9112 §3.2 */
+/**
+ * HTTP/1.0 does not require a Host. Adds an empty one, because the request's URL cannot show that it was missing. @see
+ * RFC 9112 §3.2
+ */
 function addMissingHost(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.url?.startsWith('/')) request.rawHeaders.push('Host', '')
 }
 
-/** Ends the connection of a body in tiny chunks, also one that no handler reads: the adapter would read it to its end. */
+/**
+ * Closes the connection if a body arrives in tiny chunks, even if no handler reads it: the adapter would read it to its
+ * end.
+ */
 function refuseTinyChunks(request: IncomingMessage): void {
   if (request.headers['transfer-encoding'] === undefined) return
   const areTiny = tinyChunkCounter()
   const { push } = request
   request.push = (chunk, encoding) => {
     if (chunk === null || !areTiny(chunk.length)) return push.call(request, chunk, encoding)
-    // What is parsed already comes still, and is not wanted.
+    // Drops data that has already been parsed.
     request.push = () => false
     refuseUnreadable(Object.assign(new Error(tinyChunks), { code: 'TINY_CHUNKS' }), request.socket)
     return false
@@ -117,14 +126,16 @@ function refuseTinyChunks(request: IncomingMessage): void {
 }
 
 /**
- * How many answers of one connection may wait for those before them. HTTP/1.1 clients send one request at a time; few
- * send more before the answer, and all of these must be ready for a connection that ends. @see RFC 9112 §9.3.2
+ * Maximum number of responses on a connection that may wait for earlier ones. HTTP/1.1 clients usually send one request
+ * at a time. The few that pipeline need all responses before a connection closes. @see RFC 9112 §9.3.2
  */
 const maxPipelined = 15
 
 const queuedAnswers = new WeakMap<Socket, Set<ServerResponse>>()
 
-/** An answer waits for others of its connection. False, and the connection is closed, if too many do. */
+/**
+ * Queues a response behind others on its connection. Returns false and closes the connection if too many are queued.
+ */
 function queueAnswer(socket: Socket, answer: ServerResponse): boolean {
   const queued = queuedAnswers.get(socket) ?? new Set()
   if (queued.size >= maxPipelined) {
@@ -133,8 +144,8 @@ function queueAnswer(socket: Socket, answer: ServerResponse): boolean {
   }
   if (!queuedAnswers.has(socket)) {
     queuedAnswers.set(socket, queued)
-    // `node:http` reports the end of a connection only to the answer that is its turn. The others would keep what they
-    // hold for ever, such as the place of an event stream.
+    // When a connection closes, `node:http` notifies only the current response. The queued ones would keep their
+    // resources forever, such as an event stream's slot.
     socket.once('close', () => {
       for (const answer of queued) if (!answer.socket) answer.emit('close')
     })
@@ -144,7 +155,7 @@ function queueAnswer(socket: Socket, answer: ServerResponse): boolean {
   return true
 }
 
-/** A class, because an object with a getter of its own would cost a hidden class for each request. */
+/** A class, because an object literal with a getter would create a hidden class for each request. */
 class NodeRequest implements ReceivedRequest {
   caller?: string
   waitedMs?: number
@@ -189,7 +200,7 @@ class NodeRequest implements ReceivedRequest {
     return this.#isClosed ? Promise.resolve() : untilSent(outgoing as ServerResponse, socket, withinMs)
   }
 
-  /** `node:http` ends a connection whose client closed its half. */
+  /** `node:http` closes a connection whose client closed its half. */
   get #isClosed(): boolean {
     const { incoming: { socket }, outgoing } = this.#bindings
     return outgoing.closed || socket.destroyed || socket.readableEnded

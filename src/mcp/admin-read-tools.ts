@@ -1,4 +1,4 @@
-/** The admin tools that list. See docs/protocol/mcp.md, "Tools of admins". */
+/** Admin tools that list things. See docs/protocol/mcp.md, "Tools of admins". */
 import * as z from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
 import { listBytes, listGuardrails } from '../grid/guardrails/list-guardrails.ts'
@@ -11,7 +11,7 @@ import type { Agent } from '../store/account/agents.ts'
 import { identifier } from '../lib/input.ts'
 import { tool } from './tool.ts'
 
-/** Agents or channels in one call: the default, and the maximum. */
+/** Agents or channels per call: the default and the maximum. */
 const pageLimit = 10_000
 const pageBytes = 1_000_000
 const chunk = 500
@@ -26,7 +26,7 @@ const pageInput = z.strictObject({
 })
 const pagingNote = 'At most 1 MB at once; if there are more, the result has next_cursor.'
 
-/** An agent as admin tools return it. See docs/protocol/messages.md, "Agents". */
+/** An agent as returned by admin tools. See docs/protocol/messages.md, "Agents". */
 export function asAgent(agent: Agent): Record<string, unknown> {
   const { id, alias, type, visibility, accessPolicy, description, remoteUrl, createdAt } = agent
   return {
@@ -41,7 +41,7 @@ export function asAgent(agent: Agent): Record<string, unknown> {
   }
 }
 
-/** A channel as admin tools return it. See docs/protocol/messages.md, "Channels". */
+/** A channel as returned by admin tools. See docs/protocol/messages.md, "Channels". */
 export function asChannel(channel: Channel): Record<string, unknown> {
   const { id, name, description, memberCount, externalIntegrationType, externalChannelName, createdAt } = channel
   return {
@@ -55,7 +55,7 @@ export function asChannel(channel: Channel): Record<string, unknown> {
   }
 }
 
-/** A tool that lists one kind of what the account has, in pages, with the total. */
+/** A tool that lists one kind of object in the account, in pages, with the total. */
 function listing<Row>(
   what: string,
   description: string,
@@ -134,7 +134,7 @@ interface Named {
   name: string
 }
 
-/** Names from older versions may have invisible characters. */
+/** Names from older versions may contain invisible characters. */
 function asSkill<Skill extends Named>(skill: Skill): Skill {
   return { ...skill, name: withoutInvisible(skill.name) }
 }

@@ -1,4 +1,4 @@
-/** Every MCP method of both eras: one JSON-RPC message in, its answer out. MCP 2025-03-26 to 2026-07-28. */
+/** Every MCP method of both eras: takes one JSON-RPC message and returns its answer. MCP 2025-03-26 to 2026-07-28. */
 import { numberOf } from '../lib/text.ts'
 import * as z from 'zod'
 import {
@@ -37,10 +37,10 @@ import { inboxUri } from './resources.ts'
 import { lateAnswer, listenStream } from './streams.ts'
 import type { Toolset } from './toolset.ts'
 
-/** The longest wait without an event stream. Every proxy and runtime tolerates this silence. */
+/** The longest wait without an event stream. Every proxy and runtime tolerates a silence of this length. */
 const maxSilentSeconds = 20
 
-/** A request whose method and parameters are known. */
+/** A request with a known method and parsed parameters. */
 interface Call<Params> {
   era: Era
   id: RequestId
@@ -52,17 +52,17 @@ interface Call<Params> {
 }
 
 interface Method<Params> {
-  /** Callers whose toolset lacks this do not have the method. */
+  /** The method is unavailable to callers whose toolset lacks this. */
   needs?: 'resources' | 'prompts' | 'inbox'
-  /** What it reads of its parameters. Errors name the field. */
+  /** The parameters it reads. Errors name the field. */
   params: z.ZodType<Params>
-  /** The schema of the SDK that they must also match. */
+  /** The SDK schema that the parameters must also match. */
   spec?: SpecTypeName
   /** Fails with a `ProtocolError` or a `GridError`. */
   answer(call: Call<Params>): RpcAnswer | Response | Promise<RpcAnswer | Response>
 }
 
-/** Checks that `params` and `answer` agree on the type of the parameters, and forgets it. */
+/** Checks that the types of `params` and `answer` match, then erases the type. */
 function method<Params>(method: Method<Params>): Method<unknown> {
   return method as Method<unknown>
 }
@@ -71,7 +71,7 @@ const anObject = z.looseObject({})
 const page = z.object({ cursor: z.string().optional() })
 const resource = z.object({ uri: z.string(), requestState: z.string().optional() })
 const named = z.object({ name: z.string(), arguments: anObject.optional(), requestState: z.string().optional() })
-/** The grid uses nothing else of it. */
+/** The only field that the grid uses. */
 const client = z.object({ protocolVersion: z.string() })
 const subscription = z.object({
   notifications: z.object({ resourceSubscriptions: z.array(z.string()).optional() }),
@@ -132,7 +132,7 @@ const methods: Record<Era, ReadonlyMap<string, Method<unknown>>> = {
 
 export interface ReceivedMessage {
   message: unknown
-  /** Why it must not run, although it can be read. */
+  /** Why the message must be refused, although it can be parsed. */
   refused?: GridError
 }
 
@@ -150,7 +150,7 @@ export async function dispatch(
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
   } catch (error) {
-    // A tool that fails has a result, so no tool has run.
+    // A failing tool returns a result, so an error means that no tool has run.
     await recordRefusal(message, toolset)
     return refusal(error, message, trace)
   }
@@ -169,7 +169,7 @@ function answerRequest(
     throw new RefusedMessage(era === 'modern' ? 404 : 200, ProtocolErrorCode.MethodNotFound, 'Method not found')
   }
   trace.tool = name
-  // A model reads the refusal of its call only as the result of the tool.
+  // A model sees the refusal of its call only if it is the tool's result.
   if (refused && name !== 'tools/call') throw refused
   const checked = parse(method.params, params)
   if (method.spec && !isSpecType[method.spec](params)) {
@@ -216,7 +216,10 @@ function waitsLong(args: Record<string, unknown> | undefined): boolean {
   return numberOf(typeof given === 'string' ? fromText(given, 'integer') : given) > maxSilentSeconds
 }
 
-/** A body counts as in flight only until its answer begins, so a larger one gets none early. See docs/security.md, "Overload". */
+/**
+ * A body counts as in flight until its answer begins, so only calls with small bodies get their answer early. See
+ * docs/security.md, "Overload".
+ */
 function canBeForgotten(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) <= formLimits.maxBytes
 }
@@ -228,7 +231,7 @@ async function readResource(call: Call<z.output<typeof resource>>): Promise<RpcA
   return result(call, { contents: [{ uri, mimeType: 'application/json', text: await text }] }, noCache)
 }
 
-/** Nothing is stored: every open stream of the agent reports changes of its inbox. */
+/** Stores nothing, because every open stream of the agent reports its inbox changes. */
 function subscribeToInbox(call: Call<{ uri: string }>): RpcAnswer {
   if (call.params.uri !== inboxUri) throw new ResourceNotFoundError(call.params.uri)
   return result(call, {})
@@ -282,7 +285,7 @@ const codes: Partial<Record<ErrorKind, number>> = {
 }
 
 function asProtocolError({ kind, code, message, details }: GridError): ProtocolError {
-  // As `rpcFrameError` in `wire.ts` has it.
+  // In the same format as `rpcFrameError` in `wire.ts`.
   const data = kind === 'limited' ? { code, retry_after_seconds: details.retryAfterSeconds } : undefined
   return new ProtocolError(codes[kind] ?? ProtocolErrorCode.InvalidParams, message, data)
 }

@@ -1,6 +1,7 @@
 /**
- * The MCP endpoints: Streamable HTTP of the revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one URL, without
- * sessions. 2024-11-05, which bridges from stdio speak over it, differs in nothing that the grid does. Batches, which 2025-03-26 still had, are refused.
+ * The MCP endpoints: stateless Streamable HTTP for revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
+ * URL. Bridges from stdio also use 2024-11-05 here, which differs in nothing that the grid does. Batches, which
+ * 2025-03-26 still had, are refused.
  */
 import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'
@@ -23,7 +24,10 @@ import { serverError } from './protocol.ts'
 import { inboxStream, streamedAnswer } from './streams.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
-/** For agents and admins. `metadataUrl` tells clients where to learn how to sign in. See docs/protocol/mcp.md, "MCP". */
+/**
+ * The endpoint for agents and admins. `metadataUrl` tells clients where to find out how to sign in. See
+ * docs/protocol/mcp.md, "MCP".
+ */
 export function mcpGrid(
   authenticateCall: AuthenticateCall,
   responseHeaders: ResponseHeaders,
@@ -44,7 +48,7 @@ export function mcpGrid(
   })
 }
 
-/** For callers without a key. It ignores credentials. */
+/** The endpoint for callers without a key. It ignores credentials. */
 export function mcpSignup(store: Store, responseHeaders: ResponseHeaders): Handler {
   const limits = { ...apiLimits, maxBytes: formLimits.maxBytes }
   return mcpServer(store.deps, responseHeaders, limits, {
@@ -61,13 +65,13 @@ interface Endpoint {
   metadataUrl?(request: Request): string
 }
 
-/** `AuthenticatedCall`, with the tools of the caller. */
+/** Like `AuthenticatedCall`, with the caller's tools. */
 interface CallOfTools {
   toolset(): Promise<Toolset>
   serve<Answer>(answer: (toolset: Toolset) => Promise<Answer>): Promise<Answer>
 }
 
-/** The caller is authenticated before the method and the body are read. */
+/** Authenticates the caller before reading the method and the body. */
 function mcpServer(
   { bodies }: Deps,
   responseHeaders: ResponseHeaders,
@@ -107,7 +111,7 @@ function mcpServer(
   }
 }
 
-/** Whether the client takes event streams and no JSON. Both are as good to the grid. */
+/** Whether the client accepts only event streams. The grid supports both equally. */
 function isStreamWanted(headers: Headers): boolean {
   return names(headers, eventStreamType) && !takes(headers, 'application/json')
 }
@@ -121,11 +125,11 @@ async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits)
   return { message, refused }
 }
 
-/** The response to a request that is refused before its id is known. @see RFC 6750 §3, RFC 9728 §5.1 */
+/** Responds to a request that is refused before its id is known. @see RFC 6750 §3, RFC 9728 §5.1 */
 function errorResponse(error: GridError, metadataUrl: string | undefined): Response {
   const headers: Record<string, string> = {}
   if (error.kind === 'unauthenticated' && metadataUrl !== undefined) {
-    // The messages of refused credentials are constants without quotes.
+    // The error messages for refused credentials are constants without quotes.
     const refused = error.details.credential === 'refused'
       ? `error="invalid_token", error_description="${error.message}", `
       : ''

@@ -1,4 +1,7 @@
-/** The prompts of an agent, which clients often offer as slash commands. They hold no texts of others. MCP 2026-07-28, "Prompts". */
+/**
+ * An agent's prompts, which clients often offer as slash commands. They contain no texts of others. MCP 2026-07-28,
+ * "Prompts".
+ */
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import { atMost, parse } from '../lib/input.ts'
@@ -21,7 +24,7 @@ export interface PromptResult {
 export interface PromptCaller {
   /** Without `@`. */
   alias: string
-  /** How many unread messages it has, in a sentence. */
+  /** A sentence with the number of unread messages. */
   unread: string
 }
 

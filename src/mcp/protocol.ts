@@ -1,4 +1,4 @@
-/** Revisions and eras of MCP, and the checks of the headers of a message. */
+/** MCP revisions and eras, and validation of message headers. */
 import {
   classifyInboundRequest,
   CLIENT_CAPABILITIES_META_KEY,
@@ -15,7 +15,9 @@ import { fromBase64, toBase64 } from '../lib/encoding.ts'
 import { fromText, isObject } from '../lib/given-arguments.ts'
 import { version } from '../lib/version.ts'
 
-/** Revisions that open with `initialize`, newest first. A request for an unknown one is answered with the first. */
+/**
+ * Revisions that start with `initialize`, newest first. A request for an unknown revision is answered with the first.
+ */
 export const legacyRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
 /** Revisions that carry their version, capabilities and client in every request. */
@@ -23,27 +25,27 @@ export const modernRevisions: readonly string[] = ['2026-07-28']
 
 export const serverInfo = { name: 'agent-grid', version }
 
-/** Lists depend on the credential and change with a deployment only. */
+/** Lists depend on the credential and otherwise change only with a deployment. */
 export const listCache = { ttlMs: 60_000, cacheScope: 'private' } as const
 /** Resources and instructions may change at any time. */
 export const noCache = { ttlMs: 0, cacheScope: 'private' } as const
 
-/** The parameter that the header `Mcp-Name` repeats, by method. */
+/** The parameter that the header `Mcp-Name` duplicates, by method. */
 const namedBy: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ])
 
-/** A reached limit or refused headers; from the range that JSON-RPC leaves to servers. */
+/** For exhausted limits and refused headers; from the range that JSON-RPC reserves for servers. */
 export const serverError = -32000
 /** Not in the SDK's `ProtocolErrorCode`. MCP 2026-07-28, "Standard request headers". */
 const headerMismatch = -32020
 
-/** How much of a header a refusal repeats. */
+/** Number of characters of a header that an error message repeats. */
 const maxEcho = 64
 
-/** A message that is refused as a whole, with an HTTP status of its own. */
+/** A message that is refused as a whole, with its own HTTP status. */
 export class RefusedMessage extends ProtocolError {
   readonly status: number
 
@@ -53,7 +55,7 @@ export class RefusedMessage extends ProtocolError {
   }
 }
 
-/** The answer to a request, and the lease on the messages in it. */
+/** The answer to a request, and the lease on its messages. */
 export interface RpcAnswer {
   body: object
   status: number
@@ -63,8 +65,8 @@ export interface RpcAnswer {
 export type Era = 'legacy' | 'modern'
 
 /**
- * A message as it is meant: null is absent, arguments may come empty or as text, and members beside those of JSON-RPC are
- * nothing to the grid.
+ * Normalises a message: null means absent, arguments may be missing or encoded as text, and members unknown to JSON-RPC
+ * are ignored.
  */
 export function asMeant(message: unknown): unknown {
   const { jsonrpc, id, method, params } = Object(message)
@@ -88,8 +90,8 @@ function paramsAsMeant(params: Record<string, unknown>): Record<string, unknown>
 }
 
 /**
- * The era of a request; undefined for a notification or a response, which have no answer. Fails with a `RefusedMessage` if
- * it is not JSON-RPC, or its headers do not fit its era.
+ * Returns a request's era; undefined for a notification or a response, which have no answer. Fails with a
+ * `RefusedMessage` if the message is not JSON-RPC, or if its headers do not match its era.
  */
 export function eraOf(headers: Headers, message: unknown): Era | undefined {
   if (!isJsonContentType(headers.get('content-type'))) {
@@ -103,9 +105,9 @@ export function eraOf(headers: Headers, message: unknown): Era | undefined {
 }
 
 /**
- * The era of a request that has nothing unusual; undefined for any other message, which the SDK judges and refuses. The
- * schemas of the SDK take a quarter of the time of a call. What the grid does not use, such as the members of
- * capabilities, is not checked.
+ * Returns an ordinary request's era; undefined for any other message, which the SDK validates and refuses. The SDK's
+ * schemas take a quarter of a call's time. Fields that the grid does not use, such as the members of capabilities, are
+ * not checked.
  */
 function eraOfPlainRequest(
   headers: Headers,
@@ -137,7 +139,7 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
       throw new RefusedMessage(route.httpStatus, route.code, route.message, route.data)
     case 'legacy': {
       const version = headers.get('mcp-protocol-version')
-      // A client that connects may not know the revision yet.
+      // A connecting client may not know the revision yet.
       if (version !== null && !legacyRevisions.includes(version) && !isInitializeRequest(message)) {
         const problem = `Unsupported protocol version: ${version.slice(0, maxEcho)} (supported versions: ${
           legacyRevisions.join(', ')
@@ -159,7 +161,9 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
   }
 }
 
-/** Headers that repeat the body, for proxies. The SDK has compared version and method if they were sent. */
+/**
+ * Checks the headers that duplicate the body for proxies. The SDK has compared version and method if they were sent.
+ */
 function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCRequest): void {
   const mismatch = (header: string, body: string) => {
     const text = `Bad Request: the request headers and body disagree: ${body}`
@@ -188,7 +192,7 @@ function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCReque
   }
 }
 
-/** Names that do not fit into a header come as Base64. Undefined if it is invalid. */
+/** Decodes names that do not fit into a header, which are Base64-encoded. Undefined if the encoding is invalid. */
 function decodedName(header: string): string | undefined {
   if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header
   const encoded = header.slice('=?base64?'.length, -'?='.length)

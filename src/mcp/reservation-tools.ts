@@ -1,4 +1,4 @@
-/** The tools of reservations. See docs/protocol/reservations.md. */
+/** Reservation tools. See docs/protocol/reservations.md. */
 import * as z from 'zod'
 import { agentPage } from '../grid/agent-page.ts'
 import { release } from '../grid/reservations/end-reservations.ts'

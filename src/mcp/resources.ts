@@ -1,4 +1,7 @@
-/** The resources of an agent: the first pages of `list_agents` and `list_channels`, and its unread count. MCP 2026-07-28, "Resources". */
+/**
+ * An agent's resources: the first pages of `list_agents` and `list_channels`, and its unread count. MCP 2026-07-28,
+ * "Resources".
+ */
 import { callingAgent } from '../auth/actor.ts'
 import { agentPage } from '../grid/agent-page.ts'
 import { inListSlot } from '../answers/room.ts'
@@ -31,7 +34,7 @@ export const listedResources: readonly ListedResource[] = [
   { uri: inboxUri, name: 'inbox', description: 'How many unread messages you have.', mimeType: 'application/json' },
 ]
 
-/** Leases nothing. Undefined if there is no such resource. Fails with a `GridError`. */
+/** Reads a resource without leasing messages. Undefined if it does not exist. Fails with a `GridError`. */
 export function readResource(
   account: AccountStore,
   uri: string,

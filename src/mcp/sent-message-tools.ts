@@ -1,4 +1,4 @@
-/** What an agent can do with a message that it has sent, and its search in all of them. See docs/protocol/mcp.md, "Tools of agents". */
+/** Tools for an agent's sent messages, and its message search. See docs/protocol/mcp.md, "Tools of agents". */
 import * as z from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'

@@ -1,4 +1,7 @@
-/** Event streams: GET of the older revisions, `subscriptions/listen`, and late answers. MCP 2025-11-25 and 2026-07-28, "Streamable HTTP". */
+/**
+ * Event streams: GET of the older revisions, `subscriptions/listen`, and late answers. MCP 2025-11-25 and 2026-07-28,
+ * "Streamable HTTP".
+ */
 import { type RequestId, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/server'
 import { GridError } from '../errors.ts'
 import type { InboxEvent } from '../grid/messaging/wait-for-messages.ts'
@@ -11,9 +14,9 @@ import { endLease } from '../answers/lease.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**
- * Notifies a client of an older revision about changes of its inbox, whether it has subscribed or not: without sessions
- * the grid cannot know. Fails with `method_not_allowed`, also when the credential has reached its limit of streams: a
- * client would reopen a closed stream every second.
+ * Notifies a client of an older revision about changes to its inbox, whether it has subscribed or not: the grid has no
+ * sessions to remember subscriptions. Fails with `method_not_allowed`, also if the credential has reached its stream
+ * limit, because a client would reopen a closed stream every second.
  */
 export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
   const events = names(headers, eventStreamType) ? inbox?.watch() : undefined
@@ -29,8 +32,8 @@ export function inboxStream({ headers }: Request, { inbox }: Toolset): Response 
 }
 
 /**
- * The answer to `subscriptions/listen`: what is watched, its changes, and the result when the stream ends. Fails with
- * `rate_limit_exceeded` when the credential has reached its limit of streams.
+ * Answers `subscriptions/listen`: acknowledges what is watched, streams changes, and sends the result when the stream
+ * ends. Fails with `rate_limit_exceeded` if the credential has reached its stream limit.
  */
 export function listenStream(id: RequestId, watchesInbox: boolean, inbox: WatchableInbox): Response {
   const events = watchesInbox ? inbox.watch() : noEvents()
@@ -57,7 +60,8 @@ async function* inboxFrames(
   updated: string,
   closing = '',
 ): AsyncGenerator<string> {
-  // The opening is sent with the first event: only then does the stream count for its credential.
+  // The opening is sent with the first event, because the stream counts towards the credential's limit only from then
+  // on.
   let pending = opening
   for await (const inboxEvent of events) {
     yield pending + (inboxEvent === 'unread' ? updated : heartbeat)
@@ -76,12 +80,12 @@ function messageEvent(message: object): string {
   return event(JSON.stringify({ jsonrpc: '2.0', ...message }), 'message')
 }
 
-/** The answer as an event stream of one event, for clients that take no JSON. */
+/** Sends the answer as an event stream with one event, for clients that do not accept JSON. */
 export function streamedAnswer(body: object): Response {
   return new Response(event(JSON.stringify(body), 'message'), { headers: streamHeaders })
 }
 
-/** The answer as the only event of a stream, with heartbeats until it comes. */
+/** Sends the answer as a stream's only event, with heartbeats until it is ready. */
 export function lateAnswer(answer: Promise<RpcAnswer>, connection: CallerConnection): Response {
   return eventStream(lateFrames(answer, connection), connection)
 }
@@ -98,7 +102,7 @@ async function* lateFrames(answer: Promise<RpcAnswer>, connection: CallerConnect
     isSent = true
     yield frame
   } finally {
-    // The caller has left, perhaps before it took the last heartbeat.
+    // The caller has disconnected, perhaps before receiving the last heartbeat.
     if (!isSent) await (await answer).lease?.release()
   }
 }

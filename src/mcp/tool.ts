@@ -1,4 +1,4 @@
-/** Tools as plain objects: what clients see of a tool, and what a call of it does. MCP 2026-07-28, "Tools". */
+/** Tools as plain objects: how clients see a tool, and how it is called. MCP 2026-07-28, "Tools". */
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
 import type { Lease } from '../grid/messaging/read-messages.ts'
@@ -22,8 +22,8 @@ interface ToolAnnotations {
 }
 
 /**
- * What a tool answers: one JSON object, in one text part. There is no `structuredContent`: clients show their model either
- * it or the text, so each would have to hold everything. Some clients parse the text, and take nothing but an object.
+ * A tool's answer: one JSON object in one text part. There is no `structuredContent`: clients show their model only one
+ * of the two, so each would need the full answer. Some clients parse the text and accept only an object.
  */
 export interface ToolOutput {
   text: object
@@ -38,39 +38,39 @@ export interface ToolOutcome {
 
 export interface LiveCaller {
   readonly connection: CallerConnection
-  /** Fails when the credential has ended. */
+  /** Fails once the credential is no longer valid. */
   check(): Promise<unknown>
 }
 
-/** How a verb waits for the caller of a tool. */
+/** Returns how a verb waits on behalf of a tool's caller. */
 export function waitOf({ caller, maxWaitSeconds }: ToolCall, seconds = 0) {
   return { caller: caller?.connection, check: caller?.check, seconds: Math.min(seconds, maxWaitSeconds) }
 }
 
 export interface ToolCall {
-  /** The longest wait that the transport of this answer allows. */
+  /** The longest wait that the answer's transport allows. */
   maxWaitSeconds: number
-  /** For a run that waits. */
+  /** Needed by tools that wait. */
   caller?: LiveCaller
 }
 
-/** A tool for one kind of caller. Name, description and schema are constants that hold no text of users. */
+/** A tool for one kind of caller. Name, description and schema are constants that contain no user text. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   name: string
   title?: string
-  /** When to use it, written for a model. */
+  /** When to use the tool, written for a model. */
   description: string
   annotations?: ToolAnnotations
   input: Input
-  /** Renames arguments that models call by names not in `tools/list`. Fails with `invalid_input`. */
+  /** Renames arguments that models pass under names missing from `tools/list`. Fails with `invalid_input`. */
   rename?(args: Arguments): Arguments
-  /** Whether a call only waits. Other calls show that the agent works. */
+  /** Whether a call only waits. Other calls count as activity of the agent. */
   onlyWaits?(args: Arguments): boolean
-  /** Its answers may be long, and are to be shown whole. */
+  /** Its answers may be long and should be shown in full. */
   isLong?: true
-  /** The longest list it answers, in bytes. A credential may have only a few lists at a time. */
+  /** The largest list it returns, in bytes. A credential may have only a few lists at a time. */
   listBytes?: number
-  /** A `GridError` becomes a tool error that the model reads. */
+  /** A `GridError` becomes a tool error for the model. */
   run(caller: Caller, input: z.output<Input>, call: ToolCall): Promise<ToolOutput>
 }
 
@@ -84,7 +84,7 @@ export interface ListedTool {
   _meta?: typeof longAnswer
 }
 
-/** Claude Code puts longer answers into a file, at 50,000 characters without this. */
+/** Without this, Claude Code moves answers of more than 50,000 characters into a file. */
 const longAnswer = { 'anthropic/maxResultSizeChars': 200_000 }
 
 /** `CallToolResult` of every revision. */
@@ -97,19 +97,19 @@ export interface CatalogTool<Caller> {
   readonly tool: Tool<Caller>
   readonly listed: ListedTool
   readonly schema: ArgumentSchema
-  /** Unknown arguments are refused, not ignored. */
+  /** Unknown arguments are rejected rather than ignored. */
   readonly isStrict: boolean
 }
 
 export interface ToolCatalog<Caller> {
   readonly listed: readonly ListedTool[]
   readonly byName: ReadonlyMap<string, CatalogTool<Caller>>
-  /** The remedies of errors for this caller. */
+  /** The caller's remedies for errors. */
   readonly hints: Hints
 }
 
 /**
- * A page of a list, how to go on, and what else there is to say. What says that there is more stands first, because some
+ * Formats a page of a list, how to continue, and further notes. Hints that there is more come first, because some
  * clients cut the middle of an answer.
  */
 export function pageOutput(
@@ -124,12 +124,12 @@ export function pageOutput(
   return { text: { has_more: true, [list]: entries, cursor, note: remark ? `${next} ${remark}` : next } }
 }
 
-/** A tool whose `run` gets the type of its schema. */
+/** Declares a tool whose `run` is typed by its schema. */
 export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>): Tool<Caller> {
   return tool
 }
 
-/** Make it once: converting the schemas, at first use, costs a hundred times as much as a call. */
+/** Create a catalog once: converting the schemas, on first use, costs a hundred times as much as a call. */
 export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolCatalog<Caller> {
   const entries = once(() => tools.map(asCatalogTool))
   return lazy<ToolCatalog<Caller>>({
@@ -141,7 +141,8 @@ export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): T
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   const { name, title, description, input, annotations, isLong } = tool
-  // Some clients refuse a declared 2020-12, others draft-07. Without `additionalProperties` other arguments are allowed.
+  // Some clients reject a declared 2020-12, others draft-07. Without `additionalProperties`, other arguments are
+  // allowed.
   const { $schema: _, additionalProperties: __, ...inputSchema } = z.toJSONSchema(input, {
     io: 'input',
     override: lean,
@@ -157,7 +158,10 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   return { tool, listed, schema: inputSchema as ArgumentSchema, isStrict: name.startsWith('admin_') }
 }
 
-/** Leaves out limits that no sensible call reaches. Every model pays for each byte, and an error tells who needs them. */
+/**
+ * Omits limits that no sensible call reaches. Every model pays for each byte, and an error explains the limit if
+ * needed.
+ */
 function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; path: (string | number)[] }): void {
   delete jsonSchema.propertyNames
   if (path.length > 0) delete jsonSchema.additionalProperties
@@ -167,7 +171,7 @@ function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; 
   if (jsonSchema.maxLength === maxIdentifierLength) delete jsonSchema.maxLength
 }
 
-/** The arguments of a call as they are meant. Fails with `invalid_input`. */
+/** Normalises a call's arguments. Fails with `invalid_input`. */
 export function readToolArguments<Caller>(
   { tool, schema, isStrict }: CatalogTool<Caller>,
   given: unknown,
@@ -176,7 +180,7 @@ export function readToolArguments<Caller>(
   return readArguments(schema, tool.rename ? tool.rename(args) : args, { call: tool.name, isStrict })
 }
 
-/** Fails with `invalid_input` if the call has another value under the name `to`. */
+/** Fails with `invalid_input` if the call already has a different value under the name `to`. */
 export function renamed(args: Arguments, from: string, to: string): Arguments {
   const { [from]: given, ...others } = args
   if (given === undefined) return others

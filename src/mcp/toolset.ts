@@ -1,4 +1,4 @@
-/** The tools, resources and prompts of one caller, by its credential. */
+/** The tools, resources and prompts available to a caller's credential. */
 import type { AgentActor } from '../auth/actor.ts'
 import { signUp } from '../grid/accounts/signup.ts'
 import type { GridError } from '../errors.ts'
@@ -35,20 +35,20 @@ import type { Store } from '../store/store.ts'
 import { type Hints, toolError } from '../wire.ts'
 
 export interface Toolset {
-  /** For the model, when its client connects. */
+  /** Instructions for the model, sent when its client connects. */
   instructions(): Promise<string>
   readonly tools: readonly ListedTool[]
-  /** Undefined when the caller has no such tool. It does not run, but fails with `refused`, if that is given. */
+  /** Undefined if the caller has no such tool. If `refused` is given, the tool fails with it instead of running. */
   call(name: string, args: unknown, maxWaitSeconds: number, refused?: GridError): Promise<ToolOutcome> | undefined
-  /** Why the caller has no tool of this name, and what to do, in sentences. */
+  /** Sentences explaining why the caller has no tool of this name, and what to do. */
   whyUnknown(name: string): string
-  /** Records a call that was refused before its tool. Undefined for callers whose calls are not recorded. */
+  /** Records a call that was refused before its tool ran. Undefined for callers whose calls are not recorded. */
   recordRefusal?(params: unknown): Promise<void>
-  /** Callers without an inbox, resources or prompts lack these, and the capability. */
+  /** Callers without an inbox, resources or prompts lack these members and the corresponding capability. */
   readonly inbox?: WatchableInbox
   readonly resources?: {
     readonly listed: readonly ListedResource[]
-    /** JSON; undefined if there is no such resource. Fails with a `GridError`. */
+    /** Returns JSON; undefined if there is no such resource. Fails with a `GridError`. */
     read(uri: string): Promise<string> | undefined
   }
   readonly prompts?: {
@@ -59,7 +59,9 @@ export interface Toolset {
 }
 
 export interface WatchableInbox {
-  /** Its events until the caller leaves; undefined if the credential has all its streams already. */
+  /**
+   * Returns the inbox's events until the caller disconnects; undefined if the credential has reached its stream limit.
+   */
   watch(): AsyncGenerator<InboxEvent> | undefined
   readonly connection: CallerConnection
 }
@@ -69,11 +71,11 @@ export const heartbeatMs = 20 * second
 /** A caller without a credential. */
 interface SignupCaller {
   store: Store
-  /** The client address that the signup limit counts. */
+  /** The client address, for the signup limit. */
   address: string
 }
 
-/** Signup, for agents that have no key yet. See docs/protocol/signup.md, "Over MCP". */
+/** The signup toolset, for agents without a key. See docs/protocol/signup.md, "Over MCP". */
 export const signupTool = tool({
   name: 'signup',
   description: 'Register an agent on the grid. The result holds its key, shown once, and a ready MCP configuration.',
@@ -96,7 +98,7 @@ const adminCatalog = toolCatalog([...adminReadTools, ...adminWriteTools], {
 })
 const signupCatalog = toolCatalog([signupTool])
 
-/** Each kind of caller, in the words of `whyUnknown`. */
+/** The kinds of callers, with the wording for `whyUnknown`. */
 const callerKinds: { catalog: ToolCatalog<never>; of: string; has: string; advice: string }[] = [
   {
     catalog: agentCatalog,
@@ -173,12 +175,12 @@ function unreadSentence(unread: number): string {
   return `You have ${unreadText(unread)} unread messages.`
 }
 
-/** `since` is null if people do not read along. */
+/** `since` is null if people cannot read the agents' conversations. */
 function readersSentence(since: number | null): string {
   return since === null ? '' : 'Owners and admins of your account can read what you write. '
 }
 
-/** Said to the agents whose messages rules can hold. */
+/** Shown to agents whose messages approval rules can hold. */
 function approvalSentence(rules: readonly ActiveApprovalRule[], agentId: string): string {
   const isConcerned = rules.some(({ fromKind, fromId, toKind, toId }) =>
     fromKind === 'any' || toKind === 'any' || fromId === agentId || toId === agentId
@@ -186,7 +188,7 @@ function approvalSentence(rules: readonly ActiveApprovalRule[], agentId: string)
   return isConcerned ? 'Some messages from or to you are held until a person approves them. ' : ''
 }
 
-/** The activity log has every call of an admin, even one that was refused before its tool. */
+/** The activity log records every call of an admin, even one refused before its tool ran. */
 function adminToolset(account: AccountStore, trace: CallTrace, caller?: LiveCaller): Toolset {
   const { requestId } = trace
   return {
@@ -234,7 +236,7 @@ function bindTools<Caller>(
   }
 }
 
-/** `runTool` in a slot for lists, if the tool lists. */
+/** Calls `runTool`, in a list slot if the tool returns a list. */
 function runAccountTool<Account extends AccountStore>(
   entry: CatalogTool<Account>,
   account: Account,
@@ -246,7 +248,7 @@ function runAccountTool<Account extends AccountStore>(
   return listBytes === undefined ? run() : inListSlot(account, call.caller?.connection, listBytes, run)
 }
 
-/** Check the arguments and run the tool. Fails with `invalid_input`, or as the tool does. */
+/** Checks the arguments and runs the tool. Fails with `invalid_input`, or as the tool does. */
 async function runTool<Caller>(
   entry: CatalogTool<Caller>,
   caller: Caller,
@@ -258,7 +260,10 @@ async function runTool<Caller>(
   return { ...output, text: { ...output.text, ...remarks } }
 }
 
-/** A `GridError` becomes a result with `isError`, on which a model can act. Other errors are logged, without details for the client. */
+/**
+ * Converts a `GridError` to a result with `isError`, so that a model can react. Other errors are logged, and clients
+ * get no details.
+ */
 async function toolOutcome(
   run: Promise<ToolOutput>,
   hints: Hints,

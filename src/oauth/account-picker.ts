@@ -1,11 +1,11 @@
-/** The account picker: the identities that a user can currently authorize a client for. See docs/protocol/oauth.md. */
+/** The account picker: the identities for which a user can currently authorize a client. See docs/protocol/oauth.md. */
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { AdministeredAccount, UsableAgent } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'
 
-/** The page lists this many agents; the user finds the others with the search field. */
+/** Number of agents on the page. The search field finds the others. */
 const maxAgents = 50
-/** A page with this many entries has the search field. */
+/** Minimum number of entries for showing the search field. */
 const searchFrom = 8
 const maxAccounts = 200
 const maxSearchLength = 100
@@ -23,24 +23,24 @@ export type AdminEntry = AccountEntry & AdministeredAccount
 export type AgentEntry = AccountEntry & UsableAgent
 
 export interface AccountPicker {
-  /** What the client asked for. */
+  /** The scopes that the client requested. */
   scopes: OAuthScope[]
   admins: AdminEntry[]
   agents: AgentEntry[]
   /** More agents match than the page lists. */
   hasMore: boolean
-  /** Whether to offer the search. */
+  /** Whether to show the search. */
   isLong: boolean
   /** The accounts in which the user may create an agent. */
   newAgentAccounts: { accountId: string; accountName: string }[]
   search: string
-  /** The agent that the client asked for, or its alias if the user may not act as it. */
+  /** The agent that the client requested, or its alias if the user may not act as it. */
   hinted?: { entry: AgentEntry } | { missing: string }
 }
 
 /**
- * The entries of a user. Only entries of the requested scopes are offered, so no client gets more than it asked for.
- * `hint` is the alias that the client asked for; its agent is among the entries if the user may act as it.
+ * Returns a user's entries. Only entries for the requested scopes are offered, so a client never gets more than it
+ * requested. `hint` is the alias requested by the client. Its agent is among the entries if the user may act as it.
  */
 export async function loadAccountPicker(
   { global }: Store,
@@ -88,7 +88,7 @@ function asEntry(agent: UsableAgent): AgentEntry {
   return { ...agent, pick: `agent:${agent.agentId}` }
 }
 
-/** Whether the text that the page shows for an admin entry contains the search text. */
+/** Whether the displayed text of an admin entry contains the search text. */
 function isAdminMatch({ accountName }: { accountName: string }, search: string): boolean {
   return `admin (${accountName})`.toLowerCase().includes(search.toLowerCase())
 }

@@ -1,4 +1,4 @@
-/** Authorization requests: parsing and validation, in an order that never redirects to an unregistered address. */
+/** Parses and validates authorization requests, in an order that never redirects to an unregistered address. */
 import { GridError } from '../errors.ts'
 import type { Client, OAuthParts } from './clients.ts'
 import { parameter, rejectRepeatedParameters } from './form.ts'
@@ -6,10 +6,10 @@ import { isAllowedRedirect, isSameRedirect, withParameters } from './redirect-ur
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import { oauthCode } from '../wire.ts'
 
-/** The query is stored with the request, so its length has a limit. */
+/** The query is stored with the request, so its length is limited. */
 const maxQueryLength = 8_000
 
-/** A known client and one of its registered redirect URIs: from here on, errors may go to the client. */
+/** A known client and one of its registered redirect URIs. From this point on, errors may be sent to the client. */
 export interface ClientRedirect {
   client: Client
   redirectUri: string
@@ -18,14 +18,14 @@ export interface ClientRedirect {
 
 export interface AuthorizationRequest extends ClientRedirect {
   codeChallenge: string
-  /** One of our resource URLs, normalized. */
+  /** One of the grid's resource URLs, normalised. */
   resource: string
-  /** The requested scopes that exist; both scopes if the client requested none of them. */
+  /** The requested scopes that exist; both scopes if none of the requested ones do. */
   scopes: OAuthScope[]
 }
 
 /**
- * Check the client and its redirect URI. Errors of this step are shown to the user, because the redirect URI is not
+ * Checks the client and its redirect URI. Errors in this step are shown to the user, because the redirect URI is not
  * trusted yet. Fails with `invalid_request` or `invalid_client`. See docs/protocol/oauth.md, "Authorization".
  */
 export async function readClientRedirect(
@@ -60,8 +60,8 @@ export async function readClientRedirect(
 }
 
 /**
- * Check the rest of the request. The client may learn of errors of this step.
- * Fails with `unsupported_response_type`, `invalid_request` or `invalid_target`.
+ * Checks the rest of the request. Errors in this step may be sent to the client. Fails with
+ * `unsupported_response_type`, `invalid_request` or `invalid_target`.
  */
 export function readAuthorizationRequest(
   query: URLSearchParams,
@@ -80,14 +80,14 @@ export function readAuthorizationRequest(
   return { ...redirect, codeChallenge, resource, scopes: readScopes(parameter(query, 'scope')) }
 }
 
-/** Parse a `scope` parameter. Unknown scopes are ignored; without a known one, all scopes are requested. */
+/** Parses a `scope` parameter. Ignores unknown scopes. Without a known scope, all scopes are requested. */
 export function readScopes(text: string | undefined): OAuthScope[] {
   const requested = (text ?? '').split(' ')
   const known = (['admin', 'agent:use'] as const).filter((scope) => requested.includes(scope))
   return known.length === 0 ? ['admin', 'agent:use'] : known
 }
 
-/** The address at which the client learns of an error. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
+/** Returns the address that reports an error to the client. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
 export function errorAddress(
   { redirectUri, state }: Omit<ClientRedirect, 'client'>,
   error: GridError,
@@ -96,7 +96,7 @@ export function errorAddress(
   return withParameters(redirectUri, { error: oauthCode(error), error_description: error.message, state, iss })
 }
 
-/** 303, so that browsers do not send the form again to the new address. */
+/** 303, so that browsers do not repost the form to the new address. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location } })
 }

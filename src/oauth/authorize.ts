@@ -1,6 +1,6 @@
 /**
- * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page.
- * The order of checks is specified in docs/protocol/oauth.md, "Authorization".
+ * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page. For the order of checks, see
+ * docs/protocol/oauth.md, "Authorization".
  * @see OAuth 2.1 §4.1.1, RFC 7636, RFC 8707, RFC 9207
  */
 import type { Sessions, Visitor } from '../auth/session.ts'
@@ -25,15 +25,15 @@ import type { Handler } from '../request-context.ts'
 /** Dependencies of the authorization endpoint. */
 export interface AuthorizeParts extends OAuthParts {
   sessions: Sessions
-  /** The issuer that the host in the path names. Fails with `not_found`. */
+  /** Returns the issuer for the host in the path. Fails with `not_found`. */
   issuerAt(host: string | undefined): string
 }
 
-/** Query parameters of the consent page itself, in addition to those of the client. */
+/** The consent page's own query parameters, in addition to the client's. */
 export const searchParameter = 'find'
 export const chosenParameter = 'chosen'
 
-/** Answers with the consent page, an error page, or a redirect that reports an error to the client. */
+/** Responds with the consent page, an error page, or a redirect that reports an error to the client. */
 export function authorizePage(parts: AuthorizeParts): Handler {
   return async function authorizePage(c) {
     try {
@@ -53,7 +53,7 @@ async function authorize(parts: AuthorizeParts, request: Request, issuer: string
   if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
 
   const redirect = await readClientRedirect(query, parts, visitor?.user.id)
-  // Before any redirect to the client, see `reportToClient`.
+  // Required before any redirect to the client, see `reportToClient`.
   if (!visitor) return signInFirst()
   let authorization: AuthorizationRequest
   try {
@@ -66,8 +66,8 @@ async function authorize(parts: AuthorizeParts, request: Request, issuer: string
 }
 
 /**
- * A redirect to the client if the user has already authorized it, otherwise a page with a link. Anyone can register a
- * client: a link to us must not lead to any address without a click. @see RFC 9700 §4.11.2
+ * Redirects to the client if the user has already authorized it, otherwise shows a page with a link. Anyone can
+ * register a client, so a link to the grid must not lead to arbitrary addresses without a click. @see RFC 9700 §4.11.2
  */
 async function reportToClient(
   { store: { global, deps } }: AuthorizeParts,
@@ -110,7 +110,7 @@ async function showConsentPage(
   return response
 }
 
-/** The picker without the accounts that the session does not open. */
+/** Removes accounts that the session cannot open from the picker. */
 function openedBy({ accounts }: Visitor, picker: AccountPicker): AccountPicker {
   const isOpened = ({ accountId }: { accountId: string }) => accounts.some(({ id }) => id === accountId)
   const { admins, agents, newAgentAccounts, hinted } = picker
@@ -123,7 +123,7 @@ function openedBy({ accounts }: Visitor, picker: AccountPicker): AccountPicker {
   }
 }
 
-/** The alias that a client asks for; undefined for other hints, such as email addresses. */
+/** Returns the alias that a client requests; undefined for other hints, such as email addresses. */
 function hintedAlias(query: URLSearchParams): string | undefined {
   const alias = normaliseAlias(parameter(query, 'login_hint') ?? '')
   return aliasPattern.test(alias) ? alias : undefined
@@ -143,7 +143,7 @@ function choicesOf(
   }
 }
 
-/** The client's parameters, without those of the consent page. */
+/** Returns the client's parameters, without those of the consent page. */
 function clientParameters(query: URLSearchParams): [string, string][] {
   return [...query].filter(([name]) => name !== searchParameter && name !== chosenParameter)
 }

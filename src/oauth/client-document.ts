@@ -1,4 +1,4 @@
-/** Clients whose id is the URL of their metadata document (OAuth Client ID Metadata Document, draft 00). */
+/** Clients whose id is their metadata document's URL (OAuth Client ID Metadata Document, draft 00). */
 import * as z from 'zod'
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
@@ -27,17 +27,17 @@ const metadata = z.object({
   client_secret_expires_at: z.undefined().optional(),
 })
 
-/** Whether a client id is a document URL: a normalized https URL with a path, and without user and fragment. */
+/** Whether a client id is a document URL: a normalised https URL with a path, and without user and fragment. */
 export function isDocumentUrl(id: string): boolean {
   if (id.length > 2_000 || !id.startsWith('https://') || id.includes('#') || !URL.canParse(id)) return false
   const url = new URL(id)
-  // URLs with dot segments, capitals in the host or unusual escapes are not normalized.
+  // URLs with dot segments, capitals in the host or unusual escapes are not normalised.
   return url.href === id && url.pathname !== '/' && url.username === '' && url.password === ''
 }
 
 /**
- * The metadata that we use; a copy may be used for `freshMs`. All these clients are public.
- * Fails with `invalid_client` and a message for the author of the document.
+ * The metadata that the grid uses. A copy may be used for `freshMs`. All these clients are public. Fails with
+ * `invalid_client` and a message for the document's author.
  */
 export function parseClientDocument(url: string, { status, text, header }: SafeResponse) {
   if (status !== 200) throw unusable('the response status is not 200')
@@ -48,7 +48,7 @@ export function parseClientDocument(url: string, { status, text, header }: SafeR
   if (!result.success) throw unusable(`its ${result.error.issues[0].path.join('.') || 'content'} is invalid`)
   const { client_id, client_name, redirect_uris, token_endpoint_auth_method: one, ...rest } = result.data
   if (client_id !== url) throw unusable('its client_id is not its URL')
-  // Without a named method it is `none`: a document is public, so the client has no secret.
+  // Defaults to `none`: a document is public, so the client has no secret.
   const methods = [...(one === undefined ? [] : [one]), ...rest.token_endpoint_auth_methods_supported ?? []]
   if (methods.length > 0 && !methods.includes('none')) {
     throw unusable('it does not support the authentication method none')
@@ -80,20 +80,20 @@ function unusable(reason: string): GridError {
   return new GridError('invalid_client', `The metadata document of this client cannot be used: ${reason}.`)
 }
 
-/** The document of a widely used client. */
+/** A widely used client's document. */
 const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
 
 /** Long enough that a process whose start fails sends no request. */
 const firstCheckMs = second
 
 /**
- * With `OAUTH_CIMD=auto` it checks soon after the start and then every hour, in the background. Documents are
- * advertised while the last check has succeeded.
+ * With `OAUTH_CIMD=auto`, checks shortly after the start and then every hour, in the background. Support for documents
+ * is advertised while the last check has succeeded.
  */
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps) {
   let isFetchable: boolean | undefined
 
-  /** Fetch the probed document and store whether it worked. Never fails. */
+  /** Fetches the probed document and stores whether that worked. Never fails. */
   async function check(): Promise<void> {
     const before = isFetchable
     try {
@@ -102,7 +102,7 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
     } catch {
       isFetchable = false
     }
-    // Logged on a change only: a grid without internet access would log it every hour.
+    // Logged only on changes: a grid without internet access would otherwise log it every hour.
     if (isFetchable !== before) {
       log.info('Checked whether OAuth client documents can be fetched', { areRead: isFetchable })
     }
@@ -122,7 +122,7 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
 
 const maxLength = 80
 
-/** The name on one line of at most 80 characters, without invisible ones. */
+/** The name on a single line of at most 80 characters, without invisible ones. */
 export function cleanName(text: string): string {
   return plainName(text, maxLength) || 'Unnamed client'
 }

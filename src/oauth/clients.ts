@@ -1,4 +1,4 @@
-/** Clients: lookup by id, and client authentication. */
+/** Client lookup by id, and client authentication. */
 import { GridError } from '../errors.ts'
 import { ConcurrencyLimit } from '../lib/limits/concurrency-limit.ts'
 import { hashForLookup, isSameSecret } from '../lib/secrets.ts'
@@ -8,13 +8,13 @@ import type { Store } from '../store/store.ts'
 import { documentLimits, isDocumentUrl, parseClientDocument } from './client-document.ts'
 import { parameter } from './form.ts'
 
-/** Lifetimes after registration and after the last use. See docs/security.md, "OAuth". */
+/** Lifetimes since registration and since the last use. See docs/security.md, "OAuth". */
 export const unusedClientMs = 30 * day
 export const usedClientMs = 90 * day
 
-/** The number of stored documents that were never used for a login. */
+/** Maximum number of stored documents that were never used for a login. */
 const maxUnusedDocuments = 1_000
-/** Documents that are fetched at the same time. */
+/** Maximum number of concurrent document fetches. */
 const fetchLimits = { perKey: 2, perGroup: 2, total: 8 }
 
 export interface Client {
@@ -24,7 +24,7 @@ export interface Client {
   authMethod: AuthMethod
   /** SHA-256; null for public clients. */
   secretHash: string | null
-  /** The host of its metadata document; undefined for a client that registered itself. */
+  /** The metadata document's host; undefined for a client that registered itself. */
   domain: string | undefined
 }
 
@@ -34,20 +34,22 @@ export type Clients = ReturnType<typeof createClients>
 export interface OAuthParts {
   store: Store
   clients: Clients
-  /** Our resource URL that a `resource` parameter names; the default for undefined. Fails with `invalid_target`. */
+  /**
+   * Returns the grid's resource URL for a `resource` parameter; the default for undefined. Fails with `invalid_target`.
+   */
   resourceOf(requested: string | undefined): string
 }
 
-/** The clients of this grid: registered ones, and those with a metadata document. */
+/** All clients of this grid: registered ones, and those with a metadata document. */
 export function createClients({ global, write, deps }: Store) {
   const { config, log, now, safeFetch } = deps
   const places = new ConcurrencyLimit(fetchLimits)
   const fetches = new Map<string, Promise<Client | undefined>>()
 
   /**
-   * The client with this id, or undefined. To authorize, a stored copy of its document must be fresh; otherwise it is
-   * fetched for `user`. To issue a token, any stored copy is enough: logins survive an outage of the client's web server, and
-   * anonymous callers cannot make the grid send requests.
+   * Returns the client with this id, or undefined. For authorization, the stored copy of its document must be fresh;
+   * otherwise it is fetched for `user`. For issuing a token, any stored copy suffices: logins survive an outage of the
+   * client's web server, and anonymous callers cannot make the grid send requests.
    */
   async function find(id: string, purpose: 'authorize' | 'token', user = ''): Promise<Client | undefined> {
     const isDocument = isDocumentUrl(id)
@@ -63,7 +65,10 @@ export function createClients({ global, write, deps }: Store) {
     return config.oauthCimdHosts.includes('*') || config.oauthCimdHosts.includes(host)
   }
 
-  /** Concurrent lookups of the same document share one fetch. A user whose documents are slow takes no place of others. */
+  /**
+   * Shares one fetch among concurrent lookups of the same document. A user whose documents are slow takes no slots from
+   * others.
+   */
   function fetchOnce(url: string, user: string): Promise<Client | undefined> {
     const running = fetches.get(url)
     if (running) return running
@@ -86,7 +91,7 @@ export function createClients({ global, write, deps }: Store) {
       await write(global.oauth.clients.saveDocument({ ...copy, ...times }, maxUnusedDocuments, at))
       return toClient({ ...copy, kind: 'document', authMethod: 'none', secretHash: null })
     } catch (error) {
-      // Errors are not cached: the next login fetches again.
+      // Errors are not cached, so the next login fetches again.
       log.info('The metadata document of an OAuth client could not be used', { host: new URL(url).host, error })
       return undefined
     }
@@ -103,8 +108,8 @@ function toClient(
 }
 
 /**
- * Authenticate the client that sends a form. Only the method that it is registered with is accepted.
- * Fails with `invalid_client`, or with `invalid_request` if it authenticates in two ways.
+ * Authenticates the client that sends a form. Accepts only the method that the client registered with. Fails with
+ * `invalid_client`, or with `invalid_request` if it authenticates in two ways.
  * @see RFC 6749 §2.3.1, §3.2.1
  */
 export async function authenticateClient(clients: Clients, request: Request, form: URLSearchParams): Promise<Client> {
@@ -126,7 +131,7 @@ interface ClientCredentials {
   id: string | undefined
   method: AuthMethod
   secret?: string
-  /** The same secret is in the header and in the body. */
+  /** The header and the body contain the same secret. */
   isInBoth?: boolean
 }
 
@@ -143,7 +148,7 @@ function credentialsOf(authorization: string | null, form: URLSearchParams): Cli
   if (differs(inBody.secret, basic.secret) || differs(inBody.id, basic.id)) {
     throw new GridError('invalid_request', 'The client in the Authorization header and that in the body differ.')
   }
-  // Some clients send their id alone in this way.
+  // Some clients send only their id in this way.
   return basic.secret === ''
     ? { id: basic.id, method: 'none' }
     : { ...basic, method: 'client_secret_basic', isInBoth: inBody.secret !== undefined }

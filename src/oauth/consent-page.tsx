@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The pages of the authorization endpoint: consent, with the account picker, and errors. */
+/** The authorization endpoint's pages: consent, with the account picker, and errors. */
 import type { GridError } from '../errors.ts'
 import { AgentIcon } from '../html/agent-icon.tsx'
 import { isolated, Name } from '../html/bidi.tsx'
@@ -15,25 +15,25 @@ import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
 
 interface ConsentView {
-  /** `domain` is the host of its metadata document; undefined for a client that registered itself. */
+  /** `domain` is the host of the client's metadata document; undefined for a client that registered itself. */
   client: { name: string; domain: string | undefined }
   redirectUri: string
-  /** Email address of the signed-in user. */
+  /** The signed-in user's email address. */
   userEmail: string
   csrf: string
   handle: string
   picker: AccountPicker
-  /** The `pick` of the entry that is preselected. */
+  /** The preselected entry's `pick`. */
   chosen: string | undefined
-  /** The path of this page. */
+  /** The page's path. */
   path: string
-  /** The client's query parameters, which the search form sends again. */
+  /** The client's query parameters, which the search form repeats. */
   searchFields: [string, string][]
 }
 
 /**
- * The consent page with the account picker. The redirect host comes first: it is the only thing that a client cannot
- * forge. See docs/security.md, "OAuth".
+ * The consent page with the account picker. The redirect host comes first, because it is the only thing that a client
+ * cannot forge. See docs/security.md, "OAuth".
  */
 export function consentPage(view: ConsentView): Promise<Response> {
   const { client, redirectUri, userEmail, picker, csrf } = view
@@ -208,7 +208,7 @@ function NewAgent({ view }: ViewProps) {
   )
 }
 
-/** The entry that was just made or that the client asked for, or the only one. */
+/** Returns the entry that was just created or that the client requested, or the only one. */
 function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
   const { hinted } = picker
   if (chosen !== undefined) return chosen === pick
@@ -217,8 +217,8 @@ function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
 }
 
 /**
- * Shows the user why authorization failed. It never redirects to the client. With `returnTo`, the address that reports
- * the error to the client, the user can go there by a click; the host of the address is shown.
+ * Shows the user why authorization failed. Never redirects to the client. `returnTo` is the address that reports the
+ * error to the client. The page shows its host and links to it.
  */
 export async function authorizationErrorPage(
   error: GridError,

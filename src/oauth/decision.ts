@@ -1,6 +1,6 @@
 /**
- * `POST /oauth/authorize`: the user's decision on the consent page. The answer is a redirect with a code or an error,
- * or leads back to the consent page. See docs/protocol/oauth.md, "Account picker".
+ * `POST /oauth/authorize`: the user's decision on the consent page. Redirects with a code or an error, or back to the
+ * consent page. See docs/protocol/oauth.md, "Account picker".
  */
 import { allows, requireConfirmed } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
@@ -30,14 +30,14 @@ import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 
-/** Clients redeem a code at once. */
+/** Clients redeem a code immediately. */
 const codeLifetimeMs = 60 * second
 /** Refreshing does not extend the lifetime of a grant. */
 const grantLifetimeMs = 90 * day
-/** Clients that registered themselves, kept per user who authorized them. The least recently used are removed. */
+/** Maximum number of self-registered clients per user who authorized them. The least recently used are removed. */
 const clientsPerUser = 100
 
-/** Handles the form of the consent page. Errors of the form are shown to the user. */
+/** Handles the consent page's form. Form errors are shown to the user. */
 export function authorizeDecision(parts: AuthorizeParts): Handler {
   return async function authorizeDecision(c) {
     const request = c.req.raw
@@ -87,8 +87,8 @@ async function allow(
 }
 
 /**
- * Store the grant and its row in the account's activity log. Fails with `confirmation_required` for `@admin` unless the
- * user has proved recently who they are, with `invalid_request` if the page has already been answered, with
+ * Stores the grant and its row in the account's activity log. Fails with `confirmation_required` for `@admin` unless
+ * the user has recently proved their identity, with `invalid_request` if the page has already been answered, with
  * `access_denied` if the user has lost the role or the agent was deleted after the page was shown, and with
  * `write_conflict`.
  */
@@ -117,7 +117,8 @@ async function createGrant(
       await recording.write([
         global.oauth.requests.complete(proof, id, at),
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
-        // `add` stores nothing if the page was answered or the user lost access. Then the whole unit fails.
+        // `add` stores nothing if the page was already answered or the user lost access. In that case, the whole unit
+        // fails.
         recording.change.grants.requireLive(id),
         global.oauth.clients.removeOfUser(visitor.user.id, clientId, clientsPerUser, at),
       ])
@@ -129,14 +130,14 @@ function confirmFirst(parts: AuthorizeParts, { choices }: PendingRequest): Respo
   return seeOther(`/confirm?next=${encodeURIComponent(pageAgain(parts, choices, choices.query))}`)
 }
 
-/** Whether the user may currently authorize a client for this entry. `grants.add` checks it again in SQL. */
+/** Whether the user may currently authorize a client for this entry. `grants.add` checks this again in SQL. */
 async function mayAuthorize(account: AccountStore, userId: string, agentId: string | null): Promise<boolean> {
   const member = await account.read.team.member(userId)
   if (!member || !allows(member.role, agentId === null ? 'manage' : 'use')) return false
   return agentId === null || (await account.read.agents.byId(agentId))?.type === 'mcp'
 }
 
-/** Answers the page without a grant, and reports the error to the client. */
+/** Marks the page as answered without a grant, and reports the error to the client. */
 async function deny(parts: AuthorizeParts, pending: PendingRequest, error: GridError): Promise<Response> {
   const { global, write, deps } = parts.store
   const [completed] = await write([global.oauth.requests.complete(pending.proof, null, deps.now())])
@@ -144,7 +145,7 @@ async function deny(parts: AuthorizeParts, pending: PendingRequest, error: GridE
   return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, error, pending.choices.issuer)))
 }
 
-/** The chosen entry. Only entries that the page showed are accepted. Fails with `invalid_request`. */
+/** Returns the chosen entry. Accepts only entries that the page offered. Fails with `invalid_request`. */
 function findEntry({ entries }: ConsentChoices, pick: string | undefined): AccountEntry {
   const entry = entries.find((offered) => offered.pick === pick)
   if (!entry) throw new GridError('invalid_request', 'Choose one of the entries on the page.')
@@ -161,7 +162,7 @@ function accessLost(): GridError {
 }
 
 /**
- * Create an agent in an account that the page offered and that the user still administers, then show the consent page
+ * Creates an agent in an account that the page offered and that the user still administers, then shows the consent page
  * again with this agent selected. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
  */
 async function createAgentDuringConsent(
@@ -189,7 +190,7 @@ async function createAgentDuringConsent(
   return seeOther(pageAgain(parts, choices, query))
 }
 
-/** The address of the consent page with this query. */
+/** Returns the consent page's address with this query. */
 function pageAgain({ store }: AuthorizeParts, { issuer }: ConsentChoices, query: string | URLSearchParams): string {
   return `${authorizePath(issuer, store.deps.config)}?${query}`
 }

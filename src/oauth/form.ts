@@ -1,4 +1,4 @@
-/** Form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
+/** Parses the form bodies of the OAuth endpoints. @see RFC 6749 §3.2 */
 import { GridError } from '../errors.ts'
 import { isObject } from '../lib/given-arguments.ts'
 import { type Bodies, formLimits, mediaType, parseBody } from '../lib/http/body.ts'
@@ -6,8 +6,8 @@ import type { AppContext, Handler } from '../request-context.ts'
 import { oauthError } from '../wire.ts'
 
 /**
- * The fields of a form, or of a JSON object, which some clients send. Fails with `invalid_request` for other content types
- * and repeated fields, and with `payload_too_large`.
+ * Reads the fields of a form, or of a JSON object, which some clients send. Fails with `invalid_request` for other
+ * content types and repeated fields, and with `payload_too_large`.
  */
 export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
   if (mediaType(request) === 'application/json') {
@@ -33,18 +33,18 @@ function formOf(json: unknown): URLSearchParams {
 export function rejectRepeatedParameters(parameters: URLSearchParams): void {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
-    // The message does not contain the name, which is untrusted text.
+    // Does not contain the parameter's name, which is untrusted text.
     if (name !== 'resource' && seen.has(name)) throw new GridError('invalid_request', 'A parameter was sent twice.')
     seen.add(name)
   }
 }
 
-/** The value of a parameter. An empty one counts as omitted. @see RFC 6749 §3.1 */
+/** Returns a parameter's value. An empty one counts as omitted. @see RFC 6749 §3.1 */
 export function parameter(parameters: URLSearchParams, name: string): string | undefined {
   return parameters.get(name) || undefined
 }
 
-/** Wraps the handler of an endpoint: converts errors and forbids caching. */
+/** Wraps an endpoint's handler: converts errors and forbids caching. */
 export function oauthEndpoint(handle: (c: AppContext) => Promise<Response>): Handler {
   return async function endpoint(c) {
     const response = await handle(c).catch((error) => {

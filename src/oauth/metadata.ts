@@ -6,23 +6,26 @@ import type { AppContext, Handler } from '../request-context.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
 
-/** The paths of the MCP endpoint. Each of them is a resource on each served origin. */
+/** The paths of the MCP endpoint. Each is a resource on each served origin. */
 const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
-/** The origin of this grid that received a request. */
+/** Returns the grid's origin that received a request. */
 type OriginOf = (request: Request) => string
 
 /**
- * The metadata documents of the resources. Each origin is its own authorization server: a client may reach the grid by
- * this name alone.
+ * The resources' metadata documents. Each origin is its own authorization server, because a client may reach the grid
+ * by this name only.
  */
 export function protectedResources(originOf: OriginOf) {
   return {
-    /** The URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
+    /** Returns the URL of the requested resource's metadata: `resource_metadata` in a challenge. @see RFC 9728 §5.1 */
     metadataUrl(request: Request): string {
       return `${originOf(request)}${prefix}${requestPath(request)}`
     },
-    /** Serves the document of the resource in the path, or of the first one. Fails with `not_found`. @see RFC 9728 §3 */
+    /**
+     * Serves the document of the resource in the path, or of the first resource. Fails with `not_found`. @see RFC 9728
+     * §3
+     */
     metadata(c: AppContext): Response {
       const path = c.req.path.slice(prefix.length) || resourcePaths[0]
       if (!resourcePaths.includes(path)) throw new GridError('not_found', 'This resource does not exist.')
@@ -42,9 +45,9 @@ function resourceUrls(origins: readonly string[]): string[] {
 }
 
 /**
- * Returns the function that maps a `resource` parameter to our URL. A query, a fragment and a slash at the end say nothing,
- * and an origin alone is its first resource: all our URLs are one audience. Undefined is the first URL. It fails with
- * `invalid_target`. @see RFC 8707 §2
+ * Returns a function that maps a `resource` parameter to one of the grid's URLs. It ignores query, fragment and
+ * trailing slash, and maps a bare origin to its first resource: all of the grid's URLs are one audience. Undefined maps
+ * to the first URL. The function fails with `invalid_target`. @see RFC 8707 §2
  */
 export function resourceReader(origins: readonly string[]): (requested: string | undefined) => string {
   const urls = resourceUrls(origins)
@@ -61,18 +64,18 @@ export function resourceReader(origins: readonly string[]): (requested: string |
 
 const serverPrefix = '/.well-known/oauth-authorization-server'
 
-/** The paths of the document: at the root, and below the paths of the MCP endpoint, where older clients look. */
+/** The document's paths: at the root, and below the MCP endpoint's paths, where older clients look. */
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
 
 /**
- * The consent page. It is on `APP_URL`, and its path names another issuer: many clients append `?` to the address, so
- * it cannot have a query.
+ * The consent page's path on `APP_URL`. It contains any other issuer's host, because it cannot have a query: many
+ * clients append `?` to the address.
  */
 export function authorizePath(issuer: string, { appUrl }: Pick<Config, 'appUrl'>): string {
   return issuer === appUrl ? '/oauth/authorize' : `/oauth/authorize/${encodeURIComponent(new URL(issuer).host)}`
 }
 
-/** The issuer that the host in the path of that page names. Fails with `not_found`. */
+/** Returns the issuer for the host in that page's path. Fails with `not_found`. */
 export function issuerAt(host: string | undefined, origins: readonly string[], { appUrl }: Config): string {
   const issuer = host === undefined ? appUrl : origins.find((origin) => new URL(origin).host === host)
   if (issuer === undefined) throw new GridError('not_found', 'This address names no host of the grid.')
@@ -80,8 +83,8 @@ export function issuerAt(host: string | undefined, origins: readonly string[], {
 }
 
 /**
- * Serves the metadata of the authorization server, whose issuer is the origin that was asked. `canFetchDocuments` says
- * whether to advertise client metadata documents: clients that see them advertised do not register. @see RFC 8414 §2, §3.3
+ * Serves the authorization server's metadata, with the requested origin as issuer. `canFetchDocuments` says whether to
+ * advertise client metadata documents: clients that see them advertised do not register. @see RFC 8414 §2, §3.3
  */
 export function serverMetadata(config: Config, originOf: OriginOf, canFetchDocuments: () => boolean): Handler {
   const authMethods = ['none', 'client_secret_post', 'client_secret_basic']

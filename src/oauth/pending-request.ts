@@ -1,4 +1,4 @@
-/** Authorization requests that wait for the user's decision, stored between the consent page and its answer. */
+/** Authorization requests waiting for the user's decision, stored between the consent page and its answer. */
 import type { Visitor } from '../auth/session.ts'
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
@@ -10,12 +10,12 @@ import type { AuthorizationRequest } from './authorize-request.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'
 
-/** What the consent page offered; nothing else can be chosen. The database stores it as JSON. */
+/** The entries that the consent page offered. Nothing else can be chosen. Stored as JSON. */
 export interface ConsentChoices {
   entries: AccountEntry[]
   /** Ids of the accounts in which the page offered to create an agent. */
   makeIn: string[]
-  /** The query of the authorization request, to show the page again. */
+  /** The authorization request's query, for showing the page again. */
   query: string
   /** The issuer whose metadata the client read. */
   issuer: string
@@ -32,14 +32,14 @@ export interface PendingRequest {
   choices: ConsentChoices
 }
 
-/** The secrets of one consent page: the handle is in its form, the cookie in its browser. */
+/** A consent page's secrets: the handle is in its form, the cookie in its browser. */
 interface ConsentHandle {
   token: string
   hash: string
   cookie: string
 }
 
-/** Store a request. Only the form of its page has the handle, and only the browser that opened it has the cookie. */
+/** Stores a request. Only its page's form has the handle, and only the browser that opened it has the cookie. */
 export async function savePendingRequest(
   { global, write, deps }: Store,
   authorization: AuthorizationRequest,
@@ -66,8 +66,8 @@ export async function savePendingRequest(
 }
 
 /**
- * The pending request with this handle, if it belongs to this session and to this browser.
- * Fails with `invalid_request`.
+ * Returns the pending request with this handle, if it belongs to this session and this browser. Fails with
+ * `invalid_request`.
  */
 export async function findPendingRequest(
   { global, deps }: Store,
@@ -105,15 +105,15 @@ export function requestNotPending(): GridError {
 
 const lifetimeMs = 10 * minute
 const prefix = 'consent-'
-/** How many consent cookies a browser keeps. */
+/** Maximum number of consent cookies per browser. */
 const maxCookies = 10
 
-/** The name of the cookie that belongs to a handle. */
+/** Returns the name of a handle's cookie. */
 function consentCookieName(handleHash: string, config: Config): string {
   return cookieName(prefix + handleHash.slice(0, 12), isSecure(config))
 }
 
-/** `Set-Cookie` headers of a consent page: its cookie, and the end of others, so that the browser has `maxCookies`. */
+/** `Set-Cookie` headers of a consent page: set its own cookie and remove older ones beyond `maxCookies`. */
 export function consentCookies(request: Request, { hash, cookie }: ConsentHandle, config: Config): string[] {
   const names = cookieNames(request).filter((name) => name.startsWith(cookieName(prefix, isSecure(config))))
   const surplus = names.slice(0, Math.max(0, names.length - maxCookies + 1))
@@ -123,7 +123,7 @@ export function consentCookies(request: Request, { hash, cookie }: ConsentHandle
   ]
 }
 
-/** `Set-Cookie` that removes the cookie of an answered page. */
+/** `Set-Cookie` that removes an answered page's cookie. */
 export function endConsentCookie({ handleHash }: ConsentProof, config: Config): string {
   return serializeCookie(consentCookieName(handleHash, config), '', { isSecure: isSecure(config), maxAgeMs: 0 })
 }

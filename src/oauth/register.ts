@@ -1,4 +1,7 @@
-/** Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what was stored. */
+/**
+ * Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what
+ * was stored.
+ */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
 import { takeRegistration } from '../grid/people/throttle.ts'
@@ -15,18 +18,18 @@ import type { AuthMethod } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Registered clients in total. Unused clients are kept for 15 minutes, in which their users can sign in, even if there are
- * more than the total, up to `most`. See docs/security.md, "OAuth".
+ * Limits on registered clients. Unused clients are kept for 15 minutes, so that their users can sign in, even if this
+ * exceeds `total`, up to `most`. See docs/security.md, "OAuth".
  */
 const clientLimits = { total: 10_000, most: 20_000 } as const
 const youngMs = 15 * minute
-/** A client in use gets tokens more often: an access token lasts a day at most. */
+/** Clients in use get tokens more often: an access token lasts at most a day. */
 const idleMs = 7 * day
 const maxRedirectUris = 20
 
 /**
- * Register a client. Answers 201 with its id.
- * Fails with `invalid_redirect_uri`, `invalid_client_metadata`, `rate_limit_exceeded` or `unavailable`.
+ * Registers a client. Responds with 201 and its id. Fails with `invalid_redirect_uri`, `invalid_client_metadata`,
+ * `rate_limit_exceeded` or `unavailable`.
  */
 export function registerClient(store: Store) {
   const { global, write, deps: { config, now, bodies } } = store
@@ -61,7 +64,7 @@ export function registerClient(store: Store) {
     const body = {
       client_id: id,
       client_id_issued_at: seconds(at),
-      // A client ends when it is not used.
+      // Clients expire unless they are used.
       ...(secret && { client_secret: secret.key, client_secret_expires_at: 0 }),
       client_name: name,
       redirect_uris: redirectUris,
@@ -95,13 +98,13 @@ function allowedRedirectUris(uris: unknown, { oauthRedirectAllow }: Config): str
   )
 }
 
-/** The first of what was sent. */
+/** Returns the first of the submitted URIs. */
 function shownUris(uris: unknown): string {
   const first = (Array.isArray(uris) ? uris : [uris]).filter((uri) => typeof uri === 'string').slice(0, 3)
   return first.length === 0 ? 'none.' : `${first.map((uri) => uri.slice(0, 200)).join(', ')}.`
 }
 
-/** Clients are public unless they ask for a secret. */
+/** Clients are public unless they request a secret. */
 function authMethodOf(method: unknown): AuthMethod {
   return method === 'client_secret_post' || method === 'client_secret_basic' ? method : 'none'
 }

@@ -1,5 +1,6 @@
 /**
- * `POST /oauth/token` exchanges authorization codes and refresh tokens for token pairs; `POST /oauth/revoke` ends tokens.
+ * `POST /oauth/token` exchanges authorization codes and refresh tokens for token pairs; `POST /oauth/revoke` revokes
+ * tokens.
  * @see OAuth 2.1 §4.1.3 and §4.3, RFC 7009, RFC 7636, RFC 8707
  */
 import type { Config } from '../config.ts'
@@ -19,9 +20,9 @@ import type { Store } from '../store/store.ts'
 const adminTokenMs = hour
 /** Since the last refresh. */
 const refreshTokenMs = 30 * day
-/** How long a used refresh token works again. */
+/** How long a used refresh token can be used again. */
 const refreshGraceMs = 2 * minute
-/** How many more pairs a used refresh token yields in the grace period, and the minimum time between them. */
+/** How many more token pairs a used refresh token yields in the grace period, and the minimum interval between them. */
 const maxRepeats = 5
 const repeatMs = second
 
@@ -58,9 +59,9 @@ async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResp
 }
 
 /**
- * Exchange an authorization code for tokens. A rejected exchange does not consume the code. If its client uses the code
- * twice, the grant and all its tokens are revoked. See docs/protocol/oauth.md, "Tokens".
- * Fails with `invalid_grant`, `invalid_request` or `invalid_target`.
+ * Exchanges an authorization code for tokens. A rejected exchange does not consume the code. If its client uses the
+ * code twice, the grant and all its tokens are revoked. See docs/protocol/oauth.md, "Tokens". Fails with
+ * `invalid_grant`, `invalid_request` or `invalid_target`.
  *
  * @see RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2
  */
@@ -97,10 +98,10 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
 }
 
 /**
- * Exchange a refresh token for a new token pair of the same grant, after checking the user's current role. Further uses
- * within two minutes yield more pairs, a few of them and one a second: a response was lost, or several processes
- * share the token. Any later use counts as theft or replay and revokes the grant.
- * Fails with `invalid_grant`, `invalid_scope`, `invalid_target`, `invalid_request` or `rate_limit_exceeded`.
+ * Exchanges a refresh token for a new token pair of the same grant, after checking the user's current role. Reuse
+ * within two minutes yields a few more pairs, at most one a second, in case a response was lost or several processes
+ * share the token. Any later reuse counts as theft or replay and revokes the grant. Fails with `invalid_grant`,
+ * `invalid_scope`, `invalid_target`, `invalid_request` or `rate_limit_exceeded`.
  *
  * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2, RFC 8707 §2.2.
  */
@@ -112,7 +113,7 @@ async function refresh(
 ) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
-  // All our URLs are one audience, so any of them will do.
+  // Any of the grid's URLs is accepted, because they are one audience.
   for (const requested of form.getAll('resource').filter(Boolean)) resourceOf(requested)
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
   const hash = hashForLookup(text)
@@ -145,12 +146,12 @@ async function refresh(
     const message = 'This refresh token was used a moment ago. Use the tokens of that answer, or try again in a second.'
     throw limitReached('rate_limit_exceeded', message, limit, limit.windowSeconds)
   }
-  // A separate unit: the revocation must be stored although the request fails.
+  // A separate unit, because the revocation must be stored although the request fails.
   await write([global.oauth.grants.revoke(now.accountId, now.grantId, at)])
   throw invalidGrant('This refresh token was already used. Sign in again.')
 }
 
-/** The refresh token of a form. It is looked up together with the client, which a remote database answers at once. */
+/** Looks up a form's refresh token together with the client, so that a remote database answers both at once. */
 function presentedToken({ global }: Store, form: URLSearchParams) {
   const text = form.get('refresh_token')
   return text !== null && keyKind(text) === 'refresh_token'
@@ -158,13 +159,15 @@ function presentedToken({ global }: Store, form: URLSearchParams) {
     : undefined
 }
 
-/** A code that is used twice was stolen or replayed, so its grant is revoked. @see RFC 6749 §10.5 */
+/** Reusing a code means that it was stolen or replayed, so its grant is revoked. @see RFC 6749 §10.5 */
 async function revokeReusedCode({ global, write, deps }: Store, grant: { accountId: string; id: string }) {
   await write([global.oauth.grants.revoke(grant.accountId, grant.id, deps.now())])
   return invalidGrant('This code was already used.')
 }
 
-/** A `resource` must be the one of the grant, although all our URLs are one audience. Fails with `invalid_target`. */
+/**
+ * A `resource` must match the grant's, although all of the grid's URLs are one audience. Fails with `invalid_target`.
+ */
 function requireSameResource(form: URLSearchParams, granted: string, resourceOf: OAuthParts['resourceOf']): void {
   for (const requested of form.getAll('resource').filter(Boolean)) {
     if (resourceOf(requested) !== granted) {
@@ -174,9 +177,9 @@ function requireSameResource(form: URLSearchParams, granted: string, resourceOf:
 }
 
 /**
- * Handles revocations (RFC 7009): of an access token, or of a refresh token together with its grant and all tokens of it. Unknown tokens and tokens of
- * other clients are ignored silently. The revocation of a grant is recorded in the activity log of its account.
- * Fails with `invalid_client` or `invalid_request`.
+ * Handles revocation (RFC 7009) of an access token, or of a refresh token together with its grant and all of the
+ * grant's tokens. Silently ignores unknown tokens and tokens of other clients. Records the revocation of a grant in its
+ * account's activity log. Fails with `invalid_client` or `invalid_request`.
  */
 export function revokeEndpoint(parts: OAuthParts) {
   return async function revokeEndpoint(c: AppContext): Promise<Response> {
@@ -201,12 +204,12 @@ async function revoke({ store, clients }: OAuthParts, request: Request, requestI
   }
   if (token.revokedAt !== null) return
   await revokeGrantByClient(store, token, requestId).catch((error) => {
-    // A concurrent request has revoked the grant: the client's request is fulfilled.
+    // A concurrent request has revoked the grant, so the client's request is fulfilled.
     if (!(error instanceof GridError) || error.code !== 'credential_not_found') throw error
   })
 }
 
-/** Two new tokens. Neither outlives its grant. */
+/** Creates two tokens. Neither outlives its grant. */
 function mintPair(
   config: Config,
   scope: OAuthScope,

@@ -1,4 +1,4 @@
-/** Finding and reading the card of a remote agent. See docs/protocol/a2a.md, "Remote agents". */
+/** Finds and parses a remote agent's card. See docs/protocol/a2a.md, "Remote agents". */
 import * as z from 'zod'
 import { canonicalJson } from '../lib/encoding.ts'
 import { parseAnswer } from '../lib/http/body.ts'
@@ -10,32 +10,32 @@ import { second } from '../lib/time.ts'
 import { RemoteRefusal } from './refusal.ts'
 import type { SafeStream } from '../lib/outbound/safe-stream.ts'
 
-/** The address of a remote agent, and the bearer token that only its origin receives. */
+/** A remote agent's address, and the bearer token that is sent to its origin only. */
 export interface RemoteAddress {
   url: string
   token?: string
 }
 
-/** The stored fields of a card. */
+/** The fields of a card that are stored. */
 export interface RemoteCard {
   name: string
   description: string
   skills: { name: string; description: string }[]
-  /** Whether it can report the events of a task. */
+  /** Whether it can push a task's events. */
   pushes: boolean
-  /** Where requests go: of the interfaces on the origin of the agent, the best that this grid speaks. */
+  /** The request endpoint: the best interface on the agent's origin that the grid supports. */
   endpoint: { url: string; binding: string; version: string; tenant?: string }
   /** The URL that the card was read from. */
   readFrom: string
   /** Origins of unused interfaces, which differ from the agent's origin. */
   otherOrigins: string[]
-  /** The schemes of authentication that the card names. */
+  /** The authentication schemes that the card names. */
   wants?: string[]
   /** Its signatures were checked, and none is valid. */
   isForged?: true
 }
 
-/** No card was found. `tried` lists the addresses, each with its result. */
+/** No card was found. `tried` lists the addresses with their results. */
 export class NoCard extends RemoteError {
   readonly tried: string
 
@@ -45,18 +45,18 @@ export class NoCard extends RemoteError {
   }
 }
 
-/** The official client, loaded at the first request: most processes have no remote agents. */
+/** The official client, loaded on the first request: most processes have no remote agents. */
 export const a2aSdk = once(async () => ({
   ...await import('@a2a-js/sdk/client'),
   ...await import('@a2a-js/sdk'),
 }))
 
 const cardPaths = ['.well-known/agent-card.json', '.well-known/agent.json']
-/** At the end of an address: it is the endpoint, whatever the card says about addresses. */
+/** A suffix that marks an address as the endpoint, whatever addresses the card contains. */
 const isEndpointHash = '#endpoint'
 const cardLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 const timeoutMs = 5 * second
-/** Of what is shown of a card. */
+/** Maximum number of skills that are kept. */
 const maxSkills = 50
 
 const text = (most: number) => z.string().transform((given) => printable(given).slice(0, most).toWellFormed())
@@ -75,8 +75,8 @@ const cardSchema = z.object({
 })
 
 /**
- * Read the card of the agent at a URL: that of the card itself, of an endpoint, or of a host. Fails with `NoCard` if none was
- * found, and with a `RemoteRefusal` if the agent cannot be used.
+ * Reads the card of the agent at a URL, which may be the card's, an endpoint's, or a host's. Fails with `NoCard` if
+ * none was found, and with a `RemoteRefusal` if the agent cannot be used.
  */
 export async function readCard(stream: SafeStream, address: RemoteAddress): Promise<RemoteCard> {
   let failure: RemoteError | undefined
@@ -96,11 +96,14 @@ export async function readCard(stream: SafeStream, address: RemoteAddress): Prom
 
 interface Candidate {
   url: string
-  /** It is at the root of the host, and the given address is not. */
+  /** At the root of the host, whereas the given address is not. */
   isElsewhere?: boolean
 }
 
-/** Below the address, then the address itself, then the root of its host. The query of the address is kept below it. */
+/**
+ * Returns the addresses to try: below the given address, the address itself, then the root of its host. The query is
+ * kept except at the root.
+ */
 function candidates(given: string): Candidate[] {
   const { origin, pathname, search } = new URL(given)
   if (pathname.endsWith('.json')) return [{ url: `${origin}${pathname}${search}` }]
@@ -110,13 +113,13 @@ function candidates(given: string): Candidate[] {
   return [...below, { url: `${origin}${pathname}${search}` }, ...root]
 }
 
-/** The path of an address, with a final `/`: `new URL` would drop its last part otherwise. */
+/** Returns an address's path with a trailing `/`: without it, `new URL` would drop the last segment. */
 function baseOf(given: string): string {
   const { pathname } = new URL(given)
   return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
-/** Whether requests to an interface stay below an address, whatever its server makes of an encoded slash or of dots. */
+/** Whether requests to an interface stay below an address, however its server interprets encoded slashes or dots. */
 function isBelow({ url, tenant = '' }: { url: string; tenant?: string }, given: string): boolean {
   const base = baseOf(given)
   const path = `${new URL(url).pathname}/`
@@ -150,7 +153,7 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
 }
 
 interface FoundAt {
-  /** The address of the agent. */
+  /** The agent's address. */
   given: string
   readFrom: string
   isElsewhere?: boolean
@@ -214,8 +217,8 @@ function originOf(url: string): string {
 const localHosts = /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/
 
 /**
- * The address of an interface. A relative one is of the agent. Samples write `localhost` or the address on which they listen:
- * with the port of a given loopback host, that is this host.
+ * Returns an interface's address. Relative addresses are resolved against the agent's. Samples contain `localhost` or
+ * the address they listen on: if the given host is a loopback address and the port matches, it replaces that address.
  */
 function ownUrl(url: string, given: string): string {
   const { origin, host, hostname, port } = new URL(given)
@@ -227,7 +230,7 @@ function ownUrl(url: string, given: string): string {
   return named.href
 }
 
-/** The names of the schemes, as HTTP and A2A spell them. */
+/** Returns the names of the schemes as spelled by HTTP and A2A. */
 function wantsOf(schemes: Record<string, unknown>): string[] {
   return Object.entries(schemes).slice(0, 5).map(([name, scheme]) => {
     const found = JSON.stringify(scheme)?.match(/"scheme":"([\w-]{1,40})"/)?.[1]
@@ -235,7 +238,7 @@ function wantsOf(schemes: Record<string, unknown>): string[] {
   })
 }
 
-/** Whether a card has signatures by keys of its own server, and none fits. */
+/** Whether a card has signatures by its own server's keys, none of which is valid. */
 async function isForged(read: unknown, origin: string, stream: SafeStream): Promise<boolean> {
   const { signatures, ...unsigned } = Object(read) as { signatures?: DetachedSignature[] }
   if (!Array.isArray(signatures)) return false
@@ -251,13 +254,13 @@ async function isForged(read: unknown, origin: string, stream: SafeStream): Prom
       if (key && await fitsKey(signature, payloads, key)) return false
       isChecked ||= key !== undefined
     } catch {
-      // The signature cannot be checked, so the card may be fine.
+      // The signature cannot be checked, so the card may be genuine.
     }
   }
   return isChecked
 }
 
-/** The interfaces that this grid speaks, best first, with the versions that their clients have in common. */
+/** The supported interfaces, best first, with the versions that their clients have in common. */
 const ranks = [['JSONRPC', /^1$/, '1.0'], ['HTTP+JSON', /^1$/, '1.0'], ['JSONRPC', /^0\.[23]$/, '0.3']] as const
 
 function rank({ protocolBinding, protocolVersion }: { protocolBinding: string; protocolVersion: string }): number {

@@ -1,4 +1,4 @@
-/** Requests to remote agents over A2A, by the official client. See docs/protocol/a2a.md, "Remote agents". */
+/** Sends requests to remote agents over A2A, with the official client. See docs/protocol/a2a.md, "Remote agents". */
 import { textOf } from '../lib/text.ts'
 import { canonicalBase64 } from '../lib/encoding.ts'
 import { parseAnswer } from '../lib/http/body.ts'
@@ -12,39 +12,39 @@ import { printableLine } from '../lib/redact.ts'
 
 export interface RemoteMessage {
   messageId: string
-  /** A2A parts in 1.0 form. */
+  /** A2A parts in 1.0 format. */
   parts: unknown[]
   contextId?: string
-  /** The task that waits for this input. */
+  /** The task that is waiting for this input. */
   taskId?: string
   metadata?: Record<string, unknown>
 }
 
-/** Where an agent may report an event of a task, and the token that it then shows. */
+/** Where an agent may push a task's events, and the token that it must then send. */
 export interface Callback {
   url: string
   token: string
 }
 
-/** What a remote agent says about a message. `taskId` is absent when it answered without a task. */
+/** A remote agent's answer to a message. `taskId` is absent if it answered without a task. */
 export interface RemoteAnswer {
   state: 'working' | 'input-required' | 'completed' | 'failed' | 'rejected' | 'canceled'
   taskId?: string
   contextId?: string
-  /** The answer, the question or the reason, in 1.0 form. */
+  /** The answer, the question or the reason, in 1.0 format. */
   parts: Record<string, unknown>[]
 }
 
-/** How long an answer to a message may take by default, and one about a task. */
+/** Default time limits for an answer to a message and to a query about a task. */
 const sendTimeoutMs = 10 * minute
 const lookTimeoutMs = 30 * second
-/** The official client bounds nothing: a few bytes of JSON can become a hundred times as much. */
+/** The official client has no limits: a few bytes of JSON can take up a hundred times as much memory. */
 const answerLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxTokens: 20_000 }
-/** Longest id of a task or a context. */
+/** Maximum length of a task or context id. */
 const maxIdLength = 256
 
 /**
- * Send a message. The same message may be sent again: its id, idempotency key and callback stay the same. The agent has
+ * Sends a message. The same message may be sent again with the same id, idempotency key and callback. The agent has
  * `answerMs` to answer.
  */
 export async function sendToRemote(
@@ -70,13 +70,13 @@ export async function sendToRemote(
   try {
     return await send({ taskPushNotificationConfig: { url, token, authentication } })
   } catch (error) {
-    // It may have refused the callback alone: servers do not call every address.
+    // The agent may have refused only the callback, because servers do not call every address.
     if (!(error instanceof RemoteRefusal)) throw error
     return await send({})
   }
 }
 
-/** Ask what happened to a task. */
+/** Queries the state of a task. */
 export async function lookAtTask(
   stream: SafeStream,
   address: RemoteAddress,
@@ -125,7 +125,7 @@ async function request(
   }
 }
 
-/** The `fetch` of the client: only through `stream`, and with the token only to the origin of the agent. */
+/** The client's `fetch`. It uses only `stream`, and sends the token only to the agent's origin. */
 function fetchOf(
   stream: SafeStream,
   { url, token }: RemoteAddress,
@@ -151,7 +151,7 @@ function fetchOf(
     try {
       answer = parseAnswer(text, answerLimits)
     } catch {
-      // What an error says is not needed.
+      // The content of an error response is not needed.
       if (!response.ok) return new Response(null, { status, headers: given })
       throw useless('It is no JSON, or too large')
     }
@@ -160,7 +160,7 @@ function fetchOf(
   }
 }
 
-/** Parts whose bytes are no base64 are refused, because the official client would drop some of them in silence. */
+/** Rejects parts whose bytes are not base64, because the official client would silently drop some of them. */
 function requireBytes(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return
   for (const [name, member] of Object.entries(value)) {
@@ -168,7 +168,7 @@ function requireBytes(value: unknown, path: string): void {
     if ((name === 'raw' || name === 'bytes') && typeof member === 'string' && canonicalBase64(member) === undefined) {
       throw new RemoteRefusal(`It answered with a file that is not base64: ${at}.`)
     }
-    // Free JSON.
+    // These contain arbitrary JSON.
     if (name !== 'data' && name !== 'metadata') requireBytes(member, at)
   }
 }
@@ -214,7 +214,7 @@ function isId(id: string | undefined): boolean {
   return id === undefined || (id.length <= maxIdLength && id === withoutInvisible(id) && !id.includes('\0'))
 }
 
-/** An artifact that was sent in chunks has a part for each of them. */
+/** An artifact sent in chunks has a part for each of them. */
 function joinedText(parts: readonly Record<string, unknown>[]): Record<string, unknown>[] {
   const joined: Record<string, unknown>[] = []
   for (const part of parts) {
@@ -229,16 +229,16 @@ function isOnlyText(part: Record<string, unknown>): boolean {
   return typeof part.text === 'string' && Object.values(part).filter(Boolean).length <= 1
 }
 
-/** Temporary refusals: the request is repeated. */
+/** Temporary refusals, after which the request is retried. */
 const temporary = [408, 425, 429]
 const internalError = -32603
 
-/** A whole answer with a good status, which will hardly be another one next time. */
+/** A complete answer with a success status that cannot be used and is unlikely to change on a retry. */
 function useless(detail: string): RemoteError {
   return Object.assign(new RemoteError('invalid_response', detail), { unanswered: 'useless' })
 }
 
-/** A `RemoteRefusal`, or a `RemoteError`, after which the request is repeated. */
+/** Returns a `RemoteRefusal`, or a `RemoteError`, after which the request is retried. */
 function asFailure(error: unknown, status = 0, wants: readonly string[] = []): unknown {
   if (error instanceof RemoteRefusal) return error
   if (error instanceof RemoteError) {
@@ -256,7 +256,7 @@ function asFailure(error: unknown, status = 0, wants: readonly string[] = []): u
       : new RemoteRefusal('It refused the request.', said)
   }
   const detail = `${status} ${said}`
-  // An internal error of JSON-RPC comes with a good status, too.
+  // JSON-RPC internal errors also have a success status.
   return isGood(status) && envelopeCode === undefined ? useless(detail) : new RemoteError('invalid_response', detail)
 }
 

@@ -1,6 +1,6 @@
 /**
- * A remote agent refused a request, so repeating it is of no use. The message is for the sender. `said` are words of the
- * remote agent, which must not look like words of the grid.
+ * A remote agent refused a request, so retrying it is useless. The message is for the sender. `said` contains the
+ * remote agent's words, which must not look like the grid's.
  */
 export class RemoteRefusal extends Error {
   readonly said: string

@@ -1,4 +1,7 @@
-/** The keys of an agent: who calls with one, its end, and one for a client that signed in. See docs/protocol/rest.md, "Keys". */
+/**
+ * Agent keys: identifying the caller, revoking a key, and creating one for a signed-in client. See
+ * docs/protocol/rest.md, "Keys".
+ */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { describeCaller, fetchAgentKey, revokeOwnKey } from '../grid/agents/agent-settings.ts'

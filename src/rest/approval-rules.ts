@@ -1,4 +1,7 @@
-/** `/api/v1/approval-rules`: which messages wait for a person. See docs/protocol/guardrails.md, "Approval rules". */
+/**
+ * `/api/v1/approval-rules`: rules for messages that wait for a person. See docs/protocol/guardrails.md, "Approval
+ * rules".
+ */
 import * as z from 'zod'
 import { conditions, maxDeciders, maxExpiryHours } from '../grid/approvals/rule-input.ts'
 import { createApprovalRule, listApprovalRules, showApprovalRule } from '../grid/approvals/rules.ts'

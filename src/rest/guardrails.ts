@@ -1,4 +1,4 @@
-/** `/api/v1/guardrails`: the guardrails of an account, for its admins. See docs/protocol/guardrails.md, "Over REST". */
+/** `/api/v1/guardrails`: an account's guardrails, for its admins. See docs/protocol/guardrails.md, "Over REST". */
 import * as z from 'zod'
 import { createGuardrail, deleteGuardrail, updateGuardrail } from '../grid/guardrails/guardrails.ts'
 import {
@@ -23,7 +23,7 @@ const settings = {
   onFailure: z.enum(['closed', 'open']).optional(),
   enabled: z.boolean().optional(),
 }
-/** The limits are published here, and checked by the operations. */
+/** The limits are published here and checked by the operations. */
 const name = z.string().meta({ maxLength: 64 })
 const newGuardrail = z.strictObject({ name, provider: name, token: token.optional(), ...settings })
 const changes = z.strictObject({ name: name.optional(), token: token.nullable().optional(), ...settings })
@@ -128,13 +128,13 @@ export const guardrailRoutes: Route[] = [
   }),
 ]
 
-/** Fails with `guardrail_not_found` if the path cannot be an id or name. */
+/** Fails with `guardrail_not_found` if the path cannot be an id or a name. */
 function refOf({ guardrail: ref }: Record<string, string>): string {
   if (wellFormed(ref) !== ref) throw guardrailNotFound()
   return ref.trim()
 }
 
-/** With the name, which the log could not look up after a deletion. */
+/** Includes the name, which the log could not look up after a deletion. */
 async function named(account: AccountStore, params: Record<string, string>): Promise<{ id: string; name?: string }> {
   const ref = refOf(params)
   const found = await account.read.guardrails.byRef(ref)

@@ -1,4 +1,4 @@
-/** `/api/v1/inbox`: what waits for an agent, and leases on it. See docs/protocol/rest.md, "Inbox". */
+/** `/api/v1/inbox`: an agent's unread messages, and leases on them. See docs/protocol/rest.md, "Inbox". */
 import * as z from 'zod'
 import { maxBatch } from '../grid/messaging/inbox-message.ts'
 import { peekInbox, summarizeInbox } from '../grid/messaging/read-again.ts'
@@ -26,7 +26,7 @@ const defaultPeek = 20
 
 const seconds = z.int().min(leaseSeconds.min).max(leaseSeconds.max)
 const ofLeaseOrAll = 'Only these messages of the lease; without it, all'
-/** A lease never has more messages than one answer. */
+/** A lease never contains more messages than one response. */
 export const messageIds = z.array(identifier).min(1).max(maxBatch)
 
 const peekQuery = z.strictObject({
@@ -217,7 +217,7 @@ export function asLeaseInput(body: z.output<typeof nextLease>): LeaseInput {
 
 type Waiting = Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>
 
-/** The wait of a call. Its body does not count as in flight any more: it is read, and small. */
+/** Returns a call's wait options. Its body, which is small and has been read, stops counting as in flight. */
 export function waitOf(
   { account, c, check }: Waiting,
   { wait_seconds: seconds = 0 }: Pick<z.output<typeof nextLease>, 'wait_seconds'>,
@@ -226,13 +226,16 @@ export function waitOf(
   return { seconds, check, caller: new CallerConnection(c.req.raw, c.env) }
 }
 
-/** A lease as it is answered. It is released if the caller does not get it: then it would have to wait for its end. */
+/**
+ * Formats a lease for the response. Releases the lease if the caller does not receive it; otherwise its messages would
+ * wait for it to expire.
+ */
 export async function leaseAnswer(
   { account, c }: Waiting,
   { leaseId, expiresAt, messages, remaining, turns }: TimedLease,
 ): Promise<z.output<typeof leased>> {
   if (leaseId !== undefined && expiresAt !== undefined) {
-    // The caller acknowledges it itself.
+    // The caller acknowledges the lease itself.
     const release = () => releaseUntaken(account, leaseId, expiresAt).catch(ignoreEnded)
     await settleLease({ id: leaseId, ack() {}, release }, new CallerConnection(c.req.raw, c.env))
   }
@@ -245,5 +248,5 @@ export async function leaseAnswer(
   }
 }
 
-/** The caller may have ended the lease itself; without the database, it expires. */
+/** The caller may have ended the lease itself. If the database is unavailable, the lease expires. */
 function ignoreEnded(): void {}

@@ -1,6 +1,6 @@
 /**
- * Pages for agents: `/llms.txt` (https://llmstxt.org), and `/join.md` for people who tell an agent "read this and join".
- * See docs/protocol/README.md, "Addresses".
+ * Pages for agents: `/llms.txt` (https://llmstxt.org), and `/join.md` for people who tell an agent "read this and
+ * join". See docs/protocol/README.md, "Addresses".
  */
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
@@ -136,7 +136,9 @@ function mcpCall(baseUrl: string, tool: string): string {
   -d '${JSON.stringify(call)}'`
 }
 
-/** `GET /agent-grid.tgz`: the commands for clients, as a package for npm. Fails with `not_found` on a grid that was not built. */
+/**
+ * `GET /agent-grid.tgz`: the client commands as an npm package. Fails with `not_found` if the package was not built.
+ */
 export function clientPackage({ readClientPackage }: Deps): Handler {
   const read = once(readClientPackage)
 

@@ -1,4 +1,4 @@
-/** `GET /api/v1/openapi.json`, made from the schemas that the handlers parse with. @see OpenAPI 3.1.1 */
+/** `GET /api/v1/openapi.json`, generated from the schemas that the handlers parse with. @see OpenAPI 3.1.1 */
 import * as z from 'zod'
 import { type ErrorCode, errorKinds } from '../errors.ts'
 import { version } from '../lib/version.ts'
@@ -26,7 +26,7 @@ const callers: Record<Caller, { security: string; refusal: ErrorCode[] }> = {
 }
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/** With `closed`, answers have no other fields, which a test checks. */
+/** With `closed`, responses have no additional fields, which a test checks. */
 export function openApiDocument(
   operations: readonly Operation[],
   servers: string[],
@@ -43,7 +43,7 @@ export function openApiDocument(
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
     const ofPath = paths[operation.path] ??= {}
-    // Within version 1, answers may get further fields.
+    // Responses may gain fields within version 1.
     ofPath[operation.method.toLowerCase()] = describe(operation, (schema) => schemaOf(schema, 'input'), (schema) => {
       return schemaOf(schema, answersAre === 'open' ? 'input' : 'output')
     })
@@ -156,7 +156,7 @@ function errorsOf({ caller, body, errors = [] }: Operation): Record<string, Json
   )
 }
 
-/** The body of an error, as `restError` makes it. */
+/** The error body, as created by `restError`. */
 function errorSchema(status: number, codes: ErrorCode[]): Json {
   const isLimit = status === httpStatus.limited
   const hasOffset = codes.includes('wrong_offset')

@@ -1,4 +1,4 @@
-/** `/api/v1/parts`: large parts of messages, and uploads of files. See docs/protocol/rest.md, "Parts", "Uploads". */
+/** `/api/v1/parts`: large message parts and file uploads. See docs/protocol/rest.md, "Parts", "Uploads". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
@@ -130,7 +130,10 @@ export const partRoutes: Route[] = [
   }),
 ]
 
-/** Undefined for the whole part: `Range` is absent, not understood or of several ranges, or `If-Range` has another version. @see RFC 9110 §14.2, §13.1.5 */
+/**
+ * Undefined for the whole part: `Range` is missing, invalid or contains several ranges, or `If-Range` names another
+ * version. @see RFC 9110 §14.2, §13.1.5
+ */
 function rangeOf({ headers }: Request, etag: string, length: number): ByteRange | 'unsatisfiable' | undefined {
   const condition = headers.get('if-range')
   if (condition !== null && condition !== etag) return undefined

@@ -1,4 +1,4 @@
-/** A route of the REST side: what it does, and what the OpenAPI document says of it. `routes.ts` lists them all. */
+/** A REST route: its behaviour and its description in the OpenAPI document. `routes.ts` lists all routes. */
 import * as z from 'zod'
 import { callingAgent, requireAdmin } from '../auth/actor.ts'
 import type { AuthenticateCall, AuthenticatedCall } from '../auth/bearer.ts'
@@ -25,47 +25,47 @@ export type Caller = 'agent key' | 'agent' | 'admin' | 'agent access token'
 export interface Answer {
   description: string
   json?: z.ZodType
-  /** The media type of content that is not JSON. */
+  /** The media type of content other than JSON. */
   content?: string
   headers?: Record<string, string>
 }
 
-/** The description of a route in the document. */
+/** The route's description in the OpenAPI document. */
 export interface Operation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** As OpenAPI writes it, with `{name}` for a parameter. */
+  /** In OpenAPI syntax, with `{name}` for a parameter. */
   path: string
   id: string
   tag: string
   summary: string
   description?: string
-  /** Absent for a call without a credential. */
+  /** Absent for calls without a credential. */
   caller?: Caller
-  /** Parameters of the path and their descriptions. */
+  /** Path parameters and their descriptions. */
   parameters?: Record<string, string>
   query?: z.ZodType
   /** Request headers and their descriptions. */
   headers?: Record<string, string>
   body?: z.ZodType
-  /** The media type of a body that is not JSON, which the route reads itself. */
+  /** The media type of a body other than JSON, which the route reads itself. */
   bytes?: string
-  /** Of a body, if not those of every call. */
+  /** Body limits, if they differ from the default. */
   limits?: BodyLimits
   isBodyOptional?: boolean
   /**
-   * Other arguments are refused: without the one that was meant, the call does more. The default for a route whose answer
-   * cannot name what was ignored.
+   * Rejects unknown arguments, because a call that lacks the intended one would do more than meant. The default for
+   * routes whose answer cannot name ignored arguments.
    */
   isStrict?: boolean
-  /** By status. The first one is the status of an answer in JSON. */
+  /** By status. The first is the status of JSON answers. */
   answers: Record<number, Answer>
-  /** Its own errors, besides those of every call, of its credential and of a body. */
+  /** Errors specific to the route, in addition to those of every call, its credential and its body. */
   errors?: readonly ErrorCode[]
-  /** Pages of any origin may call it, with a credential of their own. */
+  /** Pages of any origin may call it, because each request carries its own credential. */
   isOpenToPages?: true
 }
 
-// Schemas that several answers share.
+// Schemas shared by several answers.
 export const time = (description: string) => z.string().meta({ format: 'date-time', description })
 export const flag = (description: string) => z.literal(true).optional().describe(description)
 export const unread = (description: string) =>
@@ -83,23 +83,26 @@ export interface Call<Query, Body> {
   params: Record<string, string>
   query: Query
   body: Body
-  /** Authenticates again, for a call that runs long. */
+  /** Authenticates a long-running call again. */
   check(): Promise<AccountStore>
 }
 
 type Serve<Query, Body> = (call: Call<Query, Body>) => unknown
 
 export interface Route extends Operation {
-  /** The activity log has each call under this name. `named` replaces the parameters of the path among its arguments. */
+  /**
+   * The name under which the activity log records each call. `named` replaces the path parameters in the recorded
+   * arguments.
+   */
   recordedAs?: string
   named?(account: AccountStore, params: Record<string, string>): object | Promise<object>
-  /** Answers a checked call: a `Response`, or the JSON of the first answer. */
+  /** Answers a validated call with a `Response`, or with the JSON of the first answer. */
   serve?: Serve<never, never>
-  /** A route without a credential has a handler of its own. */
+  /** The handler of a route without a credential. */
   open?(store: Store): Handler
 }
 
-/** A route whose `serve` gets the types of its schemas. */
+/** Declares a route whose `serve` is typed by its schemas. */
 export function route<Query, Body>(
   route: Omit<Route, 'serve' | 'query' | 'body'> & {
     query?: z.ZodType<Query>
@@ -111,7 +114,7 @@ export function route<Query, Body>(
 }
 
 /**
- * The handler of a route. Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential`,
+ * Creates a route's handler. Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential`,
  * `agent_token_required`, `invalid_input`, as `readJsonObject` does, or as the route does.
  */
 export function handlerOf(
@@ -122,7 +125,7 @@ export function handlerOf(
   const { caller, query, body, limits, recordedAs, named, serve } = route
   if (!serve) return route.open!(store)
   const [status] = Object.keys(route.answers).map(Number)
-  // Not a stream, nor a body that the route reads.
+  // Excludes streams and bodies that the route reads itself.
   const isShort = route.answers[status].json !== undefined && route.bytes === undefined
   const [readQuery, readFields] = [readerOf(route, query), readerOf(route, body)]
 
@@ -151,7 +154,10 @@ export function handlerOf(
   }
 }
 
-/** Reads what agents give as it is meant. What admins give is taken to the letter: null and empty texts may clear a value. */
+/**
+ * Interprets agents' input leniently. Admins' input is taken literally, because null and empty strings may clear a
+ * value.
+ */
 function readerOf(
   { caller, method, path, answers, isStrict = !Object.values(answers)[0].json }: Route,
   schema?: z.ZodType,
@@ -182,7 +188,7 @@ async function readBody(bodies: Bodies, request: Request, limits = apiLimits): P
 }
 
 /**
- * Read the JSON object in a body. Fails with `unsupported_media_type`, `payload_too_large`, `malformed_json`,
+ * Reads a body's JSON object. Fails with `unsupported_media_type`, `payload_too_large`, `malformed_json`,
  * `invalid_request` or `unavailable`.
  */
 export async function readJsonObject(

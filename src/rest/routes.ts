@@ -1,4 +1,4 @@
-/** Every route of the REST side. The OpenAPI document and the tests read this list too. */
+/** All REST routes. The OpenAPI document and the tests read this list, too. */
 import * as z from 'zod'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import { agentKeyRoutes } from './agent-keys.ts'

@@ -1,4 +1,4 @@
-/** `/api/v1/usage`: what the account has used and may use. See docs/operating/accounts.md, "Quotas". */
+/** `/api/v1/usage`: the account's usage and quotas. See docs/operating/accounts.md, "Quotas". */
 import * as z from 'zod'
 import { usageOf } from '../grid/limits.ts'
 import { type Route, route } from './route.ts'

@@ -1,4 +1,7 @@
-/** `GET /api/agents/wake-stream`: notifies the program of an agent of unread messages. See docs/protocol/rest.md, "Wake stream", and docs/security.md, "Overload". */
+/**
+ * `GET /api/agents/wake-stream`: notifies an agent's program of unread messages. See docs/protocol/rest.md, "Wake
+ * stream", and docs/security.md, "Overload".
+ */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError } from '../errors.ts'
@@ -13,10 +16,10 @@ import { route } from './route.ts'
 
 const heartbeatMs = 15 * second
 
-/** An event without a name, because clients listen with `onmessage`. */
+/** The event has no name, because clients listen with `onmessage`. */
 const wake = event('wake')
 
-/** Who listens. Without either, it is a program that only waits. */
+/** The kind of listener. Without either field, it is a program that only waits. */
 const wakeStreamQuery = z.object({
   attended: clientName.optional().describe('The program in which a person attends the agent'),
   runner: clientName.optional().describe('The program that runs the agent while no person attends it'),
@@ -37,7 +40,7 @@ export const wakeStreamRoute = route({
   errors: ['invalid_input'],
   serve({ account, c, check, query }) {
     const request = c.req.raw
-    // Hono answers HEAD with this handler and drops the body, so the stream would never end.
+    // Hono answers HEAD with the GET handler and drops the body, so the stream would never end.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the wake stream with GET.')
 
     const connection = new CallerConnection(request, c.env)

@@ -1,4 +1,4 @@
-/** Makes the scheduled backups. */
+/** Creates scheduled backups. */
 import { hour, minute } from '../lib/time.ts'
 import { makeBackup } from '../store/backup/backup-file.ts'
 import { backupsIn, pathInFolder, removeOldBackups, requireWritable, temporaryFolder } from '../store/backup/files.ts'
@@ -7,13 +7,14 @@ import { explainedFolder } from '../store/start-error.ts'
 import type { BackupHistory } from '../store/global/backups.ts'
 import type { Store } from '../store/store.ts'
 
-/** After a failure or a crash the next one is tried earlier than the schedule says. */
+/** After a failure or a crash, the next attempt comes earlier than the schedule says. */
 const maxRetryMs = hour
 
 /**
- * If a backup is due, make it and remove the oldest ones. `store.backups` then says what is known of the backups. Of
- * several processes one makes it, in its own folder. A failure is logged and noted, and does not fail the call. At the
- * start a folder that cannot be written is a failure too, and one that failed earlier is tried again.
+ * Creates a backup if one is due, and removes the oldest ones. Updates `store.backups`, the backup history. If there
+ * are several processes, one of them makes the backup, in its own folder. Failures are logged and recorded, and do not
+ * make the call fail. At the start, an unwritable folder counts as a failure, and a backup that failed earlier is
+ * retried.
  */
 export async function backUpIfDue(store: Store, isStart = false): Promise<void> {
   const { deps: { config, now, log }, global: { backups }, instanceId } = store
@@ -36,19 +37,19 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
     const closed = await requireWritable(backupDir).then(() => undefined, (error: unknown) => error)
     if (closed !== undefined) return await noteFailed(closed)
   }
-  // A server that ended during a backup may do so again.
+  // A server that crashed during a backup might crash again.
   const isTriedAgain = isStart && failed !== undefined && failed.process === undefined
   const waitMs = failed ? Math.min(everyMs, maxRetryMs) : everyMs
-  // A time that is further ahead is from a clock that was wrong, and says nothing.
+  // A time further in the future comes from a clock that was wrong, so it is ignored.
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
   if (waits && !isTriedAgain) return
-  // The process of a local file is alone, so a folder without a recent backup is a new one.
+  // With a local file there is only one process, so a folder without a recent backup must be new.
   const [claimed] = await store.write([backups.claim(at, store.durability === 'remote' ? waitMs - minute : minute / 2)])
-  // Another process has made it, or makes it now.
+  // Another process has made the backup, or is making it.
   if (claimed.length === 0) return
 
-  // This stays if the process ends now.
+  // Remains if the process ends during the backup.
   await store.write([backups.noteFailed({ at, reason: 'The server ended during the backup.', process: instanceId })])
   try {
     const { schema, ...made } = await make(store, backupDir, at)
@@ -62,7 +63,7 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   store.backups = await historyOf(store)
 }
 
-/** What is known of the backups. One that another process still makes has not failed. */
+/** Returns the backup history. A backup that another process is still making has not failed. */
 async function historyOf({ global: { backups, instances } }: Store): Promise<BackupHistory> {
   const { made, failed } = await backups.history()
   const isRunning = failed?.process !== undefined && (await instances.all()).some(({ id }) => id === failed.process)
@@ -79,7 +80,7 @@ async function make(
   const file = await pathInFolder(folder, at)
   const { bytes, manifest: { schema } } = await makeBackup({
     path: file,
-    // The settings require a key, or that it is said that there is none.
+    // The settings require a key, or an explicit choice of unencrypted backups.
     key: backupKey === undefined ? 'plain' : { passphrase: backupKey },
     madeAt: at,
     copyTo: (target) => store.copyTo(target),

@@ -1,18 +1,17 @@
-/** Notices a clock that jumped, before anything is removed by it. See docs/delivery.md, "Clocks". */
+/** Detects clock jumps before they cause data to be removed. See docs/delivery.md, "Clocks". */
 import { isStorageFull } from '../errors.ts'
 import { day, minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
-/** A clock this far ahead of the stored time is not believed: a grid is rarely stopped for so long. */
+/** A clock further ahead of the stored time is not trusted, because a grid is rarely stopped for so long. */
 const maxAheadMs = 30 * day
-/** Processes of one database may differ by so much. */
+/** Maximum clock difference between processes that share a database. */
 const maxBehindMs = 5 * minute
 const maxAccounts = 100
 
 /**
- * Compare the clock with the time that was stored last. Resolves to whether old rows may be removed: then the time is
- * stored, and the trials that have expired by it are ended for good. A clock that is too far ahead changes nothing.
- * The log says what is wrong with a clock.
+ * Compares the clock with the stored time. Resolves to whether old rows may be removed. If so, stores the time and
+ * permanently ends the trials that have expired by then. A clock too far ahead changes nothing. Logs clock problems.
  */
 export async function keepClock(store: Store): Promise<boolean> {
   const { global: { clock }, deps: { log, now } } = store
@@ -29,11 +28,12 @@ export async function keepClock(store: Store): Promise<boolean> {
   }
   if (-ahead > maxBehindMs) log.warn('The clock is behind the time that was stored last', times)
   try {
-    // What ended before the clock goes back stays ended. Not by the stored time: if that ran ahead, trials have begun since.
+    // Trials that have ended stay ended when the clock is set back. The stored time is not used here: if it ran ahead,
+    // trials may have begun since.
     await endTrials(store, at)
     await store.write([clock.advance(at)])
   } catch (error) {
-    // The storage has said so, and the next call will do it.
+    // The storage layer has logged this, and the next call will retry.
     if (!isStorageFull(error)) throw error
   }
   return true
@@ -56,7 +56,9 @@ function iso(at: number): string {
 
 const goodStartMs = day
 
-/** Remove the copies next to the local file if the server, which runs since `startedAt`, has started well. */
+/**
+ * Removes the pre-migration copies next to the local file once the server, running since `startedAt`, has started well.
+ */
 export function removePreviousFiles(store: Store, startedAt: number): void {
   const { now, log } = store.deps
   if (now() - startedAt < goodStartMs) return

@@ -1,6 +1,6 @@
 /**
- * The followers of the log that the grid runs once, whatever the number of processes. The line above each says what a
- * repeat does. See docs/architecture.md, "After the commit".
+ * The followers of the log that run once per grid, regardless of the number of processes. The comment above each
+ * explains what a repeated batch does. See docs/architecture.md, "After the commit".
  */
 import { features } from '../features.ts'
 import { second } from '../lib/time.ts'
@@ -12,40 +12,40 @@ import { addToSearch, searchBatchChars } from './search.ts'
 
 const messages = ({ messages }: Pulse) => messages
 const events = ({ events }: Pulse) => events
-/** Not before the messages have their places: until then they are not shown. */
+/** Waits until messages have been placed, because they are not shown before. */
 const placed = ({ positions }: Pulse) => Math.max(0, positions.get('conversations') ?? 0)
 
-/** How many messages one batch has, or how many rows are removed to begin again. Others are served between two batches. */
+/** Messages per batch, or rows removed per batch when starting over. Other work runs between batches. */
 const batchSize = 500
 
-/** The statements of a batch and its new position are one unit, so each batch is applied once. */
+/** A batch's statements and its new position are one unit, so each batch is applied exactly once. */
 export function gridFollowers(store: Store): GridFollower[] {
   const { global: { conversations, pulses, taskNotices, traffic }, deps: { now } } = store
 
   return [
-    // Places in conversations. Each is inserted once.
+    // Places messages in conversations. Each place is inserted once.
     follower(
       'conversations',
       messages,
       (batch) => batch.after < 0 ? conversations.empty(batchSize) : conversations.place(batch),
     ),
-    // Counts of who wrote to whom. They would count twice, so they are counted only from the stored position.
+    // Counts who wrote to whom. Counts only from the stored position, because a repeat would count twice.
     follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)], {
-      // A row counts all messages of two agents in an hour, so the batches should be large.
+      // A row counts all messages of two agents in an hour, so large batches are more efficient.
       gatherMs: 2 * second,
     }),
-    // The words of messages, and whom they are news for. Only from the stored position.
+    // Indexes the words of messages and records who should be notified of them. Runs only from the stored position.
     follower(
       'search',
       placed,
       (batch) => addToSearch(store, batch),
       {
         next: (after, end, limit) => pulses.nextTexts(after, end, { limit, chars: searchBatchChars }),
-        // The index is written in pieces, one for each batch.
+        // The index is written in segments, one per batch.
         gatherMs: 200,
       },
     ),
-    // Push notifications of tasks become due. A repeat finds them due, or nothing to send.
+    // Makes tasks' push notifications due. A repeat finds them already due, or nothing to send.
     follower('task notices', events, (batch) => [taskNotices.beDue(batch, now())]),
     ...features.flatMap(({ followers }) => followers?.(store) ?? []).map(({ name, statements, isPlaced, gatherMs }) =>
       follower(name, isEventFollower(name) ? events : isPlaced ? placed : messages, statements, { gatherMs })
@@ -80,7 +80,7 @@ export function gridFollowers(store: Store): GridFollower[] {
   }
 }
 
-/** Let all followers take in everything that is stored. `isStopped` ends it early, between two batches. */
+/** Lets all followers process everything that is stored. `isStopped` ends this early, between two batches. */
 export async function followLog(store: Store, isStopped = () => false): Promise<void> {
   const followers = gridFollowers(store)
   for (let isBehind = true; isBehind && !isStopped();) {

@@ -1,6 +1,6 @@
 /**
- * Releases leases whose holders are dead, and leases that have expired. Tells other processes that this one lives, and who
- * is at its agents.
+ * Releases leases whose holders are dead, and expired leases. Reports to other processes that this one is alive, and
+ * which clients are active for its agents.
  */
 import { releaseAbandoned } from '../grid/messaging/read-messages.ts'
 import { minute } from '../lib/time.ts'
@@ -9,27 +9,28 @@ import { tokensByKey } from '../store/global/sealed-tokens.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * How many heartbeats of ours may pass without one of another process before it counts as dead: 60 s at 15 s each.
- * No clocks are compared, so it does not matter how far the clocks of two machines differ. If a machine is suspended
- * with all its processes, that counts as one heartbeat, however long it takes.
+ * Number of our own heartbeats without one from another process after which that process counts as dead: 60 s at 15 s
+ * each. No clocks are compared, so clock differences between machines do not matter. If a machine is suspended with all
+ * its processes, that counts as one heartbeat, however long it takes.
  */
 const maxMissedHeartbeats = 4
 
 /**
- * The age at which a lease of this process counts as forgotten. A response takes as long as its client needs to read
- * it. And a database may make a lease long after we gave it up, if the result of the lease was lost.
+ * The age at which a lease of this process counts as abandoned. A response takes as long as its client needs to read
+ * it. If the result of creating a lease was lost, the database may also create the lease long after the process gave up
+ * on it.
  */
 const forgottenMs = 5 * minute
 
 type FoundLease = Awaited<ReturnType<Store['global']['instances']['leases']>>[number]
 
-/** Another process: its last known heartbeat number, and how many of our heartbeats have passed since that changed. */
+/** Another process: its last known heartbeat number, and how many of our heartbeats have passed since it changed. */
 interface SeenInstance {
   heartbeats: number | undefined
   missed: number
 }
 
-/** Watches the leases of one database. A process that was only slow loses nothing: its messages are redelivered. */
+/** Monitors a database's leases. A process that was merely slow loses nothing, because its messages are redelivered. */
 export class LeaseRecovery {
   readonly #store: Store
   #heartbeats = 0
@@ -39,28 +40,28 @@ export class LeaseRecovery {
     this.#store = store
   }
 
-  /** Runs before the process is ready. On a local file every lease has lost its holder, and is released. */
+  /** Runs before the process is ready. With a local file, no lease has a holder any more, so all are released. */
   async start(): Promise<void> {
     if (this.#store.durability === 'remote') return await this.heartbeat()
     const { global: { instances }, deps: { now } } = this.#store
     let last: string | undefined
     for (;;) {
       const left = await instances.leases(now())
-      // The same lease again: the database takes no writes, and `releaseExpired` will find it.
+      // The same lease again means that the database accepts no writes. `releaseExpired` will find the lease.
       if (left.length === 0 || left[0].id === last) break
       last = left[0].id
       await this.#release(left)
     }
   }
 
-  /** Release expired leases, and those that `start` could not release. Local files only. */
+  /** Releases expired leases, and those that `start` could not release. Local files only. */
   async releaseExpired(): Promise<void> {
     const { global: { instances }, instanceId, deps: { now } } = this.#store
     const leases = await instances.leases(now())
     await this.#release(leases.filter(({ expiresAt, holder }) => expiresAt !== null || holder !== instanceId))
   }
 
-  /** Record a heartbeat, read those of others, and release the leases that ended. Remote databases only. */
+  /** Records a heartbeat, reads those of others, and releases ended leases. Remote databases only. */
   async heartbeat(): Promise<void> {
     const { global: { instances }, instanceId, keyRing, presences, deps: { now } } = this.#store
     const [, rows, inFlight] = await this.#store.write(
@@ -76,11 +77,11 @@ export class LeaseRecovery {
       lease.expiresAt !== null || dead.has(lease.holder) ||
       (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
     ))
-    // If such a process is alive after all, its next heartbeat inserts its row again.
+    // If such a process turns out to be alive, its next heartbeat inserts its row again.
     if (dead.size > 0) await this.#store.write([...dead].map((id) => instances.remove(id)))
   }
 
-  /** Whether other processes have keys of stored tokens that this one lacks. */
+  /** Whether other processes have keys for stored tokens that this one lacks. */
   async #compareKeys(others: { keyIds: string[] }[]): Promise<void> {
     const { keyRing, global, deps } = this.#store
     const elsewhere = others.flatMap(({ keyIds }) => keyIds).filter((id) => !keyRing.ids.includes(id))

@@ -1,4 +1,4 @@
-/** Sends to servers outside what is due. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** Sends due requests to external servers. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { setMaxListeners } from 'node:events'
 import { features } from '../features.ts'
 import type { OutboxAttempt } from '../grid/outboxes/attempt.ts'
@@ -11,15 +11,15 @@ import type { Duty } from '../store/loop.ts'
 import type { Store } from '../store/store.ts'
 
 const maxRunning = 100
-/** Of one account. */
+/** Maximum number of running requests per account. */
 const maxOfAccount = 16
-/** Requests to one server at a time: one that hangs keeps no others waiting. */
+/** Concurrent requests per server, so that one that hangs does not block the others. */
 const maxOfOrigin = 8
-/** From this time on, a request no longer counts towards the limits above: agents may take minutes to answer. */
+/** After this time, a request no longer counts towards the limits above, because agents may take minutes to answer. */
 const slowAfterMs = 5 * second
-/** So many slow requests of one account, and in all. Further ones go on to count. */
+/** Maximum number of slow requests per account and in total. Further ones keep counting towards the limits above. */
 const maxSlow = { ofAccount: 64, inAll: 500 }
-/** After so many failures in a row, a server is left alone for a while, and then tried by one request. */
+/** After this many consecutive failures, a server is paused for a while and then probed with a single request. */
 const failuresUntilPause = 3
 const firstPauseMs = 5 * second
 
@@ -31,15 +31,15 @@ interface Load {
 
 interface Origin extends Load {
   failures: number
-  /** The last time. After an hour it is forgotten: those who name servers could name many. */
+  /** When it last failed. Forgotten after an hour, because users could name any number of servers. */
   failedAt: number
   pausedUntil: number
 }
 
-/** How the requests of each kind are made. Without the function of a kind, its outboxes wait. */
+/** Creates the requests of each kind. Outboxes of a kind without a function wait. */
 export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
-/** Each outbox is claimed by one process for one attempt. `run` starts what is due. */
+/** Sends outbox requests. One process at a time claims an outbox, for one attempt. `run` starts all due attempts. */
 export class Outboxes {
   readonly #store: Store
   readonly #attempts: OutboxAttempts
@@ -52,7 +52,7 @@ export class Outboxes {
 
   constructor(store: Store, attempts: OutboxAttempts = {}) {
     this.#store = store
-    // Each request listens for the end. Beyond 10 listeners Node warns.
+    // Each request listens for the abort. Node warns about more than 10 listeners.
     setMaxListeners(0, this.#stopping.signal)
     const transports = new Map(features.flatMap(({ name, transport }) => transport ? [[name, transport]] : []))
     this.#attempts = {
@@ -80,7 +80,7 @@ export class Outboxes {
     }
   }
 
-  /** It runs when an outbox of one of its kinds is due. */
+  /** Runs when an outbox of one of its kinds is due. */
   get duty(): Duty {
     return { name: 'outboxes', at: this.#kinds.map((kind): OutboxTime => `${kind} outboxes`), run: () => this.run() }
   }
@@ -89,7 +89,7 @@ export class Outboxes {
     while (this.#running.size > 0) await Promise.all(this.#running.values())
   }
 
-  /** End the requests. Their outboxes are free once this process has ended. */
+  /** Aborts the requests. Their outboxes are released once this process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.settled()
@@ -126,7 +126,7 @@ export class Outboxes {
     this.#running.set(key, attempt)
   }
 
-  /** Count a request, as a slow one after a while. Returns the function that ends this. */
+  /** Counts a request, and reclassifies it as slow after a while. Returns a function that stops counting it. */
   #counted(origin: Origin, account: Load): () => void {
     const loads = [this.#load, account, origin]
     let kind: keyof Load = 'running'
@@ -153,14 +153,14 @@ export class Outboxes {
     if (over >= 0) origin.pausedUntil = this.#store.deps.now() + Math.min(minute, firstPauseMs * 2 ** over)
   }
 
-  /** Resolves to whether the server was reached; undefined if another process holds the outbox. */
+  /** Resolves to whether the server was reached; undefined if another process has claimed the outbox. */
   async #attempt({ kind, accountId, agentId, alias, id }: DueOutbox): Promise<boolean | undefined> {
     const make = this.#attempts[kind]
     if (!make) return undefined
     const { instanceId, deps: { now, traces } } = this.#store
     const spans = traces?.attempt()
     const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
-    // What answers weigh is counted by credential.
+    // The size of answers is limited per credential.
     const credentialId = `remote-agent ${accountId}`
     const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId })
     system.trace.spans = spans
@@ -182,7 +182,8 @@ export class Outboxes {
       return isReached
     } catch (error) {
       spans?.endAttempt(`deliver ${kind}`, false)
-      // The database did not take what happened to the attempt. Otherwise the outbox would stay claimed until the process ends.
+      // The attempt's outcome could not be stored. Without this update, the outbox would remain claimed until the
+      // process ends.
       const failure = {
         error: 'The grid itself failed.',
         dueAt: now() + firstPauseMs,

@@ -1,4 +1,4 @@
-/** Notifies owners of conversations that are paused. See docs/conversations.md, "Conversations that run away". */
+/** Notifies owners of paused conversations. See docs/conversations.md, "Conversations that run away". */
 import { recordPauses } from '../grid/messaging/turns.ts'
 import { conversationsPausedEmail } from '../grid/people/email-templates.ts'
 import { sendNotice } from '../grid/people/send-email.ts'
@@ -8,8 +8,8 @@ import type { Store } from '../store/store.ts'
 const accountsAtATime = 100
 
 /**
- * Write rows of the activity log and send one email, for each account with pauses of which its owners were not notified, at
- * most once an hour. Several processes may do this at the same time: the one that takes the attempt does it.
+ * Writes activity log rows and sends one email for each account whose owners have not been notified of pauses, at most
+ * once an hour. Safe to run in several processes: only the one that takes the attempt does the work.
  */
 export async function notifyOfPauses(store: Store): Promise<void> {
   for (const accountId of await store.global.turns.withUnnotified(accountsAtATime)) {

@@ -1,12 +1,12 @@
-/** Ends reservations at their time, or lets them go on. See docs/protocol/reservations.md, "Their end". */
+/** Ends or extends reservations when their time is up. See docs/protocol/reservations.md, "Their end". */
 import { GridError } from '../errors.ts'
 import { endDue } from '../grid/reservations/end-reservations.ts'
 import type { Store } from '../store/store.ts'
 
-/** How many one run ends. */
+/** Number of reservations ended per run. */
 const maxEnded = 500
 
-/** Several processes may do this at the same time: one unit of them ends a reservation, and the others fail. */
+/** Safe to run in several processes: one unit ends a reservation, and the others fail. */
 export async function lookAtReservations(store: Store): Promise<void> {
   const { deps: { now, log }, global: { reservations } } = store
   const calls = store.presences.takeCalls()

@@ -1,4 +1,4 @@
-/** Removes expired rows, in small units between other writes. See docs/delivery.md, "Retention". */
+/** Removes expired rows in small units between other writes. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { deletedKeptMs } from '../grid/accounts/deletion.ts'
 import { usageDays } from '../grid/limits.ts'
@@ -16,14 +16,14 @@ import { trafficKeptMs } from '../store/global/traffic.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
-/** About how many rows one unit removes at most. */
+/** Approximate maximum number of rows removed per unit. */
 const maxRows = 500
 const maxMessages = 200
 const maxAccounts = 100
 /** Longer than every trial. */
 const unclaimedMs = 7 * day
 
-/** How long what is removed by its age alone is kept, by its name in the log. */
+/** Retention times of data that is removed by age alone, by its name in the log. */
 function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
   const retention = config.retentionDays * day
   return {
@@ -32,31 +32,34 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     'remote tasks': retention,
     verdicts: retention,
     'texts of blocked messages': 7 * day,
-    // These first: what they belong to goes after them.
+    // Contents come first, because the uploads they belong to are removed after them.
     'contents of uploads': uploadLifetimeMs,
     uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
-    // A browser gets at most one notification of a thread in this time.
+    // A browser gets at most one notification per thread in this time.
     notifications: hour,
     snoozes: 0,
     'counts of hours': trafficKeptMs[hour],
     'counts of days': trafficKeptMs[day],
     usage: usageDays * day,
-    // Only the last hour is needed. The rest is for who sent last.
+    // Turn limits need only the last hour. The rest records who sent last.
     'turns of conversations': day,
-    // It shows from where its user signs in.
+    // Shows where the user signs in from.
     sessions: 30 * day,
     'skipped rows': 7 * day,
     'sign-in challenges': 0,
     links: 0,
     attempts: attemptsKeptMs,
-    // It is shown, so that it can be sent again.
+    // Shown, so that it can be sent again.
     invitations: 30 * day,
   }
 }
 
-/** Each removes one unit of rows until a time, in an order that the foreign keys allow. Resolves to how many. */
+/**
+ * Each sweep removes one unit of rows older than a time, in an order that satisfies the foreign keys. Resolves to the
+ * number of rows.
+ */
 function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<number>][] {
   const { retention, oauth } = store.global
   const kept = Object.entries(keptMs(store)) as [OldRows, number][]
@@ -81,7 +84,7 @@ function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<
   ]
 }
 
-/** Remove all expired rows, or stop when `signal` aborts. Several processes may do this at the same time. */
+/** Removes all expired rows, or stops when `signal` aborts. Safe to run in several processes. */
 export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
   const { log, now } = store.deps
   for (const [name, removeUnit] of sweepsOf(store)) {
@@ -90,7 +93,7 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
       for (let removed = 1; removed > 0 && !signal?.aborted; total += removed) removed = await removeUnit(now())
       if (total > 0) log.info(`Removed old ${name}`, { count: total })
     } catch (error) {
-      // The storage has already logged it.
+      // The storage layer has already logged this.
       if (isStorageFull(error)) return
       log.warn(`Old ${name} were not removed`, { error })
     }
@@ -112,7 +115,7 @@ async function removeKeys(store: Store, until: number): Promise<number> {
   return expired.length
 }
 
-/** Removes messages whose retention has ended, read or not. */
+/** Removes messages whose retention time has passed, read or not. */
 async function removeMessages(store: Store, now: number): Promise<number> {
   const kept = store.deps.config.retentionDays * day
   let removed = 0
@@ -122,12 +125,12 @@ async function removeMessages(store: Store, now: number): Promise<number> {
   return removed
 }
 
-/** Remove a unit of the oldest messages of an account that were stored by `until`. */
+/** Removes a unit of an account's oldest messages that were stored by `until`. */
 async function removeOldest(account: AccountStore, until: number): Promise<number> {
   const ids: string[] = []
   let rows = 0
   for (const message of await account.read.retention.messages(until, maxMessages)) {
-    // A post to a channel has one row per member. One message is always removed whole.
+    // A post to a channel has a row per member. A message is always removed as a whole.
     if (ids.length > 0 && rows + message.recipients >= maxRows) break
     ids.push(message.id)
     rows += message.recipients + 1
@@ -136,7 +139,7 @@ async function removeOldest(account: AccountStore, until: number): Promise<numbe
   return ids.length
 }
 
-/** Begin to remove accounts. One may be claimed, joined, brought back or removed by another process meanwhile. */
+/** Begins to remove accounts. Another process may claim, join, restore or remove one in the meantime. */
 async function beginRemovals(
   store: Store,
   found: { id: string }[],
@@ -155,7 +158,7 @@ async function beginRemovals(
   return begun
 }
 
-/** One unit of an account whose rows are removed: messages, then the other tables in their order, then the rest. */
+/** Removes one unit of an account: first messages, then the other tables in order, then the rest. */
 async function removeAccount(store: Store): Promise<number> {
   const [found] = await store.global.retention.removing(1)
   if (!found) return 0
@@ -174,7 +177,7 @@ function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
 }
 
-/** Expire every unread message whose time is over. Several processes may do this at the same time. */
+/** Expires all unread messages whose time is up. Safe to run in several processes. */
 export async function expireMessages(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = maxRows; count === maxRows && !signal?.aborted;) {
@@ -190,7 +193,7 @@ export async function expireMessages(store: Store, signal?: AbortSignal): Promis
 
 const heldAtATime = 100
 
-/** Refuse every held message whose time to decide is over. Several processes may do this at the same time. */
+/** Refuses all held messages whose decision time is up. Safe to run in several processes. */
 export async function expireHeldMessages(store: Store, signal?: AbortSignal): Promise<void> {
   for (let count = heldAtATime; count === heldAtATime && !signal?.aborted;) {
     const found = await store.global.retention.heldExpiring(store.deps.now(), heldAtATime)
@@ -208,7 +211,7 @@ const tasksAtATime = 100
 const inTime = 'The time limit passed without an answer.'
 const deleted = 'The recipient was deleted.'
 
-/** Fail every task whose time is over, and notify the clients of quiet ones. Several processes may do this at the same time. */
+/** Fails all tasks whose time is up, and notifies the clients of inactive ones. Safe to run in several processes. */
 export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {

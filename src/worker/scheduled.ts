@@ -1,12 +1,12 @@
-/** Sends messages at their time. See docs/delivery.md, "Sending later". */
+/** Sends scheduled messages. See docs/delivery.md, "Sending later". */
 import { sendScheduled } from '../grid/messaging/send-later.ts'
 import type { Store } from '../store/store.ts'
 
 const atATime = { limit: 100, ofAccount: 10 }
 
 /**
- * Several processes may do this at the same time: the unit of the message removes it from those that wait. The slow
- * guardrails of an account hold up its own messages.
+ * Safe to run in several processes: the unit that sends a message removes it from the schedule. An account's slow
+ * guardrails delay only its own messages.
  */
 export async function sendDue(store: Store, signal: AbortSignal): Promise<void> {
   const { deps: { now }, global } = store

@@ -1,4 +1,4 @@
-/** The follower `search`: stores the words of messages, and notes whom they are news for. */
+/** The follower `search`: indexes the words of messages and records who should be notified of them. */
 import { features } from '../features.ts'
 import { fileNames, listParts } from '../grid/conversations/open-message.ts'
 import { isShortened } from '../grid/message/long-text.ts'
@@ -11,16 +11,16 @@ import type { Batch } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
-/** How many characters one batch has, because the time to store their words depends on them. */
+/** Maximum characters per batch, because the time to index words depends on them. */
 export const searchBatchChars = 400_000
-/** How many words of one message are stored for recipients with a text of their own. */
+/** Maximum number of words per message that are indexed for recipients with their own version of the text. */
 const maxOwnWords = 20_000
-/** How much of the names of the files of one message is stored. */
+/** Maximum number of characters of a message's file names that are indexed. */
 const maxFileNameChars = 2_000
 
 const link = /https?:\/\//i
 
-/** The statements that store the words of a batch, if no process has done it. */
+/** Returns the statements that index a batch, if no process has done so yet. */
 export async function addToSearch(store: Store, batch: Batch): Promise<Statement[]> {
   const { searchIndex } = store.global
   const found = await searchIndex.texts(batch)
@@ -45,7 +45,9 @@ export async function addToSearch(store: Store, batch: Batch): Promise<Statement
   return [words, searchIndex.noteNews(possible, { after, at }), ...ofFeatures]
 }
 
-/** Each agent finds what it was given. Those for whom there is no room find nothing. */
+/**
+ * Returns the words that each agent with its own version of the text can find. Agents beyond the limit find nothing.
+ */
 function ownWords(texts: ChangedText[]): string[] {
   const own: string[] = []
   for (const { agents, body } of texts) {

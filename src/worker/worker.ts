@@ -1,4 +1,4 @@
-/** What a server process does by itself: it runs the followers of the log, and the duties below at their times. */
+/** The background work of a server process: runs the log followers and the scheduled duties below. */
 import { features } from '../features.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -18,7 +18,10 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-/** Recover leases, then follow the log and perform each duty until `stop`. `attempts`: the requests that doors write. */
+/**
+ * Recovers leases, then follows the log and performs each duty until `stop`. `attempts` are the requests that doors
+ * write.
+ */
 export async function startWorker(store: Store, attempts?: OutboxAttempts): Promise<Worker> {
   const stopping = new AbortController()
   const startedAt = store.deps.now()
@@ -36,11 +39,11 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     outboxes.duty,
     { name: 'scheduled messages', run: () => sendDue(store, stopping.signal) },
     { name: 'reservations', run: () => lookAtReservations(store) },
-    // Before one ends, and for those that end with a task.
+    // Runs before a reservation ends, and for reservations that end with a task.
     { name: 'calls of tools', everyMs: 15 * second, run: () => lookAtReservations(store) },
     { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },
-    // Only a remote database has several processes.
+    // Only a remote database is shared by several processes.
     {
       name: 'leases',
       everyMs: 15 * second,
@@ -53,7 +56,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
       everyMs: 10 * minute,
       run: () => Promise.resolve(removePreviousFiles(store, startedAt)),
     },
-    // The first time soon after the start, for processes that do not run for an hour.
+    // The first run comes soon after the start, for processes that run for less than an hour.
     { name: 'retention', everyMs: hour, firstMs: minute, run: removeOld },
     { name: 'signing keys', everyMs: hour, firstMs: minute, run: () => keepSigningKeys(store) },
     ...features.flatMap(({ duties }) => duties?.(store, stopping.signal) ?? []),
@@ -76,12 +79,12 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     await store.write([...pulses.keep(names), pulses.trim(names)])
   }
 
-  /** Hourly, so this also stores the time. */
+  /** Runs hourly, and therefore also stores the time. */
   async function removeOld(): Promise<void> {
     if (await keepClock(store)) await sweep(store, stopping.signal)
   }
 
-  /** Old rows are removed as soon as space is needed. */
+  /** If the disk is full, old rows are removed immediately. */
   let sweeping = startsFull ? removeOld().catch(logFailure) : Promise.resolve()
   async function watchStorage(): Promise<void> {
     if (await store.storage.check()) sweeping = removeOld().catch(logFailure)

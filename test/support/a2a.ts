@@ -1,4 +1,7 @@
-/** An A2A client: requests and responses as they are on the wire. `checklist N` in a title: what peers and suites notice, row N. */
+/**
+ * An A2A client: requests and responses in wire format. `checklist N` in a test title refers to row N of the issues
+ * that peers and test suites notice.
+ */
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { readEvents } from './events.ts'
@@ -6,7 +9,7 @@ import { storeOf, type TestAgent, type TestGrid } from './grid.ts'
 
 export const endpoint = '/a2a/v1/grid'
 
-/** A response of the JSON-RPC endpoint. */
+/** A response from the JSON-RPC endpoint. */
 export interface A2aResponse {
   status: number
   headers: Headers
@@ -14,7 +17,9 @@ export interface A2aResponse {
   body: any
 }
 
-/** POST a body, given as text or as JSON, with the key of an agent. A stream of 0.3 answers an error as one event. */
+/**
+ * POSTs a body, given as text or as JSON, with an agent's key. Returns a 0.3 stream's error event as a plain response.
+ */
 export async function postA2a(
   grid: TestGrid,
   key: string | undefined,
@@ -28,7 +33,7 @@ export async function postA2a(
   return { status: response.status, headers: response.headers, body: JSON.parse(text.replace(/^data: /, '')) }
 }
 
-/** A `message/send` (0.3) with these fields of the message over the usual ones. */
+/** Sends a `message/send` (0.3) with these message fields overriding the usual ones. */
 export function send03(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('message/send', {
     message: {
@@ -43,7 +48,7 @@ export function send03(message: Record<string, unknown> = {}, params: Record<str
   })
 }
 
-/** A `SendMessage` (1.0) with these fields of the message over the usual ones. */
+/** Sends a `SendMessage` (1.0) with these message fields overriding the usual ones. */
 export function send10(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('SendMessage', {
     message: {
@@ -61,22 +66,22 @@ export function request(method: unknown, params?: unknown, id: unknown = 1) {
   return { jsonrpc: '2.0', id, method, params }
 }
 
-/** The `google.rpc.ErrorInfo` of an error. */
+/** Returns an error's `google.rpc.ErrorInfo`. */
 export function errorInfo(reason: string, domain: string, metadata?: Record<string, string>) {
   return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain, metadata }
 }
 
-/** The unread messages of an agent. Reading them leases them. */
+/** Reads and thereby leases an agent's unread messages. */
 export async function inboxOf(grid: TestGrid, agent: TestAgent): Promise<GridMessage[]> {
   return (await readMessages(storeOf(grid, agent), {})).messages
 }
 
-/** The endpoint of one agent. */
+/** An agent's own endpoint. */
 export function endpointOf({ alias }: TestAgent): string {
   return `/a2a/v1/agents/${alias}`
 }
 
-/** One event of a stream: the number, and the result in its data, of either binding; or a comment. */
+/** A stream event: its number and the result in its data, in either binding; or a comment. */
 export interface StreamedEvent {
   id?: number
   comment?: string
@@ -84,19 +89,19 @@ export interface StreamedEvent {
   result?: any
 }
 
-/** A stream that a test reads event by event. */
+/** A stream that a test reads one event at a time. */
 export interface OpenStream {
   response: Response
-  /** The next event that is not a comment; undefined at the end. */
+  /** Returns the next event that is not a comment; undefined at the end. */
   next(): Promise<StreamedEvent | undefined>
-  /** The next event or comment. */
+  /** Returns the next event or comment. */
   nextItem(): Promise<StreamedEvent | undefined>
-  /** All events up to the end, without comments. */
+  /** Returns all events up to the end, without comments. */
   rest(): Promise<StreamedEvent[]>
   close(): Promise<void>
 }
 
-/** Reads the server-sent events of a response. */
+/** Reads a response's server-sent events. */
 export function readStream(response: Response): OpenStream {
   const { frame, close } = readEvents(response)
   const nextItem = async () => {
@@ -122,7 +127,7 @@ export function readStream(response: Response): OpenStream {
   }
 }
 
-/** POST a request whose answer is a stream. Fails if it is none. */
+/** POSTs a request that is answered with a stream. Fails if it is not. */
 export async function openA2aStream(
   grid: { request(path: string, init: RequestInit): Promise<Response> },
   key: string,

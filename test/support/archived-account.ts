@@ -1,4 +1,6 @@
-/** An account with something of every kind that an archive has, and what a grid says of it through its verbs. */
+/**
+ * An account with every kind of content that archives contain, and its state as a grid reports it through its verbs.
+ */
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
@@ -34,7 +36,7 @@ import { sendMessage } from './messaging.ts'
 import { personWithAlias } from './person-aliases.ts'
 import { askFor } from './tasks.ts'
 
-/** Fill Acme. Its words are fixed, and nothing in it is secret. */
+/** Fills Acme. Its texts are fixed, and nothing in it is secret. */
 export async function fillAccount(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
@@ -84,12 +86,12 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await sendMessage(bob, { to: '@acme-robot', text: 'For the robot' })
   await sendMessage(storeOf(grid, grid.eve), { to: `@${desk.alias}`, text: 'A text of another account' })
 
-  // Leases: one given back, one that waits
+  // Leases: one released, one that waits
   const lease = await leaseMessages(bob, { limit: 2 })
   await releaseMessages(bob, { leaseId: lease.leaseId! })
   await leaseMessages(bob, { limit: 1, seconds: 600 })
 
-  // Guardrails: flagged, redacted for the recipient, blocked, and allowed by a person
+  // Guardrail outcomes: flagged, redacted for the recipient, blocked, and allowed by a person
   const { id: words } = await createGuardrail(acme.store, {
     ...{ name: 'Code names', provider: 'phrases', config: { phrases: ['blue heron'] } },
   })
@@ -109,7 +111,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   })
   await allowService(carol.account, { provider: 'webhook', host: 'guard.example' })
 
-  // Tasks: with a result in two chunks, canceled, and open
+  // Tasks: completed with a result in two chunks, canceled, and open
   const task = await askFor(alice, 'Sort these words')
   for (const [n, text] of ['ant ', 'bee'].entries()) {
     await updateTask(bob, {
@@ -121,7 +123,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await cancelTask(alice, canceled.id)
   await askFor(bob, 'Still open', { to: '@alice' })
 
-  // Held messages: delivered, refused, and one that waits
+  // Held messages: delivered, refused, and one still waiting
   const rule = await createApprovalRule(acme.store, {
     name: 'From Alice',
     from: '@alice',
@@ -140,7 +142,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await followLog(store)
 }
 
-/** The account as its owner, Ann, has it in the browser. */
+/** The account as its owner, Ann, sees it in the browser. */
 export async function ownerOf({ store, clock }: Pick<TestGrid, 'store' | 'clock'>, id: string): Promise<AccountStore> {
   const { id: userId } = (await store.global.users.byEmail('ann@acme.example'))!
   return store.account(id, { type: 'user', userId, role: 'owner', sessionId: 'test', confirmedAt: clock.now })
@@ -154,11 +156,11 @@ export type Summary = Record<'agents' | 'messages' | 'tasks' | 'files', { count:
 
 type Grid = Pick<TestGrid, 'store' | 'clock' | 'request'>
 
-/** Where the archives of this account are that builds have made, by the version of the format, and their pass phrase. */
+/** The folder of archives of this account that earlier builds created, by format version, and their passphrase. */
 export const fixturesFolder = new URL('../fixtures/', import.meta.url)
 export const fixturePhrase = 'open words of a test'
 
-/** What an import of such an archive must give. */
+/** The expected result of importing such an archive. */
 export interface Fixture {
   account: string
   fingerprint: string
@@ -166,7 +168,10 @@ export interface Fixture {
   summary: Summary
 }
 
-/** What the account is, by count and digest, without what other accounts wrote. It makes new keys for its agents, and reads their inboxes. */
+/**
+ * Summarizes the account by counts and digests, without what other accounts wrote. Creates new keys for its agents and
+ * reads their inboxes.
+ */
 export async function summaryOf(grid: Grid, id: string): Promise<Summary> {
   const lists = await listsOf(grid, id)
   return Object.fromEntries(
@@ -246,8 +251,8 @@ async function everyPage(grid: Pick<TestGrid, 'request'>, key: string, tool: str
 }
 
 /**
- * What a digest is made of, at every depth: facts about the account. A verb may say more in a later build, in another order,
- * and with other sentences.
+ * The fields that digests include, at every depth: facts about the account. Later builds may return more fields, in
+ * another order, and with other sentences.
  */
 const facts = [
   ...[

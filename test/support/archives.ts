@@ -1,4 +1,4 @@
-/** Archives of accounts, in memory. */
+/** Account archives in memory. */
 import { Buffer } from 'node:buffer'
 import { type Ask, importArchive } from '../../src/features/archives/commands/import-archive.ts'
 import { signArchive } from '../../src/features/archives/archive.ts'
@@ -14,7 +14,7 @@ export interface Archive {
 
 type Reader = Parameters<typeof archiveLines>[1]['reader']
 
-/** An archive of the account as it is now, by default one of the operator. */
+/** Creates an archive of the account's current state, by default as the operator. */
 export async function archiveOf(store: Store, account: string, reader?: Reader): Promise<Archive> {
   let fingerprint = ''
   const bytes = withSignature(archiveLines(store, { account, reader, madeAt: store.deps.now() }), async (list) => {
@@ -31,12 +31,12 @@ export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> 
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** The lines of an archive without the signature. */
+/** Returns an archive's lines without the signature. */
 export function linesOf({ text }: Archive): string[] {
   return text.trimEnd().split('\n').slice(0, -1)
 }
 
-/** The archive with other lines, signed by the operator of a grid who changed it. */
+/** Replaces an archive's lines and signs them, as a malicious grid operator could. */
 export async function changed(store: Store, archive: Archive, change: (lines: string[]) => string[]): Promise<Archive> {
   let fingerprint = ''
   async function* lines() {
@@ -50,7 +50,7 @@ export async function changed(store: Store, archive: Archive, change: (lines: st
   return { text: await textOf(bytes), fingerprint }
 }
 
-/** The rows of an archive without the manifest and the signature, by their records. */
+/** Returns an archive's rows without the manifest and the signature, by record. */
 export function rowsOf(archive: Archive): Record<string, Record<string, unknown>[]> {
   const found: Record<string, Record<string, unknown>[]> = {}
   for (const line of linesOf(archive).slice(1)) {
@@ -60,19 +60,19 @@ export function rowsOf(archive: Archive): Record<string, Record<string, unknown>
   return found
 }
 
-/** Check an archive, in pieces that cut lines and characters. Resolves to how many lines were read. */
+/** Checks an archive, in pieces that split lines and characters. Resolves to the number of lines read. */
 export async function check({ text, fingerprint }: Archive): Promise<number> {
   let lines = 0
   await readSignedLines(pieces(text), fingerprint, () => void lines++)
   return lines
 }
 
-/** What an import reads an archive with. */
+/** What an import needs for reading an archive. */
 export function readArchive({ text, fingerprint }: Archive, onLine: (line: string) => void | Promise<void>) {
   return readSignedLines(pieces(text), fingerprint, onLine)
 }
 
-/** Import an archive. `beforeUnit` is called with the number of each unit of rows, and may throw. */
+/** Imports an archive. `beforeUnit` is called with the number of each unit of rows, and may throw. */
 export function importInto(
   store: Store,
   archive: Archive,

@@ -1,11 +1,14 @@
-/** A proxy for programs that cannot send a token: it adds one and passes on everything else, also `Host` and `Origin`. */
+/**
+ * A proxy for programs that cannot send a token: it adds one and forwards everything else, including `Host` and
+ * `Origin`.
+ */
 import { createServer, request } from 'node:http'
 
 export interface AuthProxy {
   stop(): Promise<void>
 }
 
-/** Forward requests from `port` to the server at `target`, with the token. */
+/** Forwards requests from `port` to the server at `target`, adding the token. */
 export async function startAuthProxy(port: number, target: string, token: string): Promise<AuthProxy> {
   const server = createServer((incoming, answer) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` }

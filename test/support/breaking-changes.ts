@@ -1,6 +1,9 @@
-/** Compares what programs rely on in two versions of the grid: which changes break a program of the first one? */
+/**
+ * Compares two versions of the interface that programs rely on, and finds changes that break programs written for the
+ * first.
+ */
 
-/** A JSON schema, as far as zod writes one. */
+/** A JSON schema, limited to what zod generates. */
 export interface Schema {
   [keyword: string]: unknown
   $ref?: string
@@ -14,18 +17,18 @@ export interface Schema {
   items?: Schema
 }
 
-/** What programs rely on, each part by its name. */
+/** The interface that programs rely on, with each part by name. */
 export interface Interface {
-  /** What the grid takes: bodies and parameters, arguments of tools, options of commands. */
+  /** What the grid accepts: bodies and parameters, tool arguments, command options. */
   inputs: Record<string, Schema>
   answers: Record<string, Schema>
-  /** Names of which none may go. */
+  /** Lists of names that must not be removed. */
   lists: Record<string, string[]>
-  /** The schemas that `$ref` names. */
+  /** The schemas that `$ref` refers to. */
   schemas: Record<string, Schema>
 }
 
-/** Of a program's input, everything that worked must work. Of its answers, everything that comes must be expected. */
+/** Inputs that worked must still work. Answers must contain only what programs expect. */
 type Direction = 'input' | 'answer'
 type Schemas = Interface['schemas']
 
@@ -36,7 +39,7 @@ const known = new Set([
   ...['format', 'pattern', 'propertyNames', 'default', ...minima, ...maxima],
 ])
 
-/** Each change of `after` that breaks a program made for `before`, as a sentence with its place. */
+/** Describes each change in `after` that breaks a program written for `before`, as a sentence with its location. */
 export function breakingChanges(before: Interface, after: Interface): string[] {
   const compared = (direction: Direction, from: Record<string, Schema>, to: Record<string, Schema>) =>
     Object.entries(from).flatMap(([name, schema]) =>
@@ -53,7 +56,7 @@ export function breakingChanges(before: Interface, after: Interface): string[] {
   ]
 }
 
-/** The breaking changes of one schema. Fails for a keyword that it does not know. */
+/** Returns a schema's breaking changes. Throws for a keyword it does not know. */
 export function schemaChanges(
   before: Schema,
   after: Schema,
@@ -64,7 +67,7 @@ export function schemaChanges(
 ): string[] {
   const olds = variants(before, ofBefore)
   const news = variants(after, ofAfter)
-  // Each variant that a program may send is taken, and each that it may get is known.
+  // Each variant that a program may send must be accepted, and each that it may receive must be known.
   const [given, taken] = direction === 'input' ? [olds, news] : [news, olds]
   return given.flatMap((one) => {
     const tries = taken.map((other) => {
@@ -75,7 +78,7 @@ export function schemaChanges(
   })
 }
 
-/** A schema without `anyOf`, references and several types. */
+/** A schema without `anyOf`, references and multiple types. */
 function variants(schema: Schema, schemas: Schemas): Schema[] {
   const unknown = Object.keys(schema).find((keyword) => !known.has(keyword))
   if (unknown !== undefined) throw new Error(`The comparison does not know the keyword ${unknown} of JSON Schema.`)
@@ -101,7 +104,7 @@ function ofOneVariant(
     return [say(`${old.type ?? 'anything'} is ${now.type ?? 'anything'} now`)]
   }
   const faults: string[] = []
-  // A program is prepared for values that come later, but not for any text.
+  // Programs are expected to handle values added later, but not arbitrary text.
   if (values && !(!isInput && valuesOf(given))) {
     const lost = valuesOf(given)?.filter((value) => !values.includes(value)) ?? ['any other value']
     faults.push(...lost.map((value) => say(`${isInput ? 'no longer takes' : 'may be'} ${value}`)))
@@ -147,7 +150,7 @@ function valuesOf(schema: Schema): unknown[] | undefined {
   return schema.enum ?? ('const' in schema ? [schema.const] : undefined)
 }
 
-/** The schema of these values: what all of them have is required. */
+/** Derives the schema of these values: fields that all of them have are required. */
 export function schemaOf(values: readonly unknown[]): Schema {
   const types = [...new Set(values.map(typeOf))].sort()
   const objects = values.filter((value) => typeOf(value) === 'object') as Record<string, unknown>[]

@@ -1,26 +1,26 @@
-/** A simple browser in process: keeps cookies, follows redirects and submits forms. */
+/** A simple in-process browser: keeps cookies, follows redirects and submits forms. */
 import { expect } from 'vitest'
 
-/** A page, as tests check it. */
+/** A page, as seen by tests. */
 export interface Page {
   status: number
   headers: Headers
-  /** Path and query of the page. */
+  /** The page's path and query. */
   at: string
   html: string
-  /** Its text without tags. */
+  /** The page's text without tags. */
   text: string
 }
 
 export type Browser = ReturnType<typeof browser>
 
-/** What a browser needs of a grid. */
+/** The parts of a grid that a browser needs. */
 export interface Visited {
   deps: { config: { appUrl: string } }
   request(path: string, init: RequestInit, address: string): Promise<Response>
 }
 
-/** A new browser without a session. `address` is the client address of its requests. */
+/** Creates a browser without a session. `address` is the client address of its requests. */
 export function browser(grid: Visited, address = '203.0.113.9') {
   const cookies = new Map<string, string>()
   const origin = grid.deps.config.appUrl
@@ -37,7 +37,7 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     return response
   }
 
-  /** `sent` is the request that was answered: a 307 repeats it, with its body. */
+  /** `sent` is the request that was answered: a 307 repeats it, including its body. */
   async function settle(response: Response, at: string, sent?: RequestInit): Promise<Page> {
     for (let hops = 0; [303, 307].includes(response.status) && hops < 8; hops++) {
       at = response.headers.get('location')!
@@ -50,7 +50,7 @@ export function browser(grid: Visited, address = '203.0.113.9') {
 
   const open = async (path: string) => await settle(await request(path), path)
 
-  /** Post a form as a browser does, with its Origin; `headers` may replace it, or leave it out with `undefined`. */
+  /** Posts a form as a browser does, with its Origin. `headers` may replace it, or omit it with `undefined`. */
   async function post(
     path: string,
     fields: Record<string, string> | [string, string][],
@@ -70,11 +70,11 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     request,
     open,
     post,
-    /** Open a page and submit the form that posts to `action` (default: the page itself), with its hidden fields. */
+    /** Opens a page and submits the form that posts to `action` (default: the page itself), including hidden fields. */
     async submit(path: string, fields: Record<string, string> | [string, string][], action = path): Promise<Page> {
       return await this.send(await open(path), fields, action)
     },
-    /** Submit a form of a page that is open. */
+    /** Submits a form of an open page. */
     async send(page: Page, fields: Record<string, string> | [string, string][], action: string): Promise<Page> {
       const form = formOf(page.html, action)
       expect(form, `${page.at} has no form that posts to ${action}: ${page.text}`).toBeDefined()
@@ -103,7 +103,7 @@ function hiddenFields(form: string): [string, string][] {
 }
 
 function textOf(html: string): string {
-  // `<bdi>` is not a word of its own.
+  // `<bdi>` does not separate words.
   const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '').replace(/<\/?bdi>/g, '')
   return unescapeHtml(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
 }

@@ -1,4 +1,4 @@
-/** Chromium for browser tests. Without it these tests are skipped; under CI they fail. */
+/** Chromium for browser tests. Without Chromium, these tests are skipped; under CI they fail. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, ConsoleMessage, Page } from 'playwright-core'
@@ -17,14 +17,14 @@ const viewports = {
 export interface VisitOptions {
   scheme?: 'light' | 'dark'
   viewport?: keyof typeof viewports
-  /** Whether JavaScript runs. Every page also works without it. */
+  /** Whether JavaScript is enabled. Every page must also work without it. */
   withScript?: boolean
-  /** The time zone of the visitor, such as `Asia/Tokyo`. */
+  /** The visitor's time zone, such as `Asia/Tokyo`. */
   timeZone?: string
 }
 
 export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
-  /** Only whether it fits, which takes a tenth of the time. */
+  /** Checks only the layout, which takes a tenth of the time. */
   isLayoutOnly?: boolean
 }
 
@@ -32,7 +32,7 @@ export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
 export const views: View[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
-  // What is accessible on a phone is in a smaller window, if it fits.
+  // A page that is accessible on a phone is also accessible in a smaller window if it fits.
   { scheme: 'light', viewport: 'small', isLayoutOnly: true },
 ]
 if (process.env.SCREENSHOTS) {
@@ -46,15 +46,15 @@ if (process.env.SCREENSHOTS) {
 export interface Visitor {
   page: Page
   context: BrowserContext
-  /** Console errors and warnings, uncaught exceptions and violations of the policy. Expect it to be empty. */
+  /** Console errors and warnings, uncaught exceptions and policy violations. Tests expect this to be empty. */
   faults: string[]
   close(): Promise<void>
 }
 
-/** One Chromium for all test files of a process. It ends with the process. */
+/** One Chromium for all test files of a process. It exits with the process. */
 let started: Promise<Browser> | undefined
 
-/** Call it inside `describe`. Each visit has its own cookies and cache. */
+/** Call this inside `describe`. Each visit has its own cookies and cache. */
 export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   let browser: Browser
   beforeAll(async () => {
@@ -70,7 +70,7 @@ export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
       reducedMotion: 'reduce',
       timezoneId: timeZone,
     })
-    // The default of 30 seconds is too short for a busy machine.
+    // The default of 30 seconds is too short on a busy machine.
     context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     const faults: string[] = []
@@ -89,8 +89,8 @@ function isFault(message: ConsoleMessage): boolean {
 }
 
 /**
- * The faults of the open page in each colour scheme and viewport: accessibility violations, sideways scrolling, small
- * controls, console errors and policy violations. Saves screenshots under `name`.
+ * Finds faults of the open page in each colour scheme and viewport: accessibility violations, horizontal scrolling,
+ * small controls, console errors and policy violations. Saves screenshots under `name`.
  */
 export async function faultsOf({ page, faults }: Visitor, name: string, seen = views): Promise<string[]> {
   const found: string[] = []
@@ -103,17 +103,18 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
       ...(isLayoutOnly ? [] : await accessibilityFaults(page)),
     ]
     let inView = await look()
-    // A busy browser sometimes draws with colours of the other scheme, or a part of the page arrives. What is wrong stays.
+    // A busy browser sometimes paints with the other scheme's colours, or before all of the page has loaded. Only real
+    // faults persist.
     if (inView.length > 0) inView = await look()
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }
   return [...found, ...faults.splice(0)]
 }
 
-// `evaluate` returns the value of the last expression; without `;0` that would be all of axe.
+// `evaluate` returns the value of the last expression. Without `;0`, that would be all of axe.
 const axeSource = `${readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')};0`
 
-/** Violations that axe finds: WCAG 2.2 A and AA, and best practice. Each as `impact rule: selector: summary`. */
+/** Violations found by axe: WCAG 2.2 A and AA, and best practices, each as `impact rule: selector: summary`. */
 export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
   if (!await page.evaluate("'axe' in globalThis")) await page.evaluate(axeSource)
   return await page.evaluate(async (within) => {
@@ -124,7 +125,7 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
       axe: { run(where: unknown, options: unknown): Promise<Found> }
     }
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-    // The nodes of what is in order are not described, and no style sheet is loaded again.
+    // Does not describe passing nodes or load style sheets again.
     const options = { runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'], preload: false }
     const { violations } = await axe.run(within ?? 'html', options)
     return violations.flatMap(({ id, impact, nodes }) =>
@@ -133,12 +134,12 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
   }, within)
 }
 
-/** Saves the whole page as `screenshots/<name>.png` if `SCREENSHOTS` is set. */
+/** Saves the full page as `screenshots/<name>.png` if `SCREENSHOTS` is set. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
   await page.evaluate(settled)
   mkdirSync('screenshots', { recursive: true })
-  // Make the viewport as tall as the page, so that sticky elements appear at its end.
+  // Makes the viewport as tall as the page, so that sticky elements appear at its end.
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
   await page.setViewportSize({
     width: page.viewportSize()!.width,

@@ -1,7 +1,7 @@
 /**
- * Every call that a program can make with a credential, made of the registries: the tools of MCP, the operations of REST,
- * and the methods of A2A that take names. The matrices of isolation and roles and the corpus of the fuzz test call them,
- * so a new tool or route is in all three.
+ * Every call that a program can make with a credential, derived from the registries: the MCP tools, the REST
+ * operations, and the A2A methods that accept names. The isolation and role matrices and the fuzz test's corpus use
+ * them, so that all three cover every new tool or route.
  */
 import * as z from 'zod'
 import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
@@ -10,7 +10,7 @@ import { agentTools } from '../../src/mcp/agent-tools.ts'
 import type { Caller } from '../../src/rest/route.ts'
 import { restRoutes } from '../../src/rest/routes.ts'
 
-/** What this module needs of a JSON Schema. */
+/** The parts of a JSON Schema that this module uses. */
 interface Schema {
   type?: string
   enum?: string[]
@@ -23,7 +23,7 @@ interface Schema {
 
 export interface Call {
   door: 'mcp' | 'rest' | 'a2a'
-  /** A tool, a method and path such as `GET /api/v1/parts/{id}`, or a method of A2A. */
+  /** A tool, a method and path such as `GET /api/v1/parts/{id}`, or an A2A method. */
   name: string
   caller: Caller
   schema: Schema
@@ -31,7 +31,7 @@ export interface Call {
 
 export type Args = Record<string, unknown>
 
-/** What the arguments of a valid call are, by the name of a field, or by call and field. Fields without one are `x`. */
+/** The values of a valid call's arguments, by field name, or by call and field. Fields not listed are `x`. */
 export type Names = Record<string, string | string[]>
 
 const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as Schema
@@ -65,7 +65,7 @@ const object = (fields: string[], required: string[] = []): Schema => ({
 const messageSchema = object(['taskId', 'contextId', 'messageId', 'referenceTaskIds[]'], ['metadata'])
 messageSchema.properties!.metadata = object(['to'], ['to'])
 const a2aCalls = Object.entries({
-  // Of a send: the fields of its message.
+  // For sends: the fields of the message.
   SendMessage: messageSchema,
   'message/send': messageSchema,
   GetTask: object(['id'], ['id']),
@@ -76,17 +76,17 @@ const a2aCalls = Object.entries({
 
 export const calls: readonly Call[] = [...toolCalls, ...restCalls, ...a2aCalls]
 
-/** What a valid call has that its schema does not demand. */
+/** Arguments that a valid call needs although its schema does not require them. */
 const moreArguments: Record<string, Args> = {
   update_task: { state: 'working' },
   reserve: { names: ['src/**'], shared: true },
   'POST /api/v1/reservations': { names: ['src/**'], shared: true },
 }
 
-/** A call has one of these fields. */
+/** A call needs one field of each group. */
 const alternatives = [['alias', 'id'], ['name', 'id'], ['task_id', 'message_id']]
 
-/** Arguments of a valid call: what the schema demands, and the first of alternatives. */
+/** Returns a valid call's arguments: those the schema requires, and the first of each group of alternatives. */
 export function validArguments({ name, schema }: Call, names: Names): Args {
   const { properties = {}, required = [] } = schema
   const chosen = alternatives.filter((fields) => fields.every((field) => field in properties))
@@ -94,7 +94,7 @@ export function validArguments({ name, schema }: Call, names: Names): Args {
   return { ...argumentsOf(name, properties, wanted, names), ...moreArguments[name] }
 }
 
-/** The same with every field, for the fuzz test. */
+/** Like `validArguments`, but with every field, for the fuzz test. */
 export function allArguments({ name, schema: { properties = {} } }: Call, names: Names): Args {
   return argumentsOf(name, properties, Object.keys(properties), names)
 }
@@ -114,7 +114,7 @@ function sampleOf(call: string, schema: Schema, field: string, names: Names): un
   return own ?? 'x'
 }
 
-/** The paths of all free texts of a call, for example `id`, `members[]` or `guardrails[].name`. */
+/** The paths of a call's free texts, for example `id`, `members[]` or `guardrails[].name`. */
 export function textPaths({ schema }: Call): string[] {
   return pathsIn(schema, '')
 }
@@ -129,7 +129,7 @@ function pathsIn(schema: Schema, path: string): string[] {
   return [...new Set(below.flat())]
 }
 
-/** A valid call with `value` at a path. In a list it stands among valid values. */
+/** A valid call with `value` at a path. In a list, it is placed among valid values. */
 export function argumentsWith(call: Call, names: Names, path: string, value: string): Args {
   const args = validArguments(call, names)
   const rivals = alternatives.filter((fields) => fields.includes(path)).flat()

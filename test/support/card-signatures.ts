@@ -1,17 +1,17 @@
-/** Verifies signed agent cards, as the official library does. */
+/** Verifies signed agent cards with the official library. */
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import type { JWK } from 'jose'
 
 /**
- * Verify a card as it was served, and as the library reads it: a client has one or the other. `keyOf` finds the key that a
- * signature names by its `kid` and the address of its key set. Fails if no signature fits.
+ * Verifies a card both as served and as the library parses it, because a client has one or the other. `keyOf` finds a
+ * signature's key by its `kid` and the address of its key set. Fails if no signature is valid.
  */
 export async function verifyCard(
   card: object,
   keyOf: (kid: string, jku?: string) => JWK | Promise<JWK>,
 ): Promise<void> {
   const verify = verifyAgentCardSignature(async (kid, jku) => await keyOf(kid, jku))
-  // The library reports each signature that does not fit, and a card has some for others.
+  // The library reports each invalid signature, but a card has signatures for different verifiers.
   const { debug } = console
   console.debug = () => {}
   try {
@@ -22,7 +22,7 @@ export async function verifyCard(
   }
 }
 
-/** The key with an id in a key set, as it was served. */
+/** Returns the key with an id from a key set, as served. */
 export function keyIn({ keys }: { keys: JWK[] }, kid: string): JWK {
   return keys.find((key) => key.kid === kid)!
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A new self-signed certificate for one host name. */
+/** Creates a self-signed certificate for one host name. */
 export function testCertificate(name: string): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-certificate-'))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

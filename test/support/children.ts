@@ -1,18 +1,18 @@
-/** Programs of Node that runners of agents start in tests. Some of them run until they are ended. */
+/** Node programs that agent runners start in tests. Some of them run until they are stopped. */
 
-/** Prints its argument, or what it is given on standard input. */
+/** Prints its argument, or its standard input. */
 export const echo = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => console.log(process.argv[2] ?? input))`
 
-/** Reads everything and prints nothing. */
+/** Reads all input and prints nothing. */
 export const silent = 'process.stdin.resume()'
 
-/** Runs until it is ended. Its number is in the file \`pid\`. */
+/** Runs until it is stopped. Writes its process id to the file `pid`. */
 export const endless = `require('node:fs').writeFileSync('pid', String(process.pid))
 process.stdin.resume()
 setInterval(() => {}, 1000)`
 
-/** Starts a process that ignores SIGTERM, as it does itself. Their numbers are in the file \`pids\`. */
+/** Ignores SIGTERM, and starts a process that does so, too. Writes their process ids to the file `pids`. */
 export const stubborn = `const { spawn } = require('node:child_process')
 const text = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
 const child = spawn(process.execPath, ['-e', text], { stdio: 'inherit' })
@@ -20,7 +20,7 @@ require('node:fs').writeFileSync('pids', process.pid + ' ' + child.pid)
 process.on('SIGTERM', () => {})
 process.stdin.resume()`
 
-/** Prints what it is given once there is a file \`go\`. It makes a file \`begun\`. */
+/** Creates a file `begun`, and prints its input once there is a file `go`. */
 export const waiting = `const { existsSync, writeFileSync } = require('node:fs')
 let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => {
@@ -28,20 +28,22 @@ process.stdin.on('data', (text) => input += text).on('end', () => {
   const timer = setInterval(() => existsSync('go') && (clearInterval(timer), console.log(input)), 5)
 })`
 
-/** Fails, and says something private. Each run adds a letter to the file \`runs\`: r if its messages are redelivered. */
+/**
+ * Fails and prints something private. Each run appends a letter to the file `runs`: r if its messages are redelivered.
+ */
 export const failing = `const { appendFileSync, readFileSync } = require('node:fs')
 appendFileSync('runs', readFileSync(0, 'utf8').includes('"redelivered":true') ? 'r' : '.')
 console.error('secret of this machine')
 process.exitCode = 3`
 
-/** Fails for the messages of @bad. */
+/** Fails for messages from @bad. */
 export const picky = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => {
   if (input.includes('@bad')) process.exitCode = 1
   else console.log('fine')
 })`
 
-/** Prints how many messages it was given, or an answer to each if there are several senders. */
+/** Prints the number of messages in its input, or an answer to each if there are several senders. */
 export const counting = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => {
   const { messages } = JSON.parse(input)

@@ -1,8 +1,8 @@
-/** What tests open and need not close: it is closed when its test ends, or its file, if `beforeAll` opened it. */
+/** Closes resources that tests open: when the test ends or, if `beforeAll` opened them, when its file ends. */
 
 const opened: (() => Promise<void>)[] = []
 
-/** Close this with the test or the file. Returns a function that closes it earlier; it is closed once. */
+/** Closes this with the test or the file. Returns a function that closes it earlier. It is closed only once. */
 export function closing(close: () => Promise<void>): () => Promise<void> {
   let closed: Promise<void> | undefined
   const once = () => closed ??= close()
@@ -10,12 +10,12 @@ export function closing(close: () => Promise<void>): () => Promise<void> {
   return once
 }
 
-/** How much is open, to close later what is opened from now on. */
+/** Returns the number of open resources, so that those opened later can be closed together. */
 export function openedSoFar(): number {
   return opened.length
 }
 
-/** Close what was opened after the first `kept`, the last first. */
+/** Closes everything opened after the first `kept` resources, in reverse order. */
 export async function closeFrom(kept: number): Promise<void> {
   for (const close of opened.splice(kept).reverse()) await close()
 }

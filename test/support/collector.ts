@@ -1,4 +1,6 @@
-/** A collector of OpenTelemetry that keeps the spans it gets. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp */
+/**
+ * An OpenTelemetry collector that keeps the spans it receives. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -17,7 +19,7 @@ export interface CollectedSpan {
 
 export type Collector = Awaited<ReturnType<typeof startCollector>>
 
-/** Listens on a free port. `status` is what it answers. */
+/** Listens on a free port. `status` is the status of its responses. */
 export async function startCollector(status = 200) {
   const spans: CollectedSpan[] = []
   const bodies: string[] = []
@@ -36,7 +38,7 @@ export async function startCollector(status = 200) {
     /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
-    /** All that was sent, as JSON. */
+    /** Everything received, as JSON. */
     text: () => bodies.join('\n'),
     async close() {
       server.closeAllConnections()
@@ -45,7 +47,7 @@ export async function startCollector(status = 200) {
   }
 }
 
-/** The spans of a trace as lines, each below its parent, in the order in which they began. */
+/** A trace's spans as lines, each below its parent, in the order in which they started. */
 export function treeOf(spans: readonly CollectedSpan[], traceId: string): string {
   const ofTrace = spans.filter((span) => span.traceId === traceId)
     .sort((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano)))

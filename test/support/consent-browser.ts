@@ -11,8 +11,8 @@ export interface ConsentingUser {
 }
 
 /**
- * Open the authorization URL and allow the client. Resolves to the URL that the browser is redirected to, which is the
- * client's callback. Fails with the text of the page if it has no such entry.
+ * Opens the authorization URL and allows the client. Resolves to the URL that the browser is redirected to, which is
+ * the client's callback. Fails with the page's text if it has no such entry.
  */
 export async function approveInBrowser(context: BrowserContext, url: string, person: ConsentingUser): Promise<string> {
   const page = await context.newPage()
@@ -34,7 +34,10 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
   }
 }
 
-/** Choose an entry and allow the client. Resolves to the request that follows: of the client, or for a fresh proof. */
+/**
+ * Chooses an entry and allows the client. Resolves to the request that follows: to the client, or for a fresh proof of
+ * identity.
+ */
 async function allow(page: Page, entry: string): Promise<Request> {
   await chooseEntry(page, entry)
   const [next] = await Promise.all([
@@ -44,17 +47,17 @@ async function allow(page: Page, entry: string): Promise<Request> {
   return next
 }
 
-/** The answer to a client names the issuer. @see RFC 9207 */
+/** The response to a client names the issuer. @see RFC 9207 */
 function hasAnswer(request: Request): boolean {
   return new URL(request.url()).searchParams.has('iss')
 }
 
-/** `@admin` needs a proof of the last ten minutes. */
+/** `@admin` requires proof of identity from the last ten minutes. */
 function isConfirmation(request: Request): boolean {
   return new URL(request.url()).pathname === '/confirm'
 }
 
-/** Open the consent page, and sign in first if necessary. */
+/** Opens the consent page, and signs in first if necessary. */
 export async function openAccountPicker(
   page: Page,
   url: string,
@@ -67,7 +70,7 @@ export async function openAccountPicker(
   await Promise.all([page.waitForURL(/\/oauth\/authorize/), page.getByRole('button', { name: 'Sign in' }).click()])
 }
 
-/** Select one entry. */
+/** Selects one entry. */
 export async function chooseEntry(page: Page, entry: string): Promise<void> {
   const name = new RegExp(`^\\s*${entry.replace(/[()[\]]/g, '\\$&')}(\\s+Admin)?\\s*$`)
   const choice = page.locator('label.choice', { has: page.locator('.title', { hasText: name }) })

@@ -1,4 +1,4 @@
-/** Conversations of a test grid. */
+/** Conversations in a test grid. */
 import type { AccountStore } from '../../src/store/account.ts'
 import type { Store } from '../../src/store/store.ts'
 import { followLog, gridFollowers } from '../../src/worker/followers.ts'
@@ -6,7 +6,7 @@ import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 
-/** Send a message and place it. Resolves to its id and its number. */
+/** Sends a message and places it in a conversation. Resolves to its id and its number. */
 export async function say(
   grid: TestGrid,
   from: AccountStore,
@@ -20,7 +20,7 @@ export async function say(
   return { id, seq }
 }
 
-/** What the projection has made for an account. With the ids of the threads, which stay when it is made again. */
+/** Returns an account's projection, including the thread ids, which are preserved when it is rebuilt. */
 export async function projected(grid: TestGrid, accountId: string): Promise<Record<string, Record<string, unknown>[]>> {
   const read = async (sql: string) => (await rows(grid, sql, [accountId])).map((row) => ({ ...row }))
   return {
@@ -31,7 +31,7 @@ export async function projected(grid: TestGrid, accountId: string): Promise<Reco
   }
 }
 
-/** Follow the log in the process of `store`, as its worker does. Returns the function that ends this. */
+/** Follows the log in the process of `store`, as its worker does. Returns the function that stops this. */
 export function follow(store: Store): () => Promise<void> {
   const ends = gridFollowers(store).map((follower) => store.loop.follow(follower))
   return async () => void await Promise.all(ends.map((end) => end()))

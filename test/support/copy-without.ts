@@ -1,14 +1,14 @@
-/** A copy of this repository in which optional features are not registered. */
+/** A copy of this repository without some optional features. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** What is no source, and the folder that is linked. */
+/** Folders that are not copied, and the one that is linked. */
 const left = ['.git', '.mutants', 'data', 'dist', 'screenshots', 'node_modules']
 
 export const featureNames = readdirSync('src/features')
 
-/** The lines of these features are removed, and with `isDeleted` also their folders. The caller removes the copy. */
+/** Removes these features' lines, and with `isDeleted` also their folders. The caller deletes the copy. */
 export function copyWithout(names: readonly string[], { isDeleted }: { isDeleted: boolean }): string {
   const copy = mkdtempSync(join(tmpdir(), 'agent-grid-without-'))
   for (const path of readdirSync('.').filter((path) => !left.includes(path))) {

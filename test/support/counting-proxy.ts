@@ -1,13 +1,13 @@
-/** Passes requests on to a server after a while, and counts how often a caller had to wait for an answer. */
+/** Forwards requests to a server with a delay, and counts how many responses a caller had to wait for in sequence. */
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface CountingProxy {
   url: string
-  /** All requests. */
+  /** The total number of requests. */
   requests: number
-  /** Requests that began while none was under way: one after the other. */
+  /** The number of requests that began while no other was in progress. */
   rounds: number
   close(): void
 }

@@ -1,14 +1,16 @@
-/** Follows the links of an account as its visitor, and collects its pages and forms: nobody lists them by hand. */
+/**
+ * Follows an account's links as a visitor and collects its pages and forms, so that nobody has to list them by hand.
+ */
 import { botToken, signingSecret } from './slack.ts'
 import { type Browser, unescapeHtml } from './browse.ts'
 
 /** A form as its page fills it in. */
 export interface FoundForm {
-  /** The page that it was found on. */
+  /** The page on which it was found. */
   page: string
   action: string
   fields: [string, string][]
-  /** It needs a device of the user, which makes a passkey or shows a code. */
+  /** It needs the user's device, for a passkey or a code. */
   needsDevice: boolean
 }
 
@@ -18,7 +20,7 @@ export interface Crawled {
   forms: Map<string, FoundForm>
 }
 
-/** Finds the route of a path among `routes`; those without parameters first. */
+/** Finds a path's route among `routes`. Routes without parameters take precedence. */
 function routesOf(routes: readonly string[]): (path: string) => string | undefined {
   const parameters = (route: string) => route.split(':').length
   const patterns = [...routes].sort((a, b) => parameters(a) - parameters(b))
@@ -26,7 +28,7 @@ function routesOf(routes: readonly string[]): (path: string) => string | undefin
   return (path) => patterns.find(([, pattern]) => pattern.test(path))?.[0]
 }
 
-/** The parameters of a path by their names in its route. */
+/** Returns a path's parameters by their names in its route. */
 export function parametersOf(route: string, path: string): Record<string, string> {
   const values = path.split('/')
   return Object.fromEntries(
@@ -34,7 +36,7 @@ export function parametersOf(route: string, path: string): Record<string, string
   )
 }
 
-/** Opens one page of each route that links lead to, from `start` on, and the pages of other `places`. */
+/** Opens one page of each route that is linked, from `start` on, and the pages in `places`. */
 export async function crawl(
   one: Browser,
   routes: { pages: readonly string[]; forms: readonly string[] },
@@ -55,7 +57,7 @@ export async function crawl(
     if (route === undefined || found.pages.has(route)) continue
     const { status, at, html } = await one.open(path)
     if (at !== path) due.unshift(at)
-    // A file is no page.
+    // Files are not pages.
     if (at !== path || status !== 200 || !html.startsWith('<!doctype html>')) continue
     found.pages.set(route, path)
     for (const form of formsOf(html, path)) {
@@ -68,7 +70,7 @@ export async function crawl(
   return found
 }
 
-/** The POST forms of a page, and the buttons that send one of them to another place. */
+/** A page's POST forms, and the buttons that submit one of them to another address. */
 export function formsOf(html: string, page: string): FoundForm[] {
   const elsewhere = [...html.matchAll(/<button[^>]* form="([^"]*)" formaction="([^"]*)"/g)]
   return [...html.matchAll(/<form([^>]*)>([^]*?)<\/form>/g)].flatMap(([, attributes, inner]) => {
@@ -86,12 +88,12 @@ export function formsOf(html: string, page: string): FoundForm[] {
 
 let names = 0
 
-/** What a person types into empty fields, by name. */
+/** The input for empty fields, by name. */
 const typed: Record<string, () => string> = {
   current: () => 'correct horse battery',
   password: () => 'another horse battery',
   email: () => `someone-${names++}@people.example`,
-  // Those of the local Slack.
+  // The fields for the local Slack.
   token: () => botToken,
   signingSecret: () => signingSecret,
   slackChannel: () => 'C01',
@@ -118,10 +120,10 @@ function fieldsOf(html: string): [string, string][] {
     if (name === undefined || name === 'csrf') continue
     const type = get('type')
     if (type === 'checkbox' && !attributes.includes(' checked')) continue
-    // The first button that has a name sends the form.
+    // The form is submitted with its first named button.
     if (tag === 'button' && chosen.has(tag)) continue
     if (tag === 'button') chosen.add(tag)
-    // The first radio button, unless another one is chosen.
+    // The first radio button, unless another one is selected.
     if (type === 'radio' && (chosen.has(name) || !attributes.includes(' checked'))) continue
     chosen.add(name)
     const options = [...(inner ?? '').matchAll(/<option value="([^"]*)"( selected)?/g)]

@@ -1,9 +1,9 @@
-/** Direct database access for tests, on the connection of the grid. */
+/** Direct database access for tests, over the grid's connection. */
 import type { InValue, Row } from '@libsql/client'
 import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
 import { accountTables, globalTables } from './tripwire.ts'
 
-/** Put an agent on trial, or change its trial. */
+/** Puts an agent on trial, or changes its trial. */
 export async function updateTrial(
   grid: TestGrid,
   agent: TestAgent,
@@ -17,17 +17,17 @@ export async function updateTrial(
   })))
 }
 
-/** The last dump of each account, and how many rows the connection had changed then. */
+/** Each account's last dump, and the connection's count of changed rows at that time. */
 const dumps = new WeakMap<object, Map<string, { changes: unknown; text: string }>>()
 
-/** Every row that an account owns or has sent, as text, to compare before and after. */
+/** Returns every row that an account owns or has sent, as text, for before-and-after comparisons. */
 export async function dump(grid: TestGrid, account: TestAccount, without: string[] = []): Promise<string> {
-  // It is stored every second, and perhaps between two dumps.
+  // Excluded, because it is updated every second and could change between two dumps.
   await grid.store.drained()
   const known = dumps.get(grid.store) ?? new Map()
   dumps.set(grid.store, known)
   const key = [account.id, ...without].join()
-  // All writes are on this connection, and most calls that are compared change nothing.
+  // All writes use this connection, and most compared calls change nothing.
   const [{ changes }] = await rows(grid, 'SELECT total_changes() AS changes')
   const last = known.get(key)
   if (last?.changes === changes) return last.text
@@ -40,20 +40,20 @@ export async function dump(grid: TestGrid, account: TestAccount, without: string
   return text
 }
 
-/** Every row of every table, as text. */
+/** Returns every row of every table, as text. */
 export async function wholeDump(grid: TestGrid): Promise<string> {
   const tables = await Promise.all([grid.acme, grid.evil].map((account) => dump(grid, account)))
   const others = await Promise.all(globalTables.map((table) => rows(grid, `SELECT * FROM "${table}"`)))
   return JSON.stringify([tables, others], null, 1)
 }
 
-/** Run one statement and return its rows. Statements on account tables must name the account, here too. */
+/** Runs a statement and returns its rows. Statements on account tables must name the account here, too. */
 export async function rows(grid: TestGrid, sql: string, args: InValue[] = []): Promise<Row[]> {
   const [found] = await grid.store.write([{ sql, args, rows: 0 }])
   return found
 }
 
-/** Store the newest attempt of a kind so many more times: a limit is too high to be reached with requests. */
+/** Stores this many more copies of the newest attempt of a kind, because limits are too high to reach with requests. */
 export async function repeatAttempts(grid: TestGrid, kind: string, times: number): Promise<void> {
   const sql = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
     INSERT INTO attempts (id, kind, subject, created_at)

@@ -1,4 +1,4 @@
-/** Runs the same tests on every database: a local file, and a real libsql-server. */
+/** Runs the same tests on every kind of database: a local file, and a real libsql-server. */
 import { type Client, createClient, type InStatement } from '@libsql/client'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type Cast, type TestGrid, testGrid, type TestGridOptions } from './grid.ts'
@@ -6,13 +6,13 @@ import { type Sqld, startSqld } from './sqld.ts'
 
 export type OpenGrid = (options?: TestGridOptions) => Promise<TestGrid>
 
-/** Define tests once for each database. Each call of `open` begins with a new grid. */
+/** Defines tests once for each database. Each call of `open` starts with a new grid. */
 export function onEachDatabase(tests: (open: OpenGrid) => void): void {
   describe('on a local file', () => tests(testGrid))
   onLibsqlServer(tests)
 }
 
-/** The same for libsql-server alone. */
+/** Defines tests for libsql-server alone. */
 export function onLibsqlServer(tests: (open: OpenGrid) => void): void {
   describe('on libsql-server', () => {
     let server: Sqld
@@ -32,7 +32,7 @@ export function onLibsqlServer(tests: (open: OpenGrid) => void): void {
   })
 }
 
-/** The statements that insert every row of the database. */
+/** Returns the statements that insert all rows of the database. */
 async function rowsOf(url: string): Promise<InStatement[]> {
   const client = createClient({ url })
   const statements: InStatement[] = []
@@ -51,7 +51,7 @@ async function rowsOf(url: string): Promise<InStatement[]> {
   return statements
 }
 
-/** Replace all rows by these. That is faster than a server for each test, which would take a second. */
+/** Replaces all rows with these. This is faster than a server per test, which would take a second. */
 async function reset(url: string, rows: InStatement[]): Promise<void> {
   const client = createClient({ url })
   const schema = await schemaOf(client)

@@ -1,4 +1,4 @@
-/** Setup of each test file, also when several run in one process. */
+/** Setup for each test file, even if several run in one process. */
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { closeFrom, openedSoFar } from './closing.ts'
 import { endStarted } from './process.ts'

@@ -1,4 +1,4 @@
-/** Agents that answer each message they read, as they do when a conversation runs away. They call the MCP endpoint. */
+/** Agents that answer each message they read, as in a runaway conversation. They call the MCP endpoint. */
 import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -9,44 +9,44 @@ import { personWithAlias } from './person-aliases.ts'
 // deno-lint-ignore no-explicit-any -- the answer of a tool
 type Answer = any
 
-/** Send a message as an agent. Resolves to the answer or the error. */
+/** Sends a message as an agent. Resolves to the answer or the error. */
 export async function send(grid: TestGrid, from: TestAgent, to: string, more: object = {}): Promise<Answer> {
   const { text } = await callTool(grid, from.key, 'send_message', { to, message: 'hi', ...more })
   return text.error ?? text
 }
 
-/** Send a message as a new member of Acme. */
+/** Sends a message as a new member of Acme. */
 export async function sendAsPerson(grid: TestGrid, to: string): Promise<void> {
   const { account } = await personWithAlias(grid, `p-${newId().slice(-12)}`)
   await writeMessage(account, { to, text: 'go on' })
 }
 
-/** Read the unread messages of an agent: the messages, and what the answer says beside them. */
+/** Reads an agent's unread messages. Returns the messages and the rest of the answer. */
 export async function read(grid: TestGrid, by: TestAgent): Promise<{ messages: Answer[]; more: Answer }> {
   const { text, more } = await callTool(grid, by.key, 'read_messages', {})
   return { messages: text, more }
 }
 
-/** How the agents of an echo behave. */
+/** The behaviour of echoing agents. */
 export interface EchoOptions {
-  /** Whether they say which message they answer. Default: no. */
+  /** Whether they name the message they reply to. Default: no. */
   withReplyIds?: boolean
-  /** How many messages they send at most; default 1,000. */
+  /** The maximum number of messages they send; default 1,000. */
   most?: number
-  /** The first agent sends without having read: its message was refused or is the next one. */
+  /** The first agent sends without having read, because its message was refused or is the next one. */
   again?: boolean
-  /** Whom they write to; default: the next one. */
+  /** The recipient of each agent; by default the next one. */
   to?: string
   onSent?(sent: Answer): void
-  /** The process that each agent is connected to, by turns. */
+  /** The processes that the agents connect to, in turn. */
   grids?: TestGrid[]
 }
 
 let lastRead: Answer
 
 /**
- * Let agents pass a message on in a ring: each reads it and sends it to the next. The first one has it in its inbox.
- * Resolves to how many messages were sent, and the error that ended it.
+ * Lets agents pass a message around a ring: each reads it and sends it to the next. It starts in the first agent's
+ * inbox. Resolves to the number of messages sent, and the error that ended it.
  */
 export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptions) {
   const { withReplyIds, most = 1_000, again, onSent, to, grids = [grid] } = options
@@ -66,12 +66,12 @@ export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptio
   return { turns: most, refused: undefined }
 }
 
-/** The paused conversations of Acme. */
+/** Returns Acme's paused conversations. */
 export function pausesOf(grid: TestGrid) {
   return grid.acme.store.read.turns.paused()
 }
 
-/** Pause the conversation of these agents, as their last turn does. Resolves to its key. */
+/** Pauses these agents' conversation, as their last turn would. Resolves to its key. */
 export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
   const at = account.deps.now()

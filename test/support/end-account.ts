@@ -1,6 +1,6 @@
 /**
- * `end-account.ts ACCOUNT WORD` with `DATABASE_URL`: erases the words of @alice, then deletes her account and removes it. Prints
- * the tables that have rows with the word after the erasing, and those that have rows of the account after the removal.
+ * `end-account.ts ACCOUNT WORD` with `DATABASE_URL`: erases @alice's words, then deletes her account and removes it.
+ * Prints the tables that contain the word after the erasure, and those with rows of the account after the removal.
  */
 import process from 'node:process'
 import { getTableName } from 'drizzle-orm'

@@ -1,14 +1,14 @@
-/** Reads the server-sent events of a response. */
+/** Reads a response's server-sent events. */
 
 export interface EventReader {
-  /** The next event. Skips comments and retry hints. Fails when the stream ends. */
+  /** Returns the next event. Skips comments and retry hints. Fails when the stream ends. */
   event(): Promise<string>
-  /** The next event, comment or retry hint; undefined when the stream has ended. */
+  /** Returns the next event, comment or retry hint; undefined when the stream has ended. */
   frame(): Promise<string | undefined>
   close(): Promise<void>
 }
 
-/** Fails at an event without data: the readers of A2A in Python cannot parse one. */
+/** Fails at an event without data, because A2A's Python clients cannot parse one. */
 export function readEvents(response: Response): EventReader {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   const eventIn = eventReader()
@@ -42,8 +42,8 @@ export function readEvents(response: Response): EventReader {
 }
 
 /**
- * Takes line by line by the rules of httpx-sse 0.4 (`SSEDecoder.decode`), by which a blank line dispatches an event as soon
- * as the stream has had an id, even without data.
+ * Parses line by line with the rules of httpx-sse 0.4 (`SSEDecoder.decode`): once the stream has had an id, a blank
+ * line dispatches an event even without data.
  */
 export function eventReader(): (line: string) => string | undefined {
   let fields: string[] = []

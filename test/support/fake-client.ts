@@ -1,6 +1,6 @@
 /**
- * Processes that play a coding client: each runs our hooks as its children, as Claude Code does, and can be killed. The
- * hooks are those of the built client program.
+ * Processes that act as a coding client: each runs our hooks as child processes, as Claude Code does, and can be
+ * killed. The hooks are those of the built client program.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from '../../scripts/build.js'
 import { waitFor } from './wait-for.ts'
 
-/** What a hook did. */
+/** The result of a hook. */
 interface HookResult {
   code: number | null
   signal: string | null
@@ -20,31 +20,31 @@ interface HookResult {
   stderr: string
 }
 
-/** A hook that runs. */
+/** A running hook. */
 interface RunningHook {
   pid: number
   ended(): Promise<HookResult>
 }
 
-/** A process of a client. */
+/** A client process. */
 interface FakeClient {
   pid: number
-  /** Run a hook in the background. */
+  /** Runs a hook in the background. */
   start(words: string[], input: Record<string, unknown>): Promise<RunningHook>
-  /** Run a hook to its end. */
+  /** Runs a hook to completion. */
   run(words: string[], input: Record<string, unknown>): Promise<HookResult>
-  /** End it at once, as `kill -9` does: its hooks live on. */
+  /** Kills it immediately, as `kill -9` does. Its hooks keep running. */
   kill(): Promise<void>
 }
 
-/** An agent on a machine of its own. */
+/** An agent on its own machine. */
 export interface FakeMachine {
-  /** The folder of the state of the client programs. */
+  /** The client programs' state folder. */
   home: string
   client(env?: Record<string, string>): Promise<FakeClient>
-  /** Who listens to the grid now. */
+  /** The current listeners of the grid. */
   waiter(): { pid: number; clientPid: number } | undefined
-  /** The lines of the log of the client programs. */
+  /** The client programs' log lines. */
   log(): string
   remove(): void
 }
@@ -69,7 +69,7 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => {
 
 let built: Promise<string> | undefined
 
-/** A machine on which `alias` is connected. */
+/** Creates a machine on which `alias` is connected. */
 export async function fakeMachine(
   { url, alias, key }: { url: string; alias: string; key: string },
 ): Promise<FakeMachine> {
@@ -150,7 +150,7 @@ function controlled(child: ChildProcess, file: string, pids: Set<number>): FakeC
   }
 }
 
-/** Whether there is a process of this number. */
+/** Whether a process with this id exists. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

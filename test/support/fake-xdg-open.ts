@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 
-/** `folder` goes into `PATH`; it contains the fake `xdg-open`. */
+/** `folder` contains the fake `xdg-open` and goes into `PATH`. */
 export interface FakeXdgOpen {
   folder: string
   close(): Promise<void>

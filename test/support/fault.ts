@@ -1,4 +1,4 @@
-/** A program that throws (`throw`) or rejects (`reject`) a moment after its start. */
+/** A program that throws (`throw`) or rejects (`reject`) shortly after its start. */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'
 import { exitOnUncaughtError } from '../../src/cli/process.ts'
@@ -10,5 +10,5 @@ setImmediate(() => {
   if (process.argv[2] === 'throw') throw error
   void Promise.reject(error)
 })
-// Only a process that the fault does not end comes to this.
+// Reached only if the fault did not end the process.
 setTimeout(() => console.log('still running'), 300)

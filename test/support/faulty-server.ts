@@ -1,6 +1,7 @@
 /**
- * `agent-grid serve` whose clock and disk obey a file, `process.argv[2]`, with a `FaultySettings` as JSON. It needs no
- * rights and no tools; faults of a real disk are made around the process (`e2e/faults/faults.ts`).
+ * `agent-grid serve` whose clock and disk are controlled by a file, `process.argv[2]`, which contains a
+ * `FaultySettings` as JSON. It needs no privileges and no tools. Faults of a real disk are injected around the process
+ * (`e2e/faults/faults.ts`).
  */
 import { LibsqlError } from '@libsql/client'
 import { readFileSync } from 'node:fs'
@@ -11,9 +12,9 @@ import { startServer, stopServer } from '../../src/cli/server.ts'
 import { connect } from '../../src/store/driver/remote-client.ts'
 
 export interface FaultySettings {
-  /** Added to the clock, in milliseconds. */
+  /** Offset added to the clock, in milliseconds. */
   clockMs?: number
-  /** How a commit fails: `fsync` when it is in the file, the others before. */
+  /** How a commit fails: with `fsync` after it has been written to the file, with the others before. */
   fails?: 'fsync' | 'write' | 'full'
 }
 

@@ -1,9 +1,9 @@
-/** A grid in which @alice has asked @bob, for the examples of frameworks. */
+/** A grid in which @alice has asked @bob a question, for the framework examples. */
 import { rows } from './database.ts'
 import { callTool } from './mcp.ts'
 import { liveGrid } from './server.ts'
 
-/** The address of the grid and the key of @bob. `answers`: the unread messages of @alice, which are read by it. */
+/** Returns the grid's address and @bob's key. `answers` reads @alice's unread messages. */
 export async function askedInbox() {
   const grid = await liveGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'What is 6 times 7?' })
@@ -16,7 +16,7 @@ export async function askedInbox() {
     url: grid.url,
     key: grid.bob.key,
     answers: () => messagesOf(grid.alice.key),
-    /** How many leases of messages are open. */
+    /** Number of open message leases. */
     leases: async () => (await rows(grid, 'SELECT 1 FROM leases WHERE account_id = ?', [grid.acme.id])).length,
     close: grid.close,
   }

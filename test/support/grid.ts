@@ -1,4 +1,7 @@
-/** A whole grid on a temporary database, in process. The tripwire refuses statements that are not limited to an account. */
+/**
+ * A complete grid on a temporary database, in process. The tripwire refuses statements that are not limited to an
+ * account.
+ */
 import type { Client } from '@libsql/client'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,14 +32,14 @@ import { tripwire } from './tripwire.ts'
 
 const system = { type: 'system', job: 'test' } as const
 
-/** An agent of a test grid. */
+/** An agent in a test grid. */
 export interface TestAgent {
   id: string
   alias: string
   key: string
 }
 
-/** An account of a test grid. */
+/** An account in a test grid. */
 export interface TestAccount {
   id: string
   adminKey: string
@@ -44,7 +47,7 @@ export interface TestAccount {
   agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
 }
 
-/** The store of an agent, as its key opens it. `account` is its account, if that is neither Evil for eve nor Acme. */
+/** The store of an agent, as opened by its key. `account` is its account; by default Evil for eve, otherwise Acme. */
 export function storeOf(
   grid: Pick<TestGrid, 'store' | 'acme' | 'evil'>,
   { id, alias }: Pick<TestAgent, 'id' | 'alias'>,
@@ -53,7 +56,7 @@ export function storeOf(
   return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
 }
 
-/** The file of a closed database, to be copied for each grid, and the accounts and agents in it. */
+/** The file of a closed database, copied for each grid, and the accounts and agents in it. */
 interface Template<Cast> {
   file: Uint8Array
   cast: Cast
@@ -64,32 +67,32 @@ export type TestGrid = Awaited<ReturnType<typeof testGrid>>
 /** Options of a test grid. */
 export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
-  /** Replaces some of the usual limits. */
+  /** Overrides for some of the default limits. */
   limits?: Partial<Limits>
-  /** Open this database instead of a new temporary file. */
+  /** Opens this database instead of a new temporary file. */
   url?: string
-  /** The accounts and agents that the database of `url` has already. */
+  /** The accounts and agents that already exist in the database of `url`. */
   cast?: Cast
   /** Aborted when the process stops. */
   stopping?: AbortSignal
-  /** Replaces the real one. */
+  /** Replaces the real implementation. */
   safeFetch?: SafeFetch
   /** The TXT records; none by default. */
   resolveTxt?: Deps['resolveTxt']
-  /** Replaces the checks of the real providers. */
+  /** Replaces the real providers' checks. */
   guardrailChecks?: GuardrailChecks
 }
 
 /**
- * A grid with the account Acme, of alice and bob, and the account Evil, of eve. The accounts cannot find each other's
- * agents. The clock stands still until a test sets `clock.now`.
+ * A grid with the account Acme, containing alice and bob, and the account Evil, containing eve. The accounts cannot
+ * find each other's agents. The clock stands still until a test sets `clock.now`.
  */
 export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
   const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
   const grid = await openGrid(options, template?.file)
   const cast = known ?? template?.cast ?? await makeCast(grid.store)
   const of = ({ id, adminKey }: CastAccount) => accountIn(grid.store, id, adminKey)
-  // Copies, because tests may change them.
+  // Copies, because tests may modify them.
   const [alice, bob, eve] = [cast.alice, cast.bob, cast.eve].map((agent): TestAgent => ({ ...agent }))
   return { ...grid, acme: of(cast.acme), evil: of(cast.evil), alice, bob, eve }
 }
@@ -100,7 +103,7 @@ export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   return await openGrid(options, template?.file)
 }
 
-/** Of all grids of a process, because a thread takes a moment to start. It runs the thread of the product, built. */
+/** Shared by all grids of a process, because a thread takes a moment to start. It runs the product's built thread. */
 const realChecks = new GuardrailChecks(
   undefined,
   undefined,
@@ -110,7 +113,7 @@ const realChecks = new GuardrailChecks(
   },
 )
 
-// Opening a grid takes most of its time for the migrations and the cast, which are the same each time.
+// Opening a grid spends most of its time on the migrations and the cast, which are always the same.
 let empty: Promise<Template<object>> | undefined
 let withCast: Promise<Template<Cast>> | undefined
 
@@ -141,7 +144,7 @@ async function openGrid(
     LOG_LEVEL: 'debug',
     // Tests do not probe the internet.
     OAUTH_CIMD: 'off',
-    // The data of a test need not survive a power cut.
+    // Test data need not survive a power failure.
     DURABILITY: 'relaxed',
     DATABASE_URL: url ?? `file:${path}`,
     ...env,
@@ -188,24 +191,24 @@ async function openGrid(
     deps,
     clock,
     logs,
-    /** Emails that were queued, the oldest first. */
+    /** Queued emails, oldest first. */
     emails,
     folder,
-    /** A request to the application, with exactly the headers of `init`. */
+    /** A request to the application with exactly the headers in `init`. */
     request,
-    /** POST of a JSON body. */
+    /** POSTs a JSON body. */
     post: (path: string, body: unknown, headers: Record<string, string> = {}, remoteAddress?: string) =>
       request(path, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }, remoteAddress),
-    /** Set the password of a user. */
+    /** Sets a user's password. */
     async setPassword(email: string, password: string) {
       const user = await store.global.users.byEmail(email)
       await store.write([store.global.users.setPassword(user!.id, await hashPassword(password))])
     },
-    /** Tests need not close it. */
+    /** Optional: grids are closed automatically. */
     close: closing(async () => {
       await store.close()
       await deps.traces?.close()

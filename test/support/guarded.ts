@@ -1,4 +1,4 @@
-/** Guardrails that check messages in tests: one finds words, the other answers what the test says. */
+/** Guardrails that check messages in tests: one finds words, the other answers as the test specifies. */
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
@@ -8,13 +8,16 @@ import { webhook } from '../../src/guardrails/remote/webhook.ts'
 import type { GuardrailDirection } from '../../src/store/account/guardrails.ts'
 import type { TestAccount } from './grid.ts'
 
-/** The word that the guardrails of `guard` find, and what they call it. */
+/** The word that the guardrails of `guard` find, and its kind. */
 export const secret = 'swordfish'
 export const kind = 'secret word'
-/** The token of the guardrails that a service answers. */
+/** The token of guardrails that call a service. */
 export const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
 
-/** Providers for a test. `remote.check` answers for `webhook`; `asked` has every text that `phrases` was asked about. */
+/**
+ * Providers for a test. `remote.check` answers for `webhook`. `asked` collects the texts that `phrases` was asked
+ * about.
+ */
 export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
   const asked: GuardedText[] = []
   let prepared = 0
@@ -48,7 +51,7 @@ function spansOf(text: string, word: string): Span[] {
   return spans
 }
 
-/** A guardrail of an account, attached to one of its agents next to those that the agent has. Returns its id. */
+/** Creates a guardrail of an account and attaches it to one of its agents, next to existing ones. Returns its id. */
 export async function guard(
   { store }: TestAccount,
   agent: string,

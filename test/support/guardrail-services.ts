@@ -1,4 +1,4 @@
-/** Local services that speak the interfaces of the remote guardrail providers. */
+/** Local services with the interfaces of the remote guardrail providers. */
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
@@ -12,7 +12,7 @@ export interface ServiceRequest {
   method: string
   path: string
   headers: IncomingHttpHeaders
-  /** The body as it came. */
+  /** The body as received. */
   text: string
   // deno-lint-ignore no-explicit-any -- each provider sends another one
   body: any
@@ -24,7 +24,7 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Start a service on a free port of this machine. `answer` gets the requests when they are complete. */
+/** Starts a service on a free local port. `answer` gets each request once it is complete. */
 export async function startService(
   answer: (request: ServiceRequest, response: Parameters<RequestListener>[1]) => void,
 ): Promise<Service> {
@@ -52,7 +52,7 @@ export async function startService(
   }
 }
 
-/** A service that always answers with this JSON. */
+/** Starts a service that always answers with this JSON. */
 export function answering(answer: unknown | ((request: ServiceRequest) => unknown), status = 200): Promise<Service> {
   return startService((request, response) => {
     const body = typeof answer === 'function' ? answer(request) : answer
@@ -60,7 +60,7 @@ export function answering(answer: unknown | ((request: ServiceRequest) => unknow
   })
 }
 
-/** How each remote provider is configured for a service, and an answer of that service that objects to nothing. */
+/** Each remote provider's configuration for a service, and an answer that objects to nothing. */
 export const remoteProviders: Record<string, { config(url: string): unknown; token?: string; harmless: unknown }> = {
   'openai-moderation': {
     config: (baseUrl) => ({ baseUrl }),
@@ -106,7 +106,7 @@ export interface CheckOptions {
   onFetch?: () => void
 }
 
-/** Prepare the check of a provider for a service. */
+/** Prepares a provider's check against a service. */
 export function checkWith(id: string, url: string, options: CheckOptions = {}) {
   const provider = providers.find((provider) => provider.id === id)!
   const { config, token } = remoteProviders[id]
@@ -128,12 +128,12 @@ export function checkWith(id: string, url: string, options: CheckOptions = {}) {
   }
 }
 
-/** The stretches of a text that the spans of a verdict name. */
+/** Returns the parts of a text that a verdict's spans cover. */
 export function spanned(text: string, { spans }: Verdict): string[] | undefined {
   return spans?.map(({ start, end }) => text.slice(start, end))
 }
 
-/** The only request that came to a service. */
+/** Returns the only request that a service received. */
 export function onlyRequest({ requests }: Service): ServiceRequest {
   expect(requests).toHaveLength(1)
   return requests[0]

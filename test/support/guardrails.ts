@@ -14,12 +14,12 @@ export const judge = {
   'enabled': 'on',
 }
 
-/** Create a guardrail, and return its id. */
+/** Creates a guardrail and returns its id. */
 export async function make({ store }: TestAccount, input: Partial<NewGuardrail> & { name: string }): Promise<string> {
   return (await createGuardrail(store, { provider: 'pii', ...input })).id
 }
 
-/** Create a guardrail that has a token, and return its id. */
+/** Creates a guardrail with a token and returns its id. */
 export function makeJudge(account: TestAccount): Promise<string> {
   return make(account, {
     name: 'judge',

@@ -1,4 +1,4 @@
-/** A home folder of a test, in which clients have their files. */
+/** A test's home folder for client files. */
 import {
   chmodSync,
   lstatSync,
@@ -16,25 +16,25 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 
-/** Variables that move the folders of clients. */
+/** Variables that move the clients' folders. */
 const variables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'GEMINI_CLI_HOME', 'XDG_CONFIG_HOME']
   .concat('XDG_DATA_HOME', 'XDG_STATE_HOME', 'AGENT_GRID_URL', 'AGENT_GRID_KEY', 'AGENT_GRID_ALIAS')
 
-/** A file: its text, bytes, permissions, or where a link leads. */
+/** A file: its text, bytes, permissions, or the target of a link. */
 export type HomeFile = string | Uint8Array | { text: string; mode: number } | { link: string }
 
 export interface Home {
   folder: string
-  /** The environment of a program with this home. */
+  /** The environment for a program with this home. */
   env: Record<string, string>
   write(path: string, file: HomeFile): void
   read(path: string): string
-  /** Every file and folder below, with permissions and contents. */
+  /** All files and folders below, with permissions and contents. */
   tree(): Record<string, string>
   remove(): void
 }
 
-/** A new home, which is that of this process until it is removed. */
+/** Creates a home folder and uses it for this process until it is removed. */
 export function testHome(): Home {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'agent-grid-home-')))
   const home = join(folder, 'home')

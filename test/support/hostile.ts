@@ -1,4 +1,4 @@
-/** Hostile servers, as raw sockets. */
+/** Hostile servers on raw sockets. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -11,7 +11,7 @@ export interface HostileServer {
 const head = (...lines: string[]) =>
   ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...lines, '', ''].join('\r\n')
 
-/** Write the same text again and again, as fast as it is read, or every `everyMs`. */
+/** Writes the same text repeatedly, as fast as it is read, or every `everyMs`. */
 function repeat(socket: Socket, text: string, everyMs?: number): void {
   const write = () => {
     while (!socket.destroyed && socket.write(text) && everyMs === undefined);
@@ -83,7 +83,7 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Listen on a free port. `answer` is called when the first bytes of a request have come, and `onText` gets them. */
+/** Listens on a free port. `answer` is called when a request's first bytes have arrived, and `onText` receives them. */
 export async function listenWith(
   answer: (socket: Socket) => void,
   host = '127.0.0.1',
@@ -111,7 +111,7 @@ export async function listenWith(
   }
 }
 
-/** Answers with JSON, as a friendly server does. */
+/** Answers with JSON, as a well-behaved server does. */
 export function jsonResponse(body: string, ...headers: string[]): (socket: Socket) => void {
   return (socket) => socket.end(head(`Content-Length: ${Buffer.byteLength(body)}`, ...headers) + body)
 }

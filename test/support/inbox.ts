@@ -1,7 +1,7 @@
-/** Calls of the inbox over REST, as agents. */
+/** Inbox calls over REST, as agents. */
 import type { TestGrid } from './grid.ts'
 
-/** A grid, or one that listens. */
+/** A grid, either in process or listening. */
 type Grid = Pick<TestGrid, 'request'>
 
 export interface InboxAnswer {
@@ -11,7 +11,7 @@ export interface InboxAnswer {
   body: any
 }
 
-/** Call a route of the inbox or of messages with an agent key. `body` is sent as JSON. */
+/** Calls an inbox or message route with an agent key. `body` is sent as JSON. */
 export async function callInbox(
   grid: Grid,
   key: string | undefined,

@@ -1,6 +1,13 @@
+<<<<<<< HEAD
 /** What programs rely on, as the code has it now. `npm run lab -- released` keeps it for each release. */
 import { codec03 } from '../../src/a2a/codec-03.ts'
 import { codec10 } from '../../src/a2a/codec-10.ts'
+=======
+/**
+ * The interface that programs rely on, as the code currently defines it. `npm run lab -- released` saves it for each
+ * release.
+ */
+>>>>>>> w-w5
 import { commands } from '../../src/cli/commands.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { describeSettings } from '../../src/cli/settings.ts'
@@ -30,7 +37,7 @@ import { webhookData } from './webhook-events.ts'
 
 const metricsToken = 'token-of-prometheus'
 
-/** A file of an interface: a line for each part, so that a change is seen. */
+/** Formats an interface as a file with one line per part, so that diffs are readable. */
 export function interfaceText(given: Interface): string {
   const lines = (part: object) =>
     Object.entries(part).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',\n')
@@ -39,7 +46,7 @@ export function interfaceText(given: Interface): string {
   }}\n`
 }
 
-/** The interface of this program. It calls each tool once. */
+/** Returns this program's interface. Calls each tool once. */
 export async function currentInterface(): Promise<Interface> {
   const grid = await testGrid({ env: { METRICS_TOKEN: metricsToken } })
   const rest = interfaceOfRest()
@@ -76,7 +83,7 @@ export async function currentInterface(): Promise<Interface> {
         ),
       ].sort(),
       errors: Object.entries(errorKinds).map(([code, kind]) => `${httpStatus[kind]} ${code}`).sort(),
-      // Of a default with several values, none may go.
+      // No value of a list default may be removed.
       settings: describeSettings().flatMap(({ name, fallback }) =>
         fallback.split(',').map((value) => `${name} = ${value}`)
       ),
@@ -167,7 +174,7 @@ function optionsOf({ options, operands = [], words }: Command): Schema {
     const schema: Schema = flag ? { type: 'boolean' } : { type: 'string', ...(oneOf && { enum: [...oneOf] }) }
     const option = operands.includes(name) ? `${operands.indexOf(name) + 1} ${name}` : `--${name}`
     return [
-      // A file or a variable may have the value instead.
+      // The value may come from a file or a variable instead.
       { name: option, required: required && file === undefined && env === undefined, schema },
       ...(file ? [{ name: `--${file}`, schema: { type: 'string' } }] : []),
       ...(env ? [{ name: env, schema: { type: 'string' } }] : []),
@@ -180,7 +187,7 @@ function optionsOf({ options, operands = [], words }: Command): Schema {
   ])
 }
 
-/** The same without what programs do not read, and limits that are only those of numbers. */
+/** Returns the schema without parts that programs do not read and limits that only reflect number types. */
 function withoutProse(value: unknown, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((entry) => withoutProse(entry))
   if (typeof value !== 'object' || value === null) return value
@@ -190,7 +197,7 @@ function withoutProse(value: unknown, isNames = false): unknown {
   return Object.fromEntries(kept.map(([name, field]) => [name, withoutProse(field, name === 'properties')]))
 }
 
-/** What each tool answers in a day of Alice, Bob and an admin. */
+/** Records each tool's answers during a day of Alice, Bob and an admin. */
 async function answersOfTools(grid: Awaited<ReturnType<typeof testGrid>>): Promise<Map<string, unknown[]>> {
   const answers = new Map<string, unknown[]>()
   const call = async (key: string, tool: string, args: Record<string, unknown> = {}) => {

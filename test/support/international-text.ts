@@ -1,16 +1,16 @@
 /**
- * Texts that must not be changed: sentences by hand where scripts need invisible characters, the names and dates of
- * every locale of the runtime, and emoji. Invisible characters are written as escapes.
+ * Texts that must remain unchanged: handwritten sentences in which scripts need invisible characters, the names and
+ * dates of every locale of the runtime, and emoji. Invisible characters are written as escapes.
  */
 
-/** One text with its language (BCP 47) and its script (ISO 15924). */
+/** A text with its language (BCP 47) and its script (ISO 15924). */
 export interface InternationalText {
   language: string
   script: string
   text: string
 }
 
-/** Sentences in which the invisible characters of a script, or of typography, do something. */
+/** Sentences in which the invisible characters of a script, or of typography, have an effect. */
 const sentences: [language: string, text: string][] = [
   ['fa', 'نمی\u200cخواهم کتاب\u200cها را بخوانم، خانه\u200cام دور است.'],
   ['fa', 'آن\u200cها گفتند: «بچه\u200cها می\u200cروند» (۱۲\u200cام)'],
@@ -55,7 +55,7 @@ const locales =
     .split(' ')
 const regions = ['DE', 'IR', 'IL', 'IN', 'KH', 'MM', 'EG', 'JP']
 
-/** What CLDR writes in a language: a date, a list of countries, an amount. Right-to-left locales use direction marks. */
+/** CLDR's formats in a language: a date, a list of countries, an amount. Right-to-left locales use direction marks. */
 function localeTexts(locale: string): string[] {
   const names = new Intl.DisplayNames(locale, { type: 'region' })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long', timeZone: 'Asia/Tehran' })
@@ -67,7 +67,7 @@ function localeTexts(locale: string): string[] {
   ]
 }
 
-/** Every text of the corpus. */
+/** All texts of the corpus. */
 export function internationalTexts(): InternationalText[] {
   const all = [
     ...sentences,
@@ -83,7 +83,7 @@ export function internationalTexts(): InternationalText[] {
 
 const tones = ['', '🏻', '🏼', '🏽', '🏾', '🏿']
 
-/** Emoji that consist of several characters, and many that are one. */
+/** Emoji made of several characters, and many that are a single one. */
 export function emojiTexts(): string[] {
   const roles = '⚕️ ⚖️ ✈️ 🌾 🍳 🎓 🎤 🎨 🏫 🏭 💻 💼 🔧 🔬 🚀 🚒 🦯 🦼 🦽 🦰 🦱 🦳 🦲'.split(' ')
   const acts = '🏃 🏄 🏊 🏋 👮 👷 💁 💂 🕵 🙋 🚴 🤷 🦸 🧙 🧝 🧖'.split(' ')
@@ -106,7 +106,7 @@ export function emojiTexts(): string[] {
   ]
 }
 
-/** Text as Unicode tags, which nobody sees. */
+/** Encodes text as Unicode tags, which are invisible. */
 export function tagged(ascii: string): string {
   return String.fromCodePoint(...[...ascii].map((char) => 0xe0000 + char.charCodeAt(0)))
 }

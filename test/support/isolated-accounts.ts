@@ -1,6 +1,6 @@
 /**
  * Two unrelated accounts for the isolation matrix: the owner (Acme) has one of everything, and the caller (Evil) names
- * it in its calls. See `test/isolation.test.ts`.
+ * these objects in its calls. See `test/isolation.test.ts`.
  */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../src/auth/actor.ts'
@@ -24,12 +24,12 @@ import { gridPath, wireRequest } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { callRest } from './rest.ts'
 
-/** A value of each kind that names something of an account. */
+/** Names of an account's objects, one of each form. */
 export type NamesByForm = Awaited<ReturnType<typeof createEntities>>
-/** A way to name something of an account. */
+/** A form of naming an account's object. */
 export type Form = keyof NamesByForm
 
-/** Agents and guardrails that the caller has. */
+/** The caller's own agents and guardrails. */
 const fillers = ['own-0', 'own-1']
 
 /** The response to a tool call. */
@@ -40,7 +40,7 @@ export interface ToolResponse {
   text: string
 }
 
-/** A grid with both accounts. The caller closes it. With `isSwapped`, Evil is the owner and Acme the caller. */
+/** Creates a grid with both accounts. The caller closes it. With `isSwapped`, Evil is the owner and Acme the caller. */
 export async function isolatedAccounts({ isSwapped = false } = {}) {
   const grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
   const [acme, alice, evil, eve] = isSwapped
@@ -57,7 +57,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
 
   const foreign = await createEntities(grid, acme, 'acme', alice, alicesMate)
   const deletedForeign = await createDeletedEntities(acme, 'acme')
-  // One agent of the caller's account may answer this one. The agent that calls may not.
+  // One agent of the caller's account may answer this agent. The calling agent may not.
   const writer = { type: 'agent' as const, agentId: foreign['agent id'], alias: 'acme-agent', credentialId: 'test' }
   await sendMessage(grid.store.account(acme.id, writer), { to: '@mate', text: 'a question of acme' })
   await followLog(grid.store)
@@ -95,43 +95,43 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     ...threads.map(({ id }) => ({ ...notice, args: [acme.id, id] })),
     { ...digest, args: [acme.id, user] },
   ])
-  // Let each key record its first use now. The clock stands still, so there is no later one.
+  // Lets each key record its first use in advance. The clock stands still, so there are no later uses to record.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
   const secrets = await secretsOf(grid, acme)
 
   return {
     grid,
-    /** The account whose things are named. */
+    /** The account whose objects are named. */
     owner: acme,
-    /** The account that names them. */
+    /** The account whose calls name them. */
     caller: evil,
     foreign,
     deletedForeign,
     secrets,
-    /** The secrets of the owner as they are now. */
+    /** The owner's current secrets. */
     secretsOfOwner: () => secretsOf(grid, acme),
     createOwn: () => createEntities(grid, evil, 'own', eve, 'mate'),
     createDeletedOwn: () => createDeletedEntities(evil, 'own'),
-    /** Remove what the calls created in the caller's account. */
+    /** Removes what the calls created in the caller's account. */
     reset: () => reset(grid, evil, kept),
     callMcp: (key: string, tool: string, args: unknown) => callMcp(grid, key, tool, args),
     callRest: (key: string, route: string, args: Record<string, unknown>) => callRoute(grid, key, route, args),
     callA2a: (method: string, message: Record<string, unknown>) => callA2a(grid, method, message),
     dumpOwner: () => dump(grid, acme),
-    /** Without the activity log, which also has rows of refused calls. */
+    /** Without the activity log, which also records refused calls. */
     dumpCaller: () => dump(grid, evil, ['activity']),
   }
 }
 
 export const isId = (value: string): boolean => /^[0-9a-f-]{36}$/.test(value)
 
-/** A value of the same form and length that names nothing. */
+/** Returns a value of the same form and length that refers to nothing. */
 export function unusedLike(value: string): string {
   if (isId(value)) return newId()
   return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
 }
 
-/** A response without the value that the call named and the own alias most like it, and without new ids and keys. */
+/** Removes the named value, the most similar own alias, and new ids and keys from a response. */
 export function withoutEcho({ outcome, text }: ToolResponse, value: string): string {
   const bare = value.replace(/^[@#]/, '')
   return `${outcome} ${bare === '' ? text : text.replaceAll(bare, '…')}`
@@ -164,7 +164,7 @@ async function createEntities(
   await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
   const [skill] = await account.store.read.skills.ofAgent(agent.id)
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
-  // The same message as in the cases, so that their use of an own idempotency key is a repeat.
+  // The same message as in the cases, so that a case that uses its own idempotency key is a repeat.
   await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
   const file = await sendMessage(as(sender), {
     to: `@${mate}`,
@@ -196,7 +196,7 @@ async function createEntities(
     ...{ to: `@${mate}`, mode: 'task', contextId: `${prefix}-asked` },
     message: { messageId: `${prefix}-asked`, parts: [{ text: `another question of ${prefix}` }] },
   })
-  // Its sender waited for the answer to one message.
+  // The sender of one message was waiting for its answer.
   const { change: { leases }, write } = account.store
   const mateAgent = (await account.store.read.agents.byAlias(mate))!
   await write([leases.awaitAnswer(sender.id, message.id, 'a process', 1)])
@@ -259,7 +259,7 @@ interface KeptIds {
   agents: string
   rules: string
   guardrails: string
-  /** The same, as objects with what a call may change. */
+  /** The guardrails as objects, with the fields that a call may change. */
   namedGuardrails: string
   channels: string
 }
@@ -324,7 +324,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
   ])
 }
 
-/** The ids, hashes and names in the rows of the owner. No response to the caller may contain them. */
+/** The ids, hashes and names in the owner's rows. No response to the caller may contain them. */
 async function secretsOf(grid: TestGrid, acme: TestAccount): Promise<string[]> {
   const tables = JSON.parse(await dump(grid, acme)) as string[][]
   const cells = new Set(tables.flat().flatMap((row) => Object.values(JSON.parse(row))))
@@ -346,7 +346,7 @@ async function callRoute(grid: TestGrid, key: string, route: string, args: Recor
   return { outcome: body.error ? String(body.error.code) : 'ok', text: JSON.stringify([status, shown]) + text }
 }
 
-/** `args`: the fields of the message of a send, or the params of another method. */
+/** `args` contains a send's message fields, or another method's params. */
 async function callA2a(grid: TestGrid, method: string, args: Record<string, unknown>): Promise<ToolResponse> {
   const sends: Record<string, typeof send10> = { SendMessage: send10, 'message/send': send03 }
   const body = sends[method]?.(args) ?? request(method, args)

@@ -1,4 +1,4 @@
-/** What the matrix of keys in memory is made of: the changes that the look-up of a key depends on, and its uses. */
+/** Building blocks for the matrix of cached keys: the changes that a key lookup depends on, and the key's uses. */
 import type { Role } from '../../src/auth/actor.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
@@ -17,19 +17,19 @@ import { accessTokenFor } from './oauth-token.ts'
 import { type Person, person } from './people.ts'
 import { claimAgents, signUpAs } from './signup.ts'
 
-/** A key, and a change that it depends on. */
+/** A key, and a change that affects it. */
 export interface KeyCase {
   key: string
   change(): Promise<unknown>
-  /** It was fetched with a grant, which expires by itself, so each use asks the database. */
+  /** It was fetched with a grant, which expires by itself, so each use queries the database. */
   hasGrant?: true
-  /** It is not refused afterwards. */
+  /** It remains valid afterwards. */
   stays?: true
 }
 
 type Prepare = (grid: TestGrid) => KeyCase | Promise<KeyCase>
 
-/** Every way in which the key of an agent can end, or begin to mean something else. */
+/** All ways in which an agent's key can end or change its meaning. */
 const keyChanges: Record<string, Prepare> = {
   'its key is replaced': (grid) => ({ ...alice(grid), change: () => reissueKey(grid.acme.store, 'alice') }),
   async 'its key is revoked alone'(grid) {
@@ -80,7 +80,7 @@ const keyChanges: Record<string, Prepare> = {
   },
 }
 
-/** Every way in which an admin key can end. */
+/** All ways in which an admin key can end. */
 const adminChanges: Record<string, Prepare> = {
   async 'an admin key is deleted'(grid) {
     const { id, adminKey } = await createAdminKey(grid.acme.store, 'ci')
@@ -98,7 +98,7 @@ const adminChanges: Record<string, Prepare> = {
   },
 }
 
-/** A request with the key. Resolves to `refused`, or to the ids of the agents that its account has. */
+/** Sends a request with the key. Resolves to `refused`, or to the ids of the agents in its account. */
 export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<string>> = {
   'a bearer look-up': async (grid, key) => {
     const account = await createAuthenticator(grid.store)(`Bearer ${key}`).catch(() => undefined)
@@ -112,7 +112,7 @@ export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<st
   },
 }
 
-/** Every way in which an access token of an agent can end. */
+/** All ways in which an agent's access token can end. */
 const tokenChanges: Record<string, Prepare> = {
   async 'its token is revoked'(grid) {
     const { key } = await tokenOf(grid)
@@ -145,10 +145,10 @@ const tokenChanges: Record<string, Prepare> = {
   },
 }
 
-/** Each change with the name of each use of what it changes. */
+/** Each change combined with each use of the key it affects. */
 export const cells = cellsOf({ ...keyChanges, ...adminChanges })
 
-/** Everything that ends or changes the credential of an agent. */
+/** All changes that end or alter an agent's credential. */
 export const agentChanges = Object.entries({ ...keyChanges, ...tokenChanges })
 
 function cellsOf(changes: Record<string, Prepare>) {
@@ -156,7 +156,7 @@ function cellsOf(changes: Record<string, Prepare>) {
   return Object.entries(changes).flatMap(([change, prepare]) => uses.map((use) => [change, use, prepare] as const))
 }
 
-/** The text of an answer. When agents were seen changes with each call. */
+/** Returns a response's text, without the times when agents were last seen, which change with each call. */
 export function withoutTimes(answer: unknown): string {
   return JSON.stringify(answer, (name, value) => /seen/i.test(name) ? undefined : value)
 }
@@ -197,7 +197,7 @@ async function tokenOf(grid: TestGrid) {
   return { key: token, grantId, user }
 }
 
-/** The agents zoe and max of an owner who can claim them, and owns the account Evil too. */
+/** The agents zoe and max, of an owner who can claim them and also owns the account Evil. */
 async function signedUp(grid: TestGrid) {
   const zoe = await signUpAs(grid, 'zed@new.example', 'zoe')
   await signUpAs(grid, 'zed@new.example', 'max')

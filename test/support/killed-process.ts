@@ -1,6 +1,7 @@
 /**
- * A process that does one kind of work on the database of its environment until it kills itself, some milliseconds after
- * the work has begun. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the milliseconds.
+ * A process that does one kind of work on the database in its environment, and kills itself some milliseconds after
+ * starting the work. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the
+ * milliseconds.
  */
 import process from 'node:process'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -27,12 +28,12 @@ const [name, given, killAfterMs] = process.argv.slice(2)
 const agents = JSON.parse(given) as WorkingAgents
 let killing: ReturnType<typeof setTimeout> | undefined
 
-/** The work has begun. */
+/** Signals that the work has begun. */
 function begun(): void {
   killing ??= setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(killAfterMs))
 }
 
-/** Agents write to each other in all ways, and their messages are placed in conversations. */
+/** Agents send each other every kind of message, and the messages are placed in conversations. */
 async function conversations([alice, bob, desk]: AccountStore[], store: Store): Promise<void> {
   follow(store)
   await inLanes(3, async (lane) => {
@@ -63,7 +64,7 @@ async function tasks([alice, bob]: AccountStore[]): Promise<void> {
   })
 }
 
-/** Agents sign up, write to each other, and are claimed into the first account. */
+/** Agents sign up, message each other, and are claimed into the first account. */
 async function claims(_: AccountStore[], store: Store): Promise<void> {
   const enter = createAuthenticator(store)
   const into = agents[0].account
@@ -94,7 +95,7 @@ async function claims(_: AccountStore[], store: Store): Promise<void> {
   })
 }
 
-/** Agents write to each other, and each message is held. Two people decide on the oldest at the same time. */
+/** Agents message each other, and each message is held. Two people decide on the oldest one at the same time. */
 async function approvals([alice, bob]: AccountStore[], store: Store): Promise<void> {
   const members = await alice.read.team.members()
   const people = members.slice(0, 2).map(({ userId }) =>
@@ -108,7 +109,7 @@ async function approvals([alice, bob]: AccountStore[], store: Store): Promise<vo
   })
 }
 
-/** Repeat work in several lanes at the same time, until the process ends. */
+/** Repeats work in several concurrent lanes until the process ends. */
 async function inLanes(count: number, work: (lane: number, n: number) => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: count }, async (_, lane) => {
     for (let n = 0;; n++) await work(lane, n)

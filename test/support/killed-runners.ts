@@ -1,6 +1,6 @@
 /**
- * Runners that are killed at planned steps of their work, and what happens to the messages. The runner is a process that
- * reaches the grid through a proxy; the proxy and the child of the runner tell when a step is reached.
+ * Kills runners at planned steps of their work, and observes what happens to the messages. The runner is a process that
+ * reaches the grid through a proxy; the proxy and the runner's child report each step.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -12,7 +12,10 @@ import { GridClient } from '../../src/clients/grid-client.ts'
 import { markOf } from '../../src/clients/state/lock.ts'
 import { waitFor } from './wait-for.ts'
 
-/** Whom SIGKILL hits, and when. `asked` is before a call reaches the grid, `answered` before its answer reaches the runner. */
+/**
+ * The process that receives SIGKILL, and when. `asked` is before a call reaches the grid, `answered` before its
+ * response reaches the runner.
+ */
 export const killSteps = [
   'runner: peek asked',
   'runner: peek answered',
@@ -30,14 +33,14 @@ export const killSteps = [
 
 export type KillStep = (typeof killSteps)[number]
 
-/** What happened to one message. */
+/** The outcome for one message. */
 export interface KilledRun {
   step: KillStep
-  /** How often somebody was killed. */
+  /** The number of kills. */
   kills: number
-  /** The answers that the asker got. */
+  /** The answers that the asker received. */
   answers: string[]
-  /** For each child that got the message, whether it learned of an earlier child. */
+  /** For each child that got the message, whether it was informed of an earlier child. */
   children: boolean[]
 }
 
@@ -46,11 +49,11 @@ export interface Lane {
   url: string
   asker: { key: string; alias: string }
   worker: { key: string; alias: string }
-  /** Where the runner keeps its state. */
+  /** The runner's state folder. */
   folder: string
 }
 
-/** Reads the messages, reports that it has begun, and answers after the go-ahead. */
+/** Reads the messages, reports that it has begun, and answers when told to continue. */
 const child = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', async () => {
   const { messages: [{ message, redelivered }] } = JSON.parse(input)
@@ -60,7 +63,7 @@ process.stdin.on('data', (text) => input += text).on('end', async () => {
   process.stdout.write('re ' + message)
 })`
 
-/** Put messages into the inbox of a worker, one for each step, and kill its runner or child when the step is reached. */
+/** Puts messages into a worker's inbox, one for each step, and kills its runner or child at that step. */
 export async function killAtSteps(
   { url, asker, worker, folder }: Lane,
   steps: readonly KillStep[],
@@ -72,7 +75,7 @@ export async function killAtSteps(
   let isArmed = false
   let childPid: number | undefined
 
-  /** Kill if this is the step. Resolves to whether the runner was killed. */
+  /** Kills the process if this is the step. Resolves to whether the runner was killed. */
   async function reach(step: KillStep, pid?: number): Promise<boolean> {
     if (!isArmed || run?.step !== step) return false
     isArmed = false
@@ -82,7 +85,7 @@ export async function killAtSteps(
     return !step.startsWith('child')
   }
 
-  /** The child of a runner that was killed ends with it, and does nothing more. */
+  /** A killed runner's child ends with it and does nothing more. */
   async function killRunner(): Promise<void> {
     await killed(runner!)
     const pid = childPid
@@ -103,7 +106,7 @@ export async function killAtSteps(
       return response.end()
     }
     const name = nameOf(path)
-    // A second kill makes leases that the next runner finds.
+    // A second kill leaves leases behind that the next runner finds.
     if (run?.step.startsWith('runner: left leases') && run.kills === 0 && isArmed && name === 'send') {
       run.kills++
       await killRunner()
@@ -148,7 +151,7 @@ export async function killAtSteps(
     })
   }
 
-  /** The answers to a message so far. */
+  /** Returns the answers to a message so far. */
   async function answersTo(id: string, into: string[]): Promise<void> {
     const { lease_id, messages } = await client.lease()
     if (lease_id === null) return
@@ -170,7 +173,7 @@ export async function killAtSteps(
         await answersTo(message_id, current.answers)
         return current.answers.length > 0
       })
-      // Whatever would answer again has had the chance: the runner has looked into its inbox after the answer.
+      // Anything that would answer again has had its chance, because the runner has checked its inbox after the answer.
       isArmed = false
       await waitFor('an idle runner', async () => {
         if (!isRunning(runner)) start()
@@ -187,7 +190,7 @@ export async function killAtSteps(
   return runs
 }
 
-/** What is wrong with a run; undefined if nothing is. */
+/** Describes what is wrong with a run; undefined if nothing is. */
 export function faultOf({ step, kills, answers, children }: KilledRun): string | undefined {
   if (kills === 0) return `${step}: nobody was killed`
   if (answers.length === 0) return `${step}: the message was lost`

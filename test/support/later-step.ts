@@ -1,7 +1,10 @@
 import { onTestFinished } from 'vitest'
 import { migrations } from '../../db/migrations.ts'
 
-/** Until the end of the test, this process is a newer program, whose schema has a further step. Returns its name. */
+/**
+ * Makes this process act as a newer program, whose schema has a further step, until the end of the test. Returns the
+ * step's name.
+ */
 export function addStep(...statements: string[]): string {
   const step = laterStep(statements)
   migrations.push(step)
@@ -9,7 +12,7 @@ export function addStep(...statements: string[]): string {
   return step.name
 }
 
-/** The same while `work` runs. With `compatible` the program without the step may use the database. */
+/** Does the same while `work` runs. With `compatible`, a program without the step may use the database. */
 export async function withStep<Result>(
   statements: string[],
   compatible: boolean,
@@ -28,7 +31,7 @@ function laterStep(statements: string[]) {
   return { name, hash: statements.join(), statements }
 }
 
-/** What a newer program makes of a database, which this one cannot use then. */
+/** Upgrades a database as a newer program would, so that this program cannot use it. */
 export const newerSchema = [
   "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')",
   "UPDATE store_facts SET value = '99' WHERE key = 'needed_schema'",

@@ -1,13 +1,13 @@
-/** A person with a session who answers the consent pages of a listening grid, as a browser does. */
+/** A signed-in person who answers the consent pages of a listening grid, as a browser does. */
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
 import { rows } from './database.ts'
 import type { LiveGrid } from './server.ts'
 
-/** Opens the address of a consent page, and allows what it has selected or denies. Follows the redirect. */
+/** Opens a consent page, and allows its selected entry or denies. Follows the redirect. */
 export type AnswerConsent = (address: string, decision?: 'allow' | 'deny') => Promise<void>
 
-/** Sign the first member of Acme in. */
+/** Signs in the first member of Acme. */
 export async function liveConsent(grid: LiveGrid): Promise<AnswerConsent> {
   const { url, store, deps, acme } = grid
   const [{ user_id: id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [acme.id])

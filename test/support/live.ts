@@ -1,4 +1,4 @@
-/** The stream of the open pages of a person. */
+/** The event stream of a person's open pages. */
 import type { Store } from '../../src/store/store.ts'
 import type { Browser } from './browse.ts'
 import { follow } from './conversations.ts'
@@ -13,21 +13,21 @@ interface LiveEvent {
 }
 
 export interface OpenLive {
-  /** The next event with one of these names, or of any name. Fails when the stream ends. */
+  /** Returns the next event with one of these names, or of any name. Fails when the stream ends. */
   next(...names: string[]): Promise<LiveEvent>
-  /** All events until the stream ends. */
+  /** Returns all events until the stream ends. */
   rest(): Promise<LiveEvent[]>
   close(): Promise<void>
 }
 
-/** Open the stream for `watch`, and read its `hello`. */
+/** Opens the stream for `watch`, and reads its `hello`. */
 export async function openLive(one: Pick<Browser, 'request'>, watch: string, more = ''): Promise<OpenLive> {
   const live = liveOf(await one.request(`/live?watch=${watch}${more}`))
   await live.next('hello')
   return live
 }
 
-/** The events of an answer of `/live`. */
+/** Reads the events of a `/live` response. */
 export function liveOf(response: Response): OpenLive {
   if (response.status !== 200) throw new Error(`/live answered ${response.status}`)
   const { event, frame, close } = readEvents(response)
@@ -47,7 +47,7 @@ export function liveOf(response: Response): OpenLive {
   }
 }
 
-/** Fails after 20 s, and says what the test waited for. */
+/** Fails after 20 s, naming what the test waited for. */
 async function inTime<T>(coming: Promise<T>, what: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout>
   const late = new Promise<never>((_, reject) => {
@@ -66,7 +66,7 @@ function parsed(frame: string): LiveEvent {
   }
 }
 
-/** Places new messages in conversations as the worker of a server does. Returns the function that ends this. */
+/** Places new messages in conversations, as a server's worker does. Returns the function that stops this. */
 export function following(store: Store): () => Promise<void> {
   return follow(store)
 }

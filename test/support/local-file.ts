@@ -1,4 +1,4 @@
-/** A local database file in a folder of its own, and what tests write to it and read from it. */
+/** A local database file in its own folder, with functions for tests to write to it and read from it. */
 import { type Client, createClient } from '@libsql/client'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,14 +12,14 @@ import { openStore, type Store } from '../../src/store/store.ts'
 
 export type LocalFile = ReturnType<typeof localFile>
 
-/** The file does not exist until it is opened. `close` closes all that `closing` holds, and removes the folder. */
+/** The file does not exist until it is opened. `close` closes everything in `closing` and removes the folder. */
 export function localFile() {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-file-'))
   const closing: (() => unknown)[] = []
   const file = { folder, path: join(folder, 'data', 'grid.db'), closing, open, facts, close }
   return file
 
-  /** `onLook` is called for each look at the clock, such as after a try to take the lock. */
+  /** `onLook` is called each time the clock is read, such as after an attempt to take the lock. */
   async function open(
     env: Record<string, string> = {},
     options: DatabaseOptions = {},
@@ -39,7 +39,7 @@ export function localFile() {
     return { store, client }
   }
 
-  /** The keys in the file, read by a new connection. */
+  /** Returns the keys in the file, read over a new connection. */
   async function facts(): Promise<string[]> {
     const client = createClient({ url: `file:${file.path}` })
     const { rows } = await client.execute('SELECT key FROM store_facts')

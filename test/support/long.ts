@@ -4,5 +4,8 @@ import { type Runtime, runtimes } from '../../scripts/runtime.ts'
 
 export const isLong = process.env.LONG_TESTS !== undefined
 
-/** Where the runtime hardly matters: all of them in the long form, in the suite the one that starts fastest. */
+/**
+ * For tests that hardly depend on the runtime: the long form covers all runtimes, the suite the one that starts
+ * fastest.
+ */
 export const someRuntimes: readonly Runtime[] = isLong ? runtimes : ['bun']

@@ -1,4 +1,4 @@
-/** Requests of MCP clients of both eras, as they are on the wire. */
+/** Requests of MCP clients of both eras, in wire format. */
 import type { TestGrid } from './grid.ts'
 
 export type Era = 'legacy' | 'modern'
@@ -7,14 +7,14 @@ export const eras: Era[] = ['legacy', 'modern']
 export const gridPath = '/mcp/v1/grid'
 export const signupPath = '/mcp/v1/signup'
 
-/** Headers and body of a request, which tests may change. */
+/** A request's headers and body, which tests may change. */
 export interface WireRequest {
   headers: Record<string, string>
   // deno-lint-ignore no-explicit-any -- tests make it invalid on purpose
   body: any
 }
 
-/** The `_meta` of the modern era, with the entries of `more`. */
+/** The modern era's `_meta`, with the entries of `more`. */
 export function envelope(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -24,7 +24,7 @@ export function envelope(more: Record<string, unknown> = {}): Record<string, unk
   }
 }
 
-/** A request that a well-behaved client of the era sends. */
+/** Creates a request as a well-behaved client of the era sends it. */
 export function wireRequest(era: Era, method: string, params?: Record<string, unknown>, id: unknown = 1): WireRequest {
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
@@ -38,7 +38,7 @@ export function wireRequest(era: Era, method: string, params?: Record<string, un
   return { headers, body: { jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } } }
 }
 
-/** A response, with its body parsed if there is one. */
+/** A response with its parsed body, if it has one. */
 export interface WireResponse {
   status: number
   headers: Headers
@@ -46,7 +46,7 @@ export interface WireResponse {
   body: any
 }
 
-/** Send a request with a credential, or without one when `key` is undefined. */
+/** Sends a request with a credential, or without one if `key` is undefined. */
 export async function sendWire(
   grid: Pick<TestGrid, 'request'>,
   key: string | undefined,
@@ -63,7 +63,7 @@ export async function sendWire(
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** One request of a well-behaved client. */
+/** Sends a well-behaved client's request. */
 export function mcp(
   grid: Pick<TestGrid, 'request'>,
   key: string,
@@ -74,7 +74,7 @@ export function mcp(
   return sendWire(grid, key, wireRequest(era, method, params))
 }
 
-/** Call a tool. See `toolResult`. */
+/** Calls a tool. See `toolResult`. */
 export async function callTool(
   grid: Pick<TestGrid, 'request'>,
   key: string,
@@ -87,7 +87,7 @@ export async function callTool(
   return toolResult(body.result, name)
 }
 
-/** The list in the answer of a tool that gives one to agents. */
+/** The name of the list in each agent tool's answer, if the tool returns one. */
 const lists: Record<string, string> = {
   read_messages: 'messages',
   search_messages: 'messages',
@@ -106,9 +106,9 @@ export function toolResult(result: any, tool: string) {
   return {
     /** The whole object. */
     whole,
-    /** The list of a tool that lists; of any other, the whole object. */
+    /** The list of a tool that returns one; otherwise the whole object. */
     text: list === undefined ? whole : listed,
-    /** What a list has beside it: how to read on, and what is left. */
+    /** The fields next to the list: how to continue, and what remains. */
     more: list === undefined || Object.keys(others).length === 0 ? undefined : others,
     code: result.isError ? whole.error.code as string : undefined,
     message: result.isError ? whole.error.message as string : undefined,

@@ -1,4 +1,4 @@
-/** Sending as the agent that an account store was opened for, as every endpoint does. */
+/** Sends as the agent of an account store, as every endpoint does. */
 import { callingAgent } from '../../src/auth/actor.ts'
 import type { SendInput, SentMessage } from '../../src/grid/message/outgoing-message.ts'
 import { sendMessage as send } from '../../src/grid/messaging/send-message.ts'

@@ -1,4 +1,4 @@
-/** nginx with the configuration that docs/operating/proxies.md prints, under "Proxies". */
+/** nginx with the configuration from docs/operating/proxies.md, "Proxies". */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -11,7 +11,7 @@ import { waitFor } from './wait-for.ts'
 
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
-/** For `describe.skipIf(!hasNginx)`. Always true under CI, so that a missing nginx fails the tests. */
+/** For `describe.skipIf(!hasNginx)`. Always true under CI, so that tests fail if nginx is missing. */
 export const hasNginx = spawnSync('nginx', ['-v'], { env }).status === 0 || process.env.CI === 'true'
 if (!hasNginx) console.warn('No nginx: its tests are skipped. Install it, on Debian nginx-light.')
 
@@ -26,10 +26,10 @@ interface Answer {
 }
 
 const host = 'grid.example.com'
-/** The public address of the grid behind the proxy. */
+/** The grid's public address behind the proxy. */
 export const proxiedUrl = `https://${host}`
 
-/** Start it in front of three processes, on a free port. */
+/** Starts nginx in front of three processes, on a free port. */
 export async function startNginx(ports: readonly number[]): Promise<Proxy> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-nginx-'))
   const { key, cert } = testCertificate(host)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 /** A callback server on a free loopback port. */
 export interface Callback {
   url: string
-  /** The query parameters of the next visit. */
+  /** Resolves to the next request's query parameters. */
   next(): Promise<URLSearchParams>
   close(): Promise<void>
 }

@@ -29,7 +29,7 @@ export async function oauthGrid({ env, ...options }: TestGridOptions = {}) {
   return { ...grid, ann, ed, clientId }
 }
 
-/** A browser with a new session of the user. */
+/** Creates a browser with a new session of the user. */
 export async function signedIn(
   { store, deps }: Pick<TestGrid, 'store' | 'deps'>,
   { id }: { id: string },
@@ -40,13 +40,13 @@ export async function signedIn(
   return { visitor: visitor!, cookies: new Map([[name, value]]) }
 }
 
-/** The id of another registered client, with the same redirect URI. */
+/** Registers another client with the same redirect URI and returns its id. */
 export async function otherClient(grid: TestGrid): Promise<string> {
   const response = await grid.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })
   return (await response.json()).client_id
 }
 
-/** Advance the clock. Ann signs in again because her session may have ended. */
+/** Advances the clock. Ann signs in again, because her session may have ended. */
 export async function advanceClock(grid: OAuthGrid, ms: number): Promise<void> {
   grid.clock.now += ms
   Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
@@ -58,7 +58,7 @@ export async function ownerOf(grid: TestGrid, account: TestAccount, email: strin
   return { id: String(user_id), email }
 }
 
-/** A new signed-in user with a role in the account. */
+/** Creates and signs in a user with a role in the account. */
 export async function signedInPerson(
   grid: OAuthGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,
@@ -82,7 +82,7 @@ export function setRole(grid: OAuthGrid, { visitor }: OAuthBrowser, role: string
   ])
 }
 
-/** The query of a valid authorization request with changes; undefined omits a parameter. */
+/** Returns a valid authorization request's query with changes; undefined omits a parameter. */
 export function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
   const query = {
     response_type: 'code',
@@ -97,7 +97,7 @@ export function authorizeQuery(grid: OAuthGrid, changes: Record<string, string |
   return new URLSearchParams(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** Send a request with the browser's cookies, and store the cookies of the response. */
+/** Sends a request with the browser's cookies, and stores the response's cookies. */
 export async function browse(grid: OAuthGrid, { cookies }: OAuthBrowser, url: string, init: RequestInit = {}) {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const response = await grid.request(new URL(url, issuer).href, { ...init, headers: { cookie, ...init.headers } })
@@ -116,7 +116,7 @@ export interface ConsentPage {
   picks: string[]
 }
 
-/** Open the consent page. */
+/** Opens the consent page. */
 export async function openConsentPage(
   grid: OAuthGrid,
   browser: OAuthBrowser,
@@ -132,7 +132,7 @@ export async function openConsentPage(
   }
 }
 
-/** Submit the form of a consent page. */
+/** Submits a consent page's form. */
 export function submitConsent(
   grid: OAuthGrid,
   browser: OAuthBrowser,
@@ -147,13 +147,13 @@ export function submitConsent(
   })
 }
 
-/** The parameters in the redirect of a response. */
+/** Returns the parameters in a response's redirect. */
 export function redirectParameters(response: Response): Record<string, string> {
   const location = new URL(response.headers.get('location')!)
   return Object.fromEntries(location.searchParams)
 }
 
-/** An authorization code for `@admin` of Acme, or for another entry. */
+/** Obtains an authorization code for `@admin` of Acme, or for another entry. */
 export async function codeFor(
   grid: OAuthGrid,
   pick: string = `admin:${grid.acme.id}`,
@@ -167,7 +167,7 @@ export async function codeFor(
   return redirectParameters(response).code
 }
 
-/** Post a form to one of the endpoints for clients. */
+/** Posts a form to one of the client endpoints. */
 export async function postForm(
   grid: OAuthGrid,
   path: string,
@@ -184,7 +184,7 @@ export async function postForm(
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** Redeem a code. */
+/** Redeems a code. */
 export function exchange(grid: OAuthGrid, code: string, changes: Record<string, string | undefined> = {}) {
   return postForm(grid, '/oauth/token', {
     grant_type: 'authorization_code',
@@ -196,7 +196,7 @@ export function exchange(grid: OAuthGrid, code: string, changes: Record<string, 
   })
 }
 
-/** Use a refresh token. */
+/** Uses a refresh token. */
 export function refresh(grid: OAuthGrid, token: string, changes: Record<string, string | undefined> = {}) {
   return postForm(grid, '/oauth/token', {
     grant_type: 'refresh_token',
@@ -213,7 +213,7 @@ export interface Tokens {
   expires_in: number
 }
 
-/** A complete login: consent page, code, tokens. */
+/** Completes a login: consent page, code, tokens. */
 export async function obtainTokens(
   grid: OAuthGrid,
   pick?: string,
@@ -224,7 +224,7 @@ export async function obtainTokens(
   return body
 }
 
-/** Exchange an access token for a static key, perhaps with a body. */
+/** Exchanges an access token for a static key, optionally with a body. */
 export async function fetchApiKey(grid: OAuthGrid, token: string, body?: unknown) {
   const response = await grid.request(`${issuer}/api/oauth/api-key`, {
     method: 'POST',
@@ -234,7 +234,7 @@ export async function fetchApiKey(grid: OAuthGrid, token: string, body?: unknown
   return { status: response.status, body: await response.json() }
 }
 
-/** The tools that a token gives access to at the MCP endpoint, or the error status. */
+/** Returns the tools that a token can use at the MCP endpoint, or the error status. */
 export async function mcpAccess(grid: OAuthGrid, token: string): Promise<string> {
   const response = await grid.post(gridUrl, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
     Authorization: `Bearer ${token}`,
@@ -246,7 +246,7 @@ export async function mcpAccess(grid: OAuthGrid, token: string): Promise<string>
   return result.tools.every(({ name }: { name: string }) => name.startsWith('admin_')) ? 'admin tools' : 'agent tools'
 }
 
-/** The HTML of the activity page of an account, as Ann or another user sees it. */
+/** Returns the HTML of an account's activity page, as seen by Ann or another user. */
 export async function activityPage(
   grid: OAuthGrid,
   account: TestAccount = grid.acme,
@@ -255,7 +255,7 @@ export async function activityPage(
   return await (await browse(grid, browser, `/accounts/${account.id}/activity`)).text()
 }
 
-/** The sentences of the page, newest first. */
+/** Returns the page's sentences, newest first. */
 export async function sentences(
   grid: OAuthGrid,
   account: TestAccount = grid.acme,
@@ -267,7 +267,7 @@ export async function sentences(
   return [...happened].map(([, sentence]) => sentence.replace(/<[^>]+>/g, ''))
 }
 
-/** Make Ann an admin of Evil too. She signs in again, so that her session knows it. */
+/** Makes Ann an admin of Evil, too. She signs in again, so that her session includes Evil. */
 export async function joinEvil(grid: OAuthGrid): Promise<void> {
   const { id } = grid.ann.visitor.user
   await grid.store.write([membership(grid.store, grid.evil.id, id, 'admin', grid.clock.now)])

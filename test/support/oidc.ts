@@ -1,4 +1,4 @@
-/** A real provider of OpenID Connect on a free port, whose users sign in without a page. */
+/** A real OpenID Connect provider on a free port, whose users sign in without a page. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
@@ -10,7 +10,7 @@ export type OidcServer = Awaited<ReturnType<typeof startOidc>>
 export const clientId = 'the-grid'
 export const clientSecret = 'a-secret-of-the-grid-that-is-long-enough'
 
-/** `claims` are those of the one user, who is `sub`. */
+/** `claims` belong to its only user, `sub`. */
 export async function startOidc() {
   const claims: Record<string, unknown> & { sub: string } = {
     sub: 'u-1',
@@ -35,9 +35,9 @@ export async function startOidc() {
   return {
     issuer,
     claims,
-    /** Whether the keys of its signatures are not among those that it publishes; what the userinfo endpoint says instead. */
+    /** Whether it publishes keys other than those it signs with; and the userinfo endpoint's replacement response. */
     state,
-    /** Serve the clients that come back to these addresses. `said` is the issuer that it claims to be. */
+    /** Serves the clients with these redirect addresses. `said` is the issuer that it claims to be. */
     serve(redirectUris: string[], { said = issuer, ...options }: Configuration & { said?: string } = {}) {
       provider = new Provider(said, {
         clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
@@ -55,9 +55,12 @@ export async function startOidc() {
         ...options,
       })
     },
-    /** Nothing answers any more, until `serve`. */
+    /** Stops responding until `serve` is called. */
     stop: () => provider = undefined,
-    /** What a browser does at the provider, from the address that the grid has sent it to: the way back, with its query. */
+    /**
+     * Acts as a browser at the provider, starting at the address that the grid redirected it to. Returns the path and
+     * query of the way back.
+     */
     async wayBack(url: string): Promise<string> {
       const cookies = new Map<string, string>()
       for (let hops = 0; hops < 8 && url.startsWith(issuer); hops++) {
@@ -83,19 +86,22 @@ export async function startOidc() {
   }
 }
 
-/** Where the page leads on which a browser begins to sign in; its status and text if it leads nowhere. */
+/**
+ * Returns where the browser is redirected to when it begins to sign in, or the page's status and text if there is no
+ * redirect.
+ */
 export async function beginAt(one: Browser, id: string, query = ''): Promise<string> {
   const page = await one.open(`/sso/${id}${query}`)
   return linkOut(page) ?? `${page.status} ${page.text}`
 }
 
-/** Where a page leads to another site. */
+/** Returns a page's link to another site. */
 export function linkOut({ html }: Page): string | undefined {
   const href = html.match(/<a [^>]*href="(https?:[^"]+)"/)?.[1]
   return href === undefined ? undefined : unescapeHtml(href)
 }
 
-/** Sign in with the provider, as far as the grid lets this browser. */
+/** Signs in with the provider, as far as the grid permits this browser. */
 export async function signInBy(server: OidcServer, one: Browser, id: string, query = ''): Promise<Page> {
   return await one.open(await server.wayBack(await beginAt(one, id, query)))
 }

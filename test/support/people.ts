@@ -1,4 +1,4 @@
-/** Users of a test grid. They are signed in without the sign-in page, which takes a moment to hash a password. */
+/** Users of a test grid. They are signed in without the sign-in page, because hashing a password takes a moment. */
 import type { Role, SignedInUser, UserActor } from '../../src/auth/actor.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { createSessions } from '../../src/auth/session.ts'
@@ -14,7 +14,7 @@ import type { TestAccount, TestGrid } from './grid.ts'
 export const password = 'correct horse battery'
 let passwordHash: Promise<string> | undefined
 
-/** A statement that makes a user a member, without any proof. */
+/** Returns a statement that makes a user a member without any proof. */
 export function membership(store: Store, account: string, user: string, role: Role, at: number): Statement {
   return store.account(account, { type: 'system', job: 'test' }).change.team.addMember(user, role, at)
 }
@@ -26,7 +26,7 @@ export interface Person {
   actor(role: Role): UserActor
 }
 
-/** Create a user, verified by default, and a member of an account if they have a role. */
+/** Creates a user, verified by default, and a member of an account if they have a role. */
 export async function person(
   grid: TestGrid,
   { email, name = '', role, account = grid.acme, isVerified = true, hasPassword = true }: {
@@ -55,14 +55,14 @@ export async function person(
   }
 }
 
-/** Accept an invitation as the user to whom it is addressed, who is new in the grid. */
+/** Accepts an invitation as its addressee, who is new to the grid. */
 export async function acceptAs(grid: TestGrid, { email, url }: { email: string; url: string }): Promise<void> {
   await person(grid, { email })
   const user = (await grid.store.global.users.byEmail(email))!
   await acceptInvitation(grid.store, url.split('/').at(-1)!, { user, sessionId: 'test' } as SignedInUser, null)
 }
 
-/** A browser with a session of the user, as after a second factor. */
+/** Creates a browser with a session of the user, as after a second factor. */
 export async function signedIn(
   grid: TestGrid,
   { id }: { id: string },
@@ -82,13 +82,13 @@ export async function signedIn(
   return one
 }
 
-/** The page where a person arrives in an account. `query` is what it says to them. */
+/** The page that a person sees first in an account. `query` contains its message to them. */
 export function arrivalOf({ id }: { id: string }, query: Record<string, string> = {}): string {
   const given = new URLSearchParams(query)
   return `/accounts/${id}/home${given.size === 0 ? '' : `?${given}`}`
 }
 
-/** The path and query of the link in the newest email. */
+/** Returns the path and query of the link in the newest email. */
 export function emailedPath(grid: Pick<TestGrid, 'emails'>): string {
   const link = grid.emails.at(-1)?.link
   if (!link) throw new Error('No email with a link was sent')
@@ -96,18 +96,18 @@ export function emailedPath(grid: Pick<TestGrid, 'emails'>): string {
   return pathname + search
 }
 
-/** The CSRF token of the forms on a page. */
+/** Returns the CSRF token of a page's forms. */
 export async function csrfTokenOf(one: Browser, path: string): Promise<string> {
   const { html } = await one.open(path)
   return html.match(/name="csrf" value="([^"]+)"/)![1]
 }
 
-/** A browser with a session of the user with an email address. */
+/** Creates a browser with a session of the user with this email address. */
 export async function signedInByEmail(grid: TestGrid, email: string): Promise<Browser> {
   return await signedIn(grid, (await grid.store.global.users.byEmail(email))!)
 }
 
-/** A browser with a session of a new member of an account. */
+/** Creates a browser with a session of a new member of an account. */
 export async function signedInMember(grid: TestGrid, account: TestAccount, role: Role): Promise<Browser> {
   return await signedIn(grid, await person(grid, { account, role, name: `A ${role}` }))
 }

@@ -1,4 +1,4 @@
-/** People with an alias in an account of a test grid. */
+/** People with an alias in a test grid's account. */
 import type { Role } from '../../src/auth/actor.ts'
 import { chooseAlias, type PersonAlias } from '../../src/grid/people/person-aliases.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -7,12 +7,12 @@ import { type Person, person } from './people.ts'
 
 export interface PersonWithAlias {
   person: Person
-  /** The account, as this person in the browser. */
+  /** The account, as seen by this person in the browser. */
   account: AccountStore
   personAlias: PersonAlias
 }
 
-/** A member of the account, as they are in the browser. */
+/** A member of the account, as seen in the browser. */
 export async function member(
   grid: TestGrid,
   { role = 'member', account = grid.acme, name }: { role?: Role; account?: TestAccount; name?: string } = {},
@@ -21,7 +21,7 @@ export async function member(
   return { person: one, account: grid.store.account(account.id, one.actor(role)) }
 }
 
-/** A member of the account who has chosen an alias. */
+/** Creates a member of the account who has chosen an alias. */
 export async function personWithAlias(
   grid: TestGrid,
   alias: string,

@@ -1,4 +1,4 @@
-/** Processes of agent-grid on each runtime. */
+/** agent-grid processes on each runtime. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,13 +9,13 @@ import { afterAll, vi } from 'vitest'
 import { type Runtime, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
 import { binaryFile } from './binary.ts'
 
-// A process takes a second to start, and several seconds on a busy machine.
+// A process takes a second to start, or several on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(endStarted)
 
 const started = new Set<ChildProcess>()
 
-/** Kill every process that tests started: a test that failed did not stop its own. */
+/** Kills every process that tests started, because a failed test did not stop its own. */
 export function endStarted(): void {
   for (const child of started) child.kill('SIGKILL')
   started.clear()
@@ -23,7 +23,7 @@ export function endStarted(): void {
 
 export { type Runtime, runtimes }
 
-/** What runs the command line: a runtime, or the single binary, which `buildBinary` builds. */
+/** Runs the command line: a runtime, or the single binary, which `buildBinary` builds. */
 export type Runner = Runtime | 'binary'
 
 /** A temporary folder for the files of one test, with a database. */
@@ -34,7 +34,7 @@ export interface TemporaryDatabase {
   remove(): void
 }
 
-/** The output and the exit code of a process. */
+/** A process's output and exit code. */
 export interface ProcessResult {
   code: number | null
   stdout: string
@@ -43,20 +43,20 @@ export interface ProcessResult {
 
 /** A running `agent-grid serve`. */
 export interface ServerProcess {
-  /** Its address. */
+  /** The server's address. */
   url: string
   port: number
   pid: number
   stdout(): string
   stderr(): string
   signal(name: NodeJS.Signals): void
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   ended: Promise<ProcessResult>
-  /** Send SIGTERM and wait for the end. */
+  /** Sends SIGTERM and waits for the exit. */
   stop(): Promise<ProcessResult>
 }
 
-/** Create a temporary folder. The database in it does not exist yet. */
+/** Creates a temporary folder. The database in it does not exist yet. */
 export function temporaryDatabase(): TemporaryDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-process-'))
   return {
@@ -66,12 +66,12 @@ export function temporaryDatabase(): TemporaryDatabase {
   }
 }
 
-/** Run a command of agent-grid to its end. */
+/** Runs an agent-grid command to completion. */
 export function runCommand(runner: Runner, words: string[], env: Record<string, string>): Promise<ProcessResult> {
   return watch(startCommand(runner, words, env)).ended
 }
 
-/** Start a command of agent-grid, which may be killed before it ends. */
+/** Starts an agent-grid command that may be killed before it exits. */
 export function beginCommand(
   runner: Runner,
   words: string[],
@@ -81,7 +81,9 @@ export function beginCommand(
   return { kill: () => void child.kill('SIGKILL'), ended: watch(child).ended }
 }
 
-/** Run another program, by its path in the repository. `onOutput` gets all output so far whenever there is more. */
+/**
+ * Runs another program, by its path in the repository. `onOutput` receives all output so far whenever there is more.
+ */
 export function runScript(
   runtime: Runtime,
   script: string,
@@ -95,7 +97,9 @@ export function runScript(
   return ended
 }
 
-/** Start `agent-grid serve` on a free port and wait until it prints its address. Fails with its output if it ends. */
+/**
+ * Starts `agent-grid serve` on a free port and waits until it prints its address. Fails with its output if it exits.
+ */
 export async function startServe(
   runner: Runner,
   env: Record<string, string>,
@@ -104,7 +108,9 @@ export async function startServe(
   return await listening(startCommand(runner, ['serve', ...options], { PORT: '0', ...env }))
 }
 
-/** Start another program, by default on Node, that serves the grid and prints its address as `agent-grid serve` does. */
+/**
+ * Starts another program, by default on Node, that serves the grid and prints its address as `agent-grid serve` does.
+ */
 export async function startProgram(
   script: string,
   words: string[],
@@ -114,12 +120,12 @@ export async function startProgram(
   return await listening(start(runtime, script, words, { PORT: '0', ...env }))
 }
 
-/** The same on Node, from a copy of this repository. */
+/** Does the same on Node, from a copy of this repository. */
 export async function startServeOf(copy: string, env: Record<string, string>): Promise<ServerProcess> {
   return await listening(startIn(copy, nodeOf(copy, 'src/main.ts', ['serve']), { PORT: '0', ...env }))
 }
 
-/** Run a program of a copy of this repository on Node. */
+/** Runs a program from a copy of this repository on Node. */
 export function runScriptOf(copy: string, script: string, words: string[], env: Record<string, string>) {
   return watch(startIn(copy, nodeOf(copy, script, words), env)).ended
 }
@@ -152,7 +158,7 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
   }
 }
 
-/** The binary is started in its own folder, where it cannot reach the packages. */
+/** The binary is started in its own folder, where it has no access to the packages. */
 function startCommand(runner: Runner, words: string[], env: Record<string, string>): ChildProcess {
   if (runner !== 'binary') return start(runner, 'src/main.ts', words, env)
   return startIn(dirname(binaryFile), [binaryFile, ...words], env)
@@ -166,10 +172,10 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
 function startIn(folder: string, [program, ...args]: string[], env: Record<string, string>): ChildProcess {
   const child = spawn(program, args, {
     cwd: folder,
-    // The environment of the tests must not configure the process.
+    // The tests' environment must not configure the process.
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
-      // Tests start many processes at once; a reserve for each would only fill the disk.
+      // Tests start many processes at once. Reserving disk space for each would only fill the disk.
       ...{ LOG_LEVEL: 'warn', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],

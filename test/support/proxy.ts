@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Proxy {
   url: string
-  /** `refuse`: connections are closed. `stall`: connections open and stay silent. `pass`: connections are forwarded. */
+  /** `refuse` closes connections. `stall` accepts connections and stays silent. `pass` forwards connections. */
   become(state: 'pass' | 'refuse' | 'stall'): void
   stop(): Promise<void>
 }
 
-/** Forward connections to the host and port of `url`. */
+/** Forwards connections to the host and port of `url`. */
 export async function startProxy(url: string): Promise<Proxy> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()

@@ -1,4 +1,4 @@
-/** A push service with a browser behind it: takes notifications, checks who sent them, and decrypts them. */
+/** A push service with a browser behind it: receives notifications, verifies their sender, and decrypts them. */
 import { Buffer } from 'node:buffer'
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -8,22 +8,22 @@ import type { AddressInfo } from 'node:net'
 interface TakenPush {
   path: string
   headers: IncomingHttpHeaders
-  /** What the browser shows. */
+  /** The content that the browser shows. */
   shown: { title: string; body: string; tag: string; path: string }
-  /** The claims of the signed token of the sender. */
+  /** The claims of the sender's signed token. */
   claims: { aud: string; exp: number; sub: string }
-  /** The public key that it was signed with, in base64url. */
+  /** The public key that verifies its signature, in base64url. */
   publicKey: string
 }
 
-/** What the service answers to one request; 201 without it. */
+/** The service's response to one request; 201 by default. */
 export type PushAnswer =
   | { status: number; headers?: Record<string, string> }
   | ((response: ServerResponse) => void | Promise<void>)
 
 export type PushService = Awaited<ReturnType<typeof startPushService>>
 
-/** Start one on a free port. `subscription` is what its browser says of itself. */
+/** Starts a push service on a free port. `subscription` is its browser's description of itself. */
 export async function startPushService() {
   const browser = createECDH('prime256v1')
   const publicKey = browser.generateKeys()
@@ -63,9 +63,9 @@ export async function startPushService() {
   return {
     url,
     taken,
-    /** What it answers to the next requests, in their order. */
+    /** Responses to the next requests, in order. */
     answers,
-    /** What the browser says of itself. Each path is another browser. */
+    /** The browser's subscription. Each path is another browser. */
     subscription: (path = '/browser') => ({
       endpoint: url + path,
       p256dh: publicKey.toString('base64url'),
@@ -80,7 +80,7 @@ export async function startPushService() {
   }
 }
 
-/** Checks the token of the sender. @see RFC 8292 §2 and §3 */
+/** Verifies the sender's token. @see RFC 8292 §2 and §3 */
 async function signatureOf(authorization: string) {
   const [, token, key] = authorization.match(/^vapid t=([\w.-]+), k=([\w-]+)$/) ?? []
   const [head, claims, signature] = token.split('.')

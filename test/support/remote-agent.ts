@@ -1,4 +1,4 @@
-/** An A2A agent outside of the grid, whose behaviour each test chooses. */
+/** An A2A agent outside the grid, whose behaviour each test chooses. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -17,7 +17,10 @@ interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** What it answers: the result of the method, an HTTP status, a JSON-RPC error, bytes, or `hang`; or it answers itself. */
+/**
+ * The agent's response: the method's result, an HTTP status, a JSON-RPC error, bytes, or `hang`; or a function that
+ * responds.
+ */
 export type Answer =
   | { raw: string; headers: Record<string, string> }
   | { result: unknown }
@@ -28,7 +31,7 @@ export type Answer =
 
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
-/** Listens on a free port, or on that of an agent that was closed. `card` replaces fields of its card. */
+/** Listens on a free port, or on the port of a closed agent. `card` overrides fields of its card. */
 export async function remoteAgent(
   answer: (call: RemoteCall) => Answer | Promise<Answer>,
   card: object | ((url: string) => object) = {},

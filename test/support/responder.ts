@@ -1,37 +1,37 @@
 /**
- * A recipient for the official suites of A2A: an ordinary MCP client of the grid, which reads its inbox and answers with
- * `update_task`. The suites say in each message what its recipient is to do: TCK at the beginning of the `messageId`, ACTS
- * at the beginning of the text.
+ * A recipient for the official A2A test suites: an ordinary MCP client of the grid that reads its inbox and answers
+ * with `update_task`. The suites encode in each message what its recipient should do: TCK at the beginning of the
+ * `messageId`, ACTS at the beginning of the text.
  */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gridPath, toolResult } from './mcp.ts'
 
-/** One call of `update_task` (without the task), the text of a reply, or milliseconds to let pass. */
+/** An `update_task` call (without the task), the text of a reply, or a delay in milliseconds. */
 type Step = Record<string, unknown> | { reply: string } | { ms: number }
 
 export interface Responder {
-  /** What failed, apart from updates of tasks that had ended. */
+  /** Failures, except updates of tasks that had already ended. */
   faults: unknown[]
   stop(): Promise<void>
 }
 
 export interface ResponderOptions {
-  /** The address of the grid. */
+  /** The grid's address. */
   url: string
-  /** The key of the agent that answers. */
+  /** The answering agent's key. */
   key: string
-  /** How long a long task takes. */
+  /** Duration of a long task. */
   longMs?: number
-  /** How long the task takes to which a suite subscribes: at least twice its limit for streams. */
+  /** Duration of a task that a suite subscribes to: at least twice the suite's time limit for streams. */
   resubscribeMs?: number
-  /** Ask back once for messages that no suite names, so that their tasks stay open for a while. */
+  /** Asks one question back for messages that no suite defines, so that their tasks stay open for a while. */
   asksBack?: boolean
-  /** Called for each fault at once. */
+  /** Called immediately for each fault. */
   onFault?(error: unknown): void
 }
 
-/** What the responder does in a task, by the beginning of a message, and with a later message in it. */
+/** The responder's actions in a task, by the beginning of a message, and on a later message in the task. */
 interface Behaviour {
   steps: Step[]
   next?(text: string): Step[]
@@ -48,7 +48,7 @@ function streamed(parts: Record<string, unknown>[]): Step[] {
   return [{ state: 'working' }, ...chunks(...parts.map((part) => [part])), completed]
 }
 
-/** One artifact, in as many chunks as there are lists of parts. */
+/** One artifact, with a chunk for each list of parts. */
 function chunks(...lists: Record<string, unknown>[][]): Step[] {
   return lists.map((parts, n) => ({
     parts,
@@ -88,7 +88,7 @@ function behaviours({ longMs = 5_000, resubscribeMs = 30_000 }: ResponderOptions
   }
 }
 
-/** What the responder reads of a message. */
+/** The fields of a message that the responder reads. */
 interface TaskMessage {
   message_id: string
   message: string
@@ -97,7 +97,7 @@ interface TaskMessage {
   a2a?: { messageId?: string }
 }
 
-/** Connect as an agent, and answer every message that belongs to a task, until `stop`. */
+/** Connects as an agent, and answers every message that belongs to a task, until `stop`. */
 export async function startResponder(options: ResponderOptions): Promise<Responder> {
   const client = new Client({ name: 'responder', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const requestInit = { headers: { Authorization: `Bearer ${options.key}` } }

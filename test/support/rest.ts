@@ -1,11 +1,11 @@
-/** Calls of the REST side. Each answer must be as the OpenAPI document says. */
+/** REST calls. Every response must match the OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 import { openApiDocument } from '../../src/rest/openapi.ts'
 import { restRoutes } from '../../src/rest/routes.ts'
 import type { TestGrid } from './grid.ts'
 
-/** A response, with its body as it is on the wire. */
+/** A response, with its body in wire format. */
 export interface RestResponse {
   status: number
   headers: Headers
@@ -15,7 +15,7 @@ export interface RestResponse {
 }
 
 /**
- * Call a route such as `PATCH /api/v1/guardrails/{guardrail}`. Arguments that the path names go into it, the others into
+ * Calls a route such as `PATCH /api/v1/guardrails/{guardrail}`. Arguments named in the path go into it, all others into
  * the query or the body.
  */
 export async function callRest(
@@ -56,18 +56,21 @@ const document = openApiDocument(restRoutes, ['http://localhost'], 'closed') as 
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 const validators = new Map<string, ValidateFunction | undefined>()
 
-/** The status is one of the route, a success has no other fields than the document says, and an error has one of its codes. */
+/**
+ * Expects that the route documents the status, that a success has only documented fields, and that an error has a
+ * documented code.
+ */
 function expectAsDocumented(method: string, path: string, status: number, body: unknown): void {
   const where = `${method} ${path}: ${status} ${JSON.stringify(body)}`
   const operation = document.paths[path]?.[method.toLowerCase()]
-  // What is at no route is no answer of one.
+  // Responses outside any route are not checked.
   if (!operation || status === 404 && (body as { error?: { code: string } }).error?.code === 'not_found') return
   const key = `${method} ${path} ${status}`
   if (!validators.has(key)) {
     const response = operation.responses[status]
     expect(response, where).toBeDefined()
     const schema = response.content?.['application/json']?.schema
-    // References of the schema lead to the components of the document.
+    // The schema's references point to the document's components.
     validators.set(key, schema && ajv.compile({ ...schema, components: document.components }))
   }
   const validate = validators.get(key)

@@ -1,4 +1,4 @@
-/** Counts how often a call would wait for a remote database, with a local file and without a clock. */
+/** Counts how often a call would wait for a remote database, using a local file and no clock. */
 import type { Client, InStatement } from '@libsql/client'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { connect } from '../../src/store/driver/remote-client.ts'
@@ -6,13 +6,13 @@ import { plain } from '../../src/store/driver/prepared-statement.ts'
 import { RemoteQueries } from '../../src/store/driver/remote-queries.ts'
 import type { StoreOptions } from '../../src/store/store.ts'
 
-/** The texts of the queries of each round. */
+/** The query texts of each round trip. */
 type Rounds = string[][]
 
 const counted = new AsyncLocalStorage<RemoteQueries>()
 let execute: Client['execute']
 
-/** `connect` of a grid whose queries `roundsOf` counts. */
+/** `connect` for a grid whose queries `roundsOf` counts. */
 export const countingConnect: StoreOptions['connect'] = (settings) => {
   const client = connect(settings)
   const direct = client.execute.bind(client)
@@ -21,7 +21,9 @@ export const countingConnect: StoreOptions['connect'] = (settings) => {
   return client
 }
 
-/** What the call asks, as a remote database would be asked. What runs beside it, such as the loop, does not count. */
+/**
+ * Returns the call's queries, grouped as for a remote database. Concurrent work, such as the loop's, does not count.
+ */
 export async function roundsOf<Result>(call: () => Promise<Result>): Promise<{ rounds: Rounds; result: Result }> {
   const rounds: Rounds = []
   const queries = new RemoteQueries(async (statements) => {

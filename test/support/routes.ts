@@ -1,13 +1,13 @@
-/** The routes of the service, as requests. */
+/** The service's routes, as requests. */
 import type { TestGrid } from './grid.ts'
 
-/** Every route of the service as a request, except those of middleware, which match everything. */
+/** Every route of the service as a request, except for middleware, which matches everything. */
 export function routesOf(grid: TestGrid): { method: string; path: string }[] {
   const seen = new Map<string, { method: string; path: string }>()
   for (const { method, path } of grid.app.routes) {
     if (path === '/*' || path === '*') continue
     for (const one of method === 'ALL' ? ['GET', 'POST', 'DELETE', 'OPTIONS'] : [method]) {
-      // A name may have a pattern, which may end with a verb: `:id{[^/]+:cancel}`.
+      // A parameter may have a pattern, which may end with a verb: `:id{[^/]+:cancel}`.
       const concrete = path.replace(/(?<=\/):\w+(?:\{\[\^[^\]]+\]\+(:\w+)?\})?|\*/g, (_, verb = '') => `x${verb}`)
       seen.set(`${one} ${concrete}`, { method: one, path: concrete })
     }

@@ -1,4 +1,4 @@
-/** Runners of agents, in the process of the test, with a folder of their own. */
+/** Agent runners in the test process, each with its own folder. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { commandProgram } from '../../src/clients/run/programs.ts'
 import { RunState } from '../../src/clients/run/run-state.ts'
 import { runAgent, type RunnerOptions } from '../../src/clients/run/runner.ts'
 
-/** A folder for the state of client programs, and for scripts that a runner starts. */
+/** A folder for the client programs' state, and for scripts that a runner starts. */
 export function runnerFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-runner-'))
   const before = process.env.AGENT_GRID_HOME
   process.env.AGENT_GRID_HOME = join(folder, 'home')
   return {
     folder,
-    /** Write a program of Node. Returns its path. */
+    /** Writes a Node program. Returns its path. */
     program(name: string, text: string): string {
       const path = join(folder, name)
       writeFileSync(path, `#!${process.execPath}\n${text}\n`)
@@ -30,7 +30,7 @@ export function runnerFolder() {
   }
 }
 
-/** Start a runner of `@worker`. */
+/** Starts a runner of `@worker`. */
 export function startRunner(
   url: string,
   folder: string,

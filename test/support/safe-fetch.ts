@@ -8,10 +8,10 @@ import type { SafeStreamOptions } from '../../src/lib/outbound/safe-stream.ts'
 import { createLog } from '../../src/log.ts'
 import { listenWith, type TestServer } from './hostile.ts'
 
-/** A request to a server that answers at once. */
+/** Sends a request to a server that answers immediately. */
 export const quick: SafeRequest = { timeoutMs: 5_000 }
 
-/** For one test file: `safeFetch` writes to `logs`, and after each test all of `closing` is called. */
+/** For one test file: `safeFetch` writes to `logs`, and everything in `closing` is called after each test. */
 export function testSafeFetch() {
   const logs: string[] = []
   const closing: (() => unknown)[] = []
@@ -25,7 +25,7 @@ export function testSafeFetch() {
     return createSafeFetch({ config: readConfig(env), log, ownPorts: new Set(), ...options })
   }
 
-  /** A server that is closed after the test. */
+  /** Starts a server that is closed after the test. */
   async function open(respond: (socket: Socket) => void, onText?: (text: string) => void): Promise<TestServer> {
     const listening = await listenWith(respond, '127.0.0.1', onText)
     closing.push(listening.close)
@@ -35,18 +35,18 @@ export function testSafeFetch() {
   return { logs, closing, safeFetch, open }
 }
 
-/** Why a request failed, or `answered`. */
+/** Returns why a request failed, or `answered`. */
 export function reasonOf(response: Promise<unknown>): Promise<string> {
   return response.then(() => 'answered', reasonFrom)
 }
 
-/** The reason in the error of a request. */
+/** Returns the reason in a request's error. */
 export function reasonFrom(error: unknown): string {
   if (!(error instanceof RemoteError)) throw error
   return error.reason
 }
 
-/** The reason for the program, and the one for people. */
+/** Returns the reason for the program, and the one for people. */
 export function failureOf(response: Promise<unknown>): Promise<[reason: string, why: string]> {
   return response.then(() => ['answered', ''], (error) => [reasonFrom(error), error.why])
 }

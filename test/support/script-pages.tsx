@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Pages with what the script adds to, on a server that keeps the posted forms. */
+/** Pages with all elements that the script enhances, on a server that keeps the posted forms. */
 import { Hono } from 'hono'
 import { Card, LocalTime } from '../../src/html/components.tsx'
 import { PasswordInput, Select, TextInput } from '../../src/html/fields.tsx'

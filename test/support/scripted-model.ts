@@ -1,15 +1,15 @@
 /**
- * A model that follows a script: it reads the inbox, answers the message that it found there, and ends. It has no imports,
+ * A model that follows a script: it reads the inbox, answers the message it found there, and ends. It has no imports,
  * so that `npm run lab -- frameworks` can load it with Node alone.
  */
 
 export type Step = { tool: string; args: Record<string, string> } | { text: string }
 
-/** `seen`: what the model was given so far; `toolNames`: what the framework calls the tools. */
+/** `seen` is the model's input so far; `toolNames` are the framework's names for the tools. */
 export function nextStep(seen: unknown, toolNames: string[]): Step {
   const named = (tool: string) => toolNames.find((name) => name.endsWith(tool)) ?? tool
   const text = JSON.stringify(seen)
-  // Results are JSON within the JSON of the prompt.
+  // Results are JSON inside the prompt's JSON.
   const found = (field: string) => text.match(new RegExp(`\\b${field}\\\\*":\\s*\\\\*"([^"\\\\]+)`))?.[1]
   if (found('recipient')) return { text: 'Answered.' }
   const id = found('message_id')
@@ -23,7 +23,7 @@ interface Call {
   tools?: { name: string }[]
 }
 
-/** A language model of the AI SDK, for its own functions and for Mastra. */
+/** An AI SDK language model, for its own functions and for Mastra. */
 export function aiSdkModel() {
   const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 }
   const usage = { inputTokens: tokens, outputTokens: tokens }

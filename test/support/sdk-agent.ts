@@ -1,4 +1,4 @@
-/** An A2A agent outside of the grid, made of the server of the official SDK. */
+/** An A2A agent outside the grid, built with the official SDK's server. */
 import { createServer, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ import {
 } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 
-/** That of the SDK. */
+/** Loads modules from the SDK's dependencies, such as its express. */
 const require = createRequire(createRequire(import.meta.url).resolve('@a2a-js/sdk/server/express'))
 
 export interface SdkAgentOptions {
@@ -24,10 +24,10 @@ export interface SdkAgentOptions {
   streaming?: boolean
 }
 
-/** What it does with a message: it publishes events. */
+/** Handles a message by publishing events. */
 export type Execute = (context: RequestContext, bus: ExecutionEventBus) => Promise<void>
 
-/** Listens on a free port, in one binding and version. It pushes to callbacks. */
+/** Listens on a free port, with one binding and version. Pushes to callbacks. */
 export async function sdkAgent(
   execute: Execute,
   { binding = 'JSONRPC', version = '1.0', streaming = true }: SdkAgentOptions = {},
@@ -71,19 +71,19 @@ export async function sdkAgent(
   }
 }
 
-/** The event of a message as the answer. */
+/** Creates a message event as the answer. */
 export function sdkMessage(text: string, { contextId }: RequestContext) {
   return AgentEvent.message(
     Message.fromJSON({ messageId: crypto.randomUUID(), contextId, role: 'ROLE_AGENT', parts: [{ text }] }),
   )
 }
 
-/** The event of a task that works. */
+/** Creates the event of a task in progress. */
 export function sdkTask({ taskId: id, contextId }: RequestContext) {
   return AgentEvent.task(Task.fromJSON({ id, contextId, status: { state: 'TASK_STATE_WORKING' } }))
 }
 
-/** The event of a task that ends. */
+/** Creates the event of a completed task. */
 export function sdkCompleted(text: string, { taskId, contextId }: RequestContext) {
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_AGENT', parts: [{ text }] }
   return AgentEvent.statusUpdate(

@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/store.ts'
 import { runCommand } from './process.ts'
 
 /**
- * Create an account with agents in a database that no server has opened yet. All agents are members of `channel`, if
+ * Creates an account with agents in a database that no server has opened yet. All agents are members of `channel`, if
  * given.
  */
 export async function seedAgents(databaseUrl: string, aliases: string[], channel?: string) {
@@ -25,7 +25,9 @@ export async function seedAgents(databaseUrl: string, aliases: string[], channel
   return { adminKey, agents }
 }
 
-/** Run a command of the grid with `--json` and parse its output. Fails if the command fails. Uses Bun, which starts fastest. */
+/**
+ * Runs a grid command with `--json` and parses its output. Fails if the command fails. Uses Bun, which starts fastest.
+ */
 export async function runJson(databaseUrl: string, ...words: string[]): Promise<Record<string, string>> {
   const { code, stdout, stderr } = await runCommand('bun', [...words, '--json'], { DATABASE_URL: databaseUrl })
   if (code !== 0) throw new Error(`${words[0]} ended with ${code}: ${stdout}${stderr}`)

@@ -7,7 +7,10 @@ import type { AccountStore } from '../../src/store/account.ts'
 import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 
-/** Twelve days in which a guardrail blocked, redacted and flagged, and people allowed a text. Returns its id. */
+/**
+ * Adds twelve days in which a guardrail blocked, redacted and flagged messages, and people allowed a text. Returns its
+ * id.
+ */
 export async function seedCases({ store, acme, clock, alice }: TestGrid, owner: AccountStore): Promise<string> {
   const { id } = await createGuardrail(acme.store, {
     name: 'Code names',

@@ -28,7 +28,10 @@ const report = [
   '```',
 ].join('\n')
 
-/** An agent and one of another account, a channel, and a person talk. `owner` has an alias. Resolves to what pages name. */
+/**
+ * Adds conversations between an agent, an agent of another account, a channel, and a person. `owner` has an alias.
+ * Resolves to the names that pages show.
+ */
 export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: string) {
   const { acme, store, clock } = grid
   const agent = async (alias: string): Promise<AccountStore> => {

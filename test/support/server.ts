@@ -7,14 +7,14 @@ import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
 /**
- * `testGrid()` behind a listening server. `url` is its configured address, at `host` (default 127.0.0.1). `close()` closes
- * both.
+ * `testGrid()` behind a listening server. `url` is its configured address, at `host` (default 127.0.0.1). `close()`
+ * closes both.
  */
 export function liveGrid(options: TestGridOptions & { host?: 'localhost' } = {}, wantedPort?: number) {
   return behindServer(testGrid, options, wantedPort)
 }
 
-/** The same for a grid without accounts. */
+/** Like `liveGrid`, but without accounts. */
 export function emptyLiveGrid(options: TestGridOptions = {}) {
   return behindServer(emptyGrid, options)
 }

@@ -1,4 +1,4 @@
-/** REST signups, and what they leave in the database. */
+/** REST signups and their database rows. */
 import type { Row } from '@libsql/client'
 import { expect } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -10,19 +10,19 @@ import { membership, person } from './people.ts'
 
 export const signupPath = '/api/v1/agentic-signup'
 
-/** Sign up an agent `zoe` of ann@owner.example, unless `input` says otherwise. */
+/** Signs up an agent `zoe` of ann@owner.example, with `input` overriding the fields. */
 export function signUp(grid: TestGrid, input: Record<string, unknown>, address?: string): Promise<Response> {
   return grid.post(signupPath, { owner_email: 'ann@owner.example', alias: 'zoe', ...input }, {}, address)
 }
 
-/** Sign up; resolves to the account store of the new agent. */
+/** Signs up; resolves to the new agent's account store. */
 export async function signedUp(grid: TestGrid, input: Record<string, unknown>): Promise<AccountStore> {
   const response = await signUp(grid, input)
   expect(response.status).toBe(201)
   return createAuthenticator(grid.store)(`Bearer ${(await response.json()).api_key}`)
 }
 
-/** Status and error code of a signup that fails. */
+/** Returns the status and error code of a failing signup. */
 export async function refusal(
   grid: TestGrid,
   input: Record<string, unknown>,
@@ -31,7 +31,7 @@ export async function refusal(
   return { status: response.status, code: await codeOf(response) }
 }
 
-/** The code of an error, whose body has exactly this shape. */
+/** Returns an error's code, after checking that the body has exactly this shape. */
 export async function codeOf(response: Response): Promise<string> {
   const body = await response.json()
   const { retry_after_seconds, ...error } = body.error
@@ -42,7 +42,7 @@ export async function codeOf(response: Response): Promise<string> {
   return body.error.code
 }
 
-/** An agent that signed up. `link` is the token of its claim link. */
+/** A signed-up agent. `link` is the token in its claim link. */
 export interface SignedUp extends TestAgent {
   home: string
   link: string
@@ -56,8 +56,8 @@ export async function signUpAs(grid: TestGrid, email: string, alias: string, mor
 }
 
 /**
- * Claim the agents of a link: they move to `into`, if it is given, but for those to keep or discard, by their aliases.
- * The owner of their address owns that account.
+ * Claims a link's agents: moves them to `into`, if given, except for the aliases to keep or discard. The owner of their
+ * address owns that account.
  */
 export async function claimAgents(
   grid: TestGrid,
@@ -84,20 +84,20 @@ export async function claimAgents(
   await claimAccount(grid.store, link, claimant, { ...decision, name: 'Zoe' }, null)
 }
 
-/** Set the account of an agent to claimed, as a claim does: it takes no more signups. */
+/** Marks an agent's account as claimed, as a claim does. It accepts no further signups. */
 export async function claim(grid: TestGrid, alias: string): Promise<void> {
   const accountId = await accountOf(grid, alias)
   await rows(grid, "UPDATE accounts SET state = 'claimed', join_email = NULL, claimed_at = 1 WHERE id = ?", [accountId])
 }
 
-/** The aliases of all agents in the account of an agent. */
+/** Returns the aliases of all agents in an agent's account. */
 export async function agentsInAccountOf(grid: TestGrid, alias: string): Promise<string[]> {
   const accountId = await accountOf(grid, alias)
   const found = await rows(grid, 'SELECT alias FROM agents WHERE account_id = ? ORDER BY alias', [accountId])
   return found.map((row) => String(row.alias))
 }
 
-/** The signups for an email address, in all accounts. */
+/** Returns the signups for an email address, in all accounts. */
 export async function signups(grid: TestGrid, email: string): Promise<Row[]> {
   const found = await Promise.all(
     (await accountIds(grid)).map((id) =>

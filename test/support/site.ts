@@ -32,12 +32,14 @@ import { seedCases } from './seed-cases.ts'
 import { seedTalk } from './seed-talk.ts'
 import { waitFor } from './wait-for.ts'
 
-/** The users that open pages. `nobody` is not signed in; `half` has not given the second factor; `beginner` owns an empty
- * account. */
+/**
+ * The users that open pages. `nobody` is not signed in; `half` has not provided the second factor; `beginner` owns an
+ * empty account.
+ */
 export const visitors = ['nobody', 'half', 'owner', 'viewer', 'beginner'] as const
 export type VisitorName = typeof visitors[number]
 
-/** The ids and links that the paths of pages contain. */
+/** The ids and links in the pages' paths. */
 export type SeededSite = Awaited<ReturnType<typeof seedSite>>
 
 /** A page: its registered route and its path in the seeded grid. */
@@ -57,7 +59,7 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
   path: (site) => `/accounts/${site.account}${path(site)}`,
 })
 
-/** Pages that no link of a new page leads to: those of strangers and of links in emails, and further states. */
+/** Pages that are not linked from any other page: public ones, targets of links in emails, and further states. */
 const pages: SitePage[] = [
   { name: 'welcome', route: '/', path: () => '/', as: 'nobody' },
   { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', as: 'nobody' },
@@ -112,10 +114,10 @@ const pages: SitePage[] = [
   inAccount('totp-set-up', '/settings/security/totp'),
 ]
 
-/** All pages: those above, and one of every other route that links lead its visitor to. */
+/** All pages: those above, and one of every other route that is linked for its visitor. */
 export async function pagesOf(grid: TestGrid, site: SeededSite): Promise<SitePage[]> {
   const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/accounts/:account'))
-  // Those of features may be missing.
+  // Pages of features may be missing.
   const all = pages.filter(({ route }) => grid.app.routes.some(({ path }) => path === route))
   for (const as of ['owner', 'viewer', 'beginner'] as const) {
     const account = as === 'beginner' ? site.emptyAccount : site.account
@@ -144,7 +146,7 @@ const words = {
   ],
 }
 
-/** Seeds two days of activity: all kinds of agents, a team, invitations, email links, a claim. */
+/** Seeds two days of activity: all kinds of agents, a team, invitations, email links, and a claim. */
 export async function seedSite(grid: TestGrid) {
   const { acme, evil, store } = grid
   const olga = await person(grid, { role: 'owner', name: 'Olga Marin', email: 'olga@acme.example' })
@@ -230,7 +232,7 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
-  // Links may lead to either first.
+  // The crawl may find either of these first.
   for (const name of ['release-train', 'a-name-of-all-thirty-two-letters']) {
     await changeChannelMembers(acme.store, { channel: name, add: ['olga-marin'] })
   }
@@ -327,7 +329,7 @@ export async function seedSite(grid: TestGrid) {
     guardrail: guardrail.id,
     busyGuardrail,
     links,
-    /** The session of each signed-in visitor. */
+    /** Each signed-in visitor's session. */
     browsers,
   }
 }

@@ -1,4 +1,4 @@
-/** A local server that speaks the part of Slack's Web API that the grid uses, and the events that Slack sends. */
+/** A local server with the part of Slack's Web API that the grid uses, and the events that Slack sends. */
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,14 +17,17 @@ export interface SlackPost {
   thread_ts?: string
 }
 
-/** What the next post is answered instead of being taken. */
+/** The response to the next post, in place of success. */
 export type SlackTrouble = { status: number; headers?: Record<string, string> } | { error: string }
 
 export type SlackServer = Awaited<ReturnType<typeof startSlack>>
 
 const names: Record<string, string> = { U1: 'Ann', U3: 'Boss: all\nclear' }
 
-/** Its `safeFetch` sends requests for slack.com to it. The bot is U0, is in C01 and not in C03, and Ann is U1. */
+/**
+ * Starts the server. Its `safeFetch` redirects requests for slack.com to it. The bot is U0, is in C01 and not in C03,
+ * and Ann is U1.
+ */
 export async function startSlack() {
   const posts: SlackPost[] = []
   const troubles: SlackTrouble[] = []
@@ -68,7 +71,7 @@ export async function startSlack() {
     return fetch(url.replace('https://slack.com/', origin), request)
   }
   return {
-    /** Instead of `https://slack.com/api/`. */
+    /** Replaces `https://slack.com/api/`. */
     api: `${origin}api/`,
     safeFetch,
     posts,
@@ -80,7 +83,7 @@ export async function startSlack() {
   }
 }
 
-/** The headers and the body of an event, as Slack signs it at a time in milliseconds. */
+/** Returns an event's headers and body, as signed by Slack at a time in milliseconds. */
 export function signedEvent(event: unknown, at: number, secret = signingSecret) {
   const body = JSON.stringify(event)
   const timestamp = String(Math.floor(at / 1_000))

@@ -1,4 +1,4 @@
-/** A small disk of its own: a file system in memory. Only root may mount one. */
+/** A small separate disk: an in-memory file system. Only root may mount one. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,14 +6,14 @@ import { join } from 'node:path'
 
 export interface SmallDisk {
   folder: string
-  /** Fill it until `freeBytes` are left. */
+  /** Fills the disk until `freeBytes` are left. */
   fill(freeBytes: number): void
-  /** Remove what filled it. */
+  /** Removes the filling. */
   clear(): void
   remove(): void
 }
 
-/** Mount a disk of `megabytes`; undefined if this user may not. */
+/** Mounts a disk of `megabytes`; undefined if this user lacks the permission. */
 export function smallDisk(megabytes: number): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-disk-'))
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'agent-grid', folder])

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
 interface ReceivedEmail {
-  /** Sender of the envelope. */
+  /** The envelope's sender. */
   from: string
-  /** Recipients of the envelope. */
+  /** The envelope's recipients. */
   to: string[]
   /** Header and body as received. */
   raw: string
@@ -17,7 +17,7 @@ export interface TestSmtpServer {
   close(): Promise<void>
 }
 
-/** Listen on a free port. `refuse` may return an SMTP reply code to refuse the recipient of an attempt. */
+/** Listens on a free port. `refuse` may return an SMTP reply code to refuse the recipient of an attempt. */
 export async function startSmtpServer(
   refuse: (attempt: number) => number | undefined = () => undefined,
 ): Promise<TestSmtpServer> {

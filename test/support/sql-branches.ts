@@ -1,22 +1,22 @@
 /**
- * Finds table references of a statement that no condition ties to an account. Every branch is checked by itself: each
- * side of a UNION, each sub-select, and both ends of each join. For the tripwire, `tripwire.ts`.
+ * Finds table references in a statement that no condition ties to an account. Checks every branch separately: each side
+ * of a UNION, each subquery, and both sides of each join. For the tripwire, `tripwire.ts`.
  */
 
-/** What the account tables are called, and in which columns a table names an account. */
+/** The names of the account tables, and the columns that refer to an account. */
 export interface AccountColumns {
   tables: readonly string[]
   /** For example `account_id` and `sender_account_id`. */
   columns: readonly string[]
 }
 
-/** A token: a word, a name, a sign or `?`, or the tokens of a bracket. */
+/** A token: a word, a name, a symbol or `?`, or the tokens in parentheses. */
 type Token = string | Token[]
 
-/** One mention of a table in a branch. `isNeeded`: it is an account table, so it has to be tied to an account. */
+/** A table reference in a branch. `isNeeded` means that it is an account table, which must be tied to an account. */
 interface Reference {
   table: string
-  /** Where it stands in the branch. */
+  /** Its position in the branch. */
   at: number
   isNeeded: boolean
   isTied: boolean
@@ -32,9 +32,9 @@ const clauseWords = new Set(
 const name = /^[\w"`[]/
 
 /**
- * The tables that a branch of the statement reads or writes without an account, in the order of the branches. A
- * reference is tied to an account by `account_id = ?`, or by an equality of accounts with a reference that is tied, in
- * its own branch or in one around it. A condition next to an OR, behind a NOT or in a list of fields ties nothing.
+ * Returns the tables that the statement's branches read or write without an account, in branch order. A reference is
+ * tied to an account by `account_id = ?`, or by an equality of accounts with a tied reference, in its own branch or an
+ * enclosing one. A condition next to an OR, after a NOT or in a list of fields ties nothing.
  */
 export function untiedTables(sql: string, accounts: AccountColumns): string[] {
   return untiedInQuery(tree(sql), new Map(), accounts)
@@ -50,7 +50,7 @@ function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns
   const equalities = conditionsOf(tokens).flatMap(({ condition, leftJoin }) =>
     conjuncts(condition).flatMap((condition) => {
       const equality = equalityOf(condition, scope, visible, accounts)
-      // The ON of a LEFT JOIN keeps away no row of the tables before it.
+      // The ON of a LEFT JOIN does not filter rows of the tables before it.
       const mayTie = (to: Reference | '?') => to !== '?' && (leftJoin === undefined || to.at === leftJoin)
       return equality ? [equality, equality.toReversed()].filter(([, to]) => mayTie(to)) : []
     })
@@ -69,14 +69,14 @@ function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns
   ]
 }
 
-/** The tables of one branch, without those of its sub-selects. */
+/** Returns the tables of one branch, without those of its subqueries. */
 function referencesOf(
   tokens: Token[],
   tables: readonly string[],
 ): { references: Reference[]; scope: Scope; written: Scope } {
   const references: Reference[] = []
   const scope: Scope = new Map()
-  // Only RETURNING names it, with its table.
+  // Only RETURNING refers to the table, by its name.
   const written: Scope = new Map()
   let isInFrom = false
   tokens.forEach((token, at) => {
@@ -90,12 +90,12 @@ function referencesOf(
     references.push(reference)
     if (token === 'into') {
       const list = tokens[at + (tokens[at + 2] === 'as' ? 4 : 2)]
-      // Without a list of columns it copies whole rows, and what they are read from is checked.
+      // Without a column list, it copies entire rows, and their source is checked.
       reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
       written.set(table, reference)
       return
     }
-    // Also a list that is computed, such as a sub-select: its own branches are checked.
+    // Includes computed lists, such as a subquery, whose own branches are checked.
     if (!reference.isNeeded && table !== 'accounts') reference.isTied = true
     let alias = at + 2
     while (Array.isArray(tokens[alias]) || tokens[alias] === 'as') alias++
@@ -108,11 +108,11 @@ function referencesOf(
 
 interface Condition {
   condition: Token[]
-  /** Where its LEFT JOIN stands, if it is the ON of one. */
+  /** The position of its LEFT JOIN, if this is the join's ON. */
   leftJoin: number | undefined
 }
 
-/** What stands behind each WHERE and ON of the branch, but for what a conflict is about. */
+/** Returns the conditions of each WHERE and ON in the branch, except those of ON CONFLICT. */
 function conditionsOf(tokens: Token[]): Condition[] {
   const found: Condition[] = []
   let current: Token[] | undefined
@@ -128,7 +128,7 @@ function conditionsOf(tokens: Token[]): Condition[] {
   return found
 }
 
-/** The conditions that all have to hold. */
+/** Returns the conditions that must all hold. */
 function conjuncts(tokens: Token[]): Token[][] {
   if (tokens.includes('or')) return []
   return split(tokens, (word) => word === 'and').flatMap((condition) => {
@@ -146,7 +146,7 @@ function equalityOf(
   const at = condition.indexOf('=')
   if (at < 0) return seqEqualityOf(condition, scope, visible)
   const sides = [condition.slice(0, at), condition.slice(at + 1)].map((whole) => {
-    // A `+` keeps the planner from an index and changes nothing else.
+    // A `+` only prevents the planner from using an index.
     const side = whole[0] === '+' ? whole.slice(1) : whole
     if (side.length === 1 && side[0] === '?') return '?'
     const [column, dot, table] = side.map(bare).reverse()
@@ -163,8 +163,8 @@ function equalityOf(
 const numberedTables = ['messages', 'deliveries', 'lease_releases']
 
 /**
- * A message has one number in the whole grid, so a delivery belongs to the recipient or sender that the row with the same
- * number belongs to. A list or a sub-select of numbers is checked by itself.
+ * Message numbers are unique in the grid, so a delivery has the same recipient or sender as the row with the same
+ * number. A list or subquery of numbers is checked separately.
  */
 function seqEqualityOf(
   condition: Token[],
@@ -187,10 +187,10 @@ function seqEqualityOf(
   return other && (numberedTables.includes(other.table) || !other.isNeeded) ? [row, other] : undefined
 }
 
-/** Tables whose column `seq` is another number. */
+/** Tables whose column `seq` is a different number. */
 const otherNumbers = 'log|task_events|webhook_events|projections|sqlite_sequence'
 
-/** Whether a sub-select, each side of it, returns nothing but numbers of messages and deliveries. */
+/** Whether a subquery, including each side of a UNION, returns only numbers of messages and deliveries. */
 function isMessageNumber(query: Token[]): boolean {
   return split(query, (word) => setOperators.has(word)).every((branch) =>
     new RegExp(`^(all )?select (\\w+ \\. )?seq from (?!(${otherNumbers})\\b)`).test(branch.map(bare).join(' '))
@@ -200,8 +200,8 @@ function isMessageNumber(query: Token[]): boolean {
 const inboxTables = ['deliveries', 'lease_releases']
 
 /**
- * An inbox belongs to one account: a foreign key of `deliveries` says so. So the number of an inbox ties a delivery as
- * the row that has the number is tied, and a sub-select of the number is checked by itself.
+ * An inbox belongs to one account, as a foreign key of `deliveries` ensures. So an inbox number ties a delivery if the
+ * row with that number is tied, and a subquery of the number is checked separately.
  */
 function inboxEqualityOf(
   condition: Token[],
@@ -222,19 +222,19 @@ function inboxEqualityOf(
   return right.length === 3 && right[0] === 'n' && agent?.table === 'agent_numbers' ? [delivery, agent] : undefined
 }
 
-/** Whether a sub-select returns nothing but numbers of agents. */
+/** Whether a subquery returns only numbers of agents. */
 function isNumber(query: Token[]): boolean {
   return /^select (agent_numbers \. )?n from agent_numbers where /.test(query.map(bare).join(' ')) &&
     !query.some((token) => typeof token === 'string' && setOperators.has(token))
 }
 
-/** What a column without a table belongs to. */
+/** Returns the table of an unqualified column. */
 function onlyNeeded(scope: Scope): Reference | undefined {
   const needed = [...scope.values()].filter(({ isNeeded }) => isNeeded)
   return needed.length === 1 ? needed[0] : undefined
 }
 
-/** The sub-selects of a branch, without those inside them. */
+/** Returns a branch's subqueries, without nested ones. */
 function queriesIn(tokens: Token[]): Token[][] {
   return tokens.flatMap((token) => {
     if (!Array.isArray(token)) return []
@@ -255,7 +255,7 @@ function split(tokens: Token[], isSeparator: (word: string) => boolean): Token[]
   return pieces
 }
 
-/** The tokens of a statement. Words are in lower case, and texts and comments are left out. */
+/** Tokenizes a statement. Converts words to lower case, and drops string literals and comments. */
 function tree(sql: string): Token[] {
   const open: Token[][] = [[]]
   const token = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\w+|\?\d*|<>|[<>=!]=|\S/g

@@ -8,13 +8,13 @@ import { freePort } from '../../src/lib/free-port.ts'
 export interface Sqld {
   /** For `DATABASE_URL`. */
   url: string
-  /** Of its admin API. */
+  /** The address of its admin API. */
   adminUrl: string
-  /** Ends the server and removes its data. */
+  /** Stops the server and deletes its data. */
   stop(): Promise<void>
 }
 
-/** Start an empty libsql-server on free ports. It syncs each commit to disk unless `isRelaxed`. */
+/** Starts an empty libsql-server on free ports. It syncs each commit to disk unless `isRelaxed`. */
 export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sqld-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
@@ -25,7 +25,7 @@ export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
       adminPort: await freePort(),
       durability: isRelaxed ? 'unchanged' : 'strong',
     })
-  // Another test may have taken a port since it was free.
+  // Another test may have taken the port in the meantime.
   const server = await start().catch(start).catch((error) => {
     remove()
     throw error

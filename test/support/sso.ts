@@ -1,4 +1,4 @@
-/** A grid with a provider of single sign-on, which an account can set up too. */
+/** A grid with a single sign-on provider, which accounts can also set up. */
 import { expect } from 'vitest'
 import { recordOf } from '../../src/features/single-sign-on/provider.ts'
 import { ssoTables } from '../../src/features/single-sign-on/store.ts'
@@ -10,11 +10,11 @@ import { postWithToken } from './roles.ts'
 
 export type SsoGrid = Awaited<ReturnType<typeof ssoGrid>>
 
-/** The address at which a provider sends the browser back. */
+/** The address to which a provider sends the browser back. */
 export const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
 export const settings = ({ id }: { id: string }) => `/accounts/${id}/settings/account/sso`
 
-/** `OIDC_ISSUER` is the provider, `env` may say more. The clock is that of the provider and of its tokens. */
+/** `OIDC_ISSUER` is the provider; `env` may add more. The clock is shared with the provider and its tokens. */
 export async function ssoGrid(env: Record<string, string> = {}) {
   const server = await startOidc()
   /** The TXT records of each name. */
@@ -37,14 +37,14 @@ export async function ssoGrid(env: Record<string, string> = {}) {
   const given = (domain = 'corp.example') => ({
     ...{ name: 'Corp', issuer: server.issuer, clientId, clientSecret, domain, roleClaim: '', roles: '' },
   })
-  /** The page that leads to the provider, whose identity becomes one of the user. */
+  /** The page that leads to the provider, whose identity is then linked to the user. */
   const beginLink = async (one: Browser, id: string) =>
     await one.post(`/sso/${id}/link`, { csrf: await csrfTokenOf(one, '/sso') })
 
   return {
     ...{ grid, server, records, owner, given, beginLink },
     userOf: async (email: string) => await grid.store.global.users.byEmail(email),
-    /** Set single sign-on of an account up, with its domain verified. Resolves to the id of the provider. */
+    /** Sets up an account's single sign-on with a verified domain. Resolves to the provider's id. */
     async setUp(more: Record<string, string> = {}, account: TestAccount = grid.acme, by = owner): Promise<string> {
       const one = await signedIn(grid, by)
       const saved = await postWithToken(one, `${settings(account)}`, { ...given(), ...more })

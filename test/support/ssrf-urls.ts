@@ -1,14 +1,14 @@
-/** URLs that an SSRF attack could use to reach this machine or its network, in many spellings. */
+/** URLs in many notations that an SSRF attack could use to reach this machine or its network. */
 
 const loopback = [
-  // Decimal, octal and hexadecimal numbers, and parts that are left out.
+  // Decimal, octal and hexadecimal numbers, and omitted parts.
   ...'127.0.0.1 127.1 127.0.0.1. 127.255.255.254 0 0.0.0.0 0x0 2130706433 0x7f000001 017700000001 0177.0.0.01'.split(
     ' ',
   ),
   ...'0x7f.0x0.0x0.0x1 127.000.000.001 %31%32%37.0.0.1 １２７.0.0.1 127。0。0。1 ①②⑦.⓪.⓪.① %EF%BC%9127.0.0.1'.split(
     ' ',
   ),
-  // IPv6, and what carries an IPv4 address: mapped, compatible, NAT64, 6to4, Teredo, ISATAP.
+  // IPv6, and formats that embed an IPv4 address: mapped, compatible, NAT64, 6to4, Teredo, ISATAP.
   ...'[::1] [0:0:0:0:0:0:0:1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [::ffff:0:7f00:1]'.split(' '),
   ...'[64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [2001::80ff:fffe] [fe80::1]'.split(' '),
   ...'[fe80::5efe:7f00:1] [2001:db8::5efe:127.0.0.1] [::1%25lo] [::ffff:0.0.0.0] [::ffff:2130706433]'.split(' '),
@@ -34,7 +34,7 @@ const privateAddresses = [
   ...'[3fff::1] [5f00::1] [4000::1] 192.88.99.1 0.1.2.3'.split(' '),
 ]
 
-/** URLs that two parsers may read differently, and malformed or unsupported ones. */
+/** URLs that two parsers may interpret differently, and malformed or unsupported ones. */
 function ambiguousUrls(port: number): string[] {
   const here = `127.0.0.1:${port}`
   return [
@@ -62,7 +62,7 @@ export function ssrfUrls(port: number): string[] {
   return [...withPort([...names, ...privateAddresses], port), ...loopbackUrls(port)]
 }
 
-/** The URLs that mean this machine or are invalid. */
+/** The URLs that point to this machine or are invalid. */
 export function loopbackUrls(port: number): string[] {
   return [...withPort(loopback, port), ...ambiguousUrls(port)]
 }

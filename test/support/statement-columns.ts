@@ -1,20 +1,20 @@
 /**
- * Prints as JSON where each query of the store is declared, and the columns that the migrated database gives it. A program of
- * its own, because it must be there before the modules of the store.
+ * Prints as JSON where each store query is declared, and the columns that it returns in the migrated database. A
+ * separate program, because it must run before the store's modules are loaded.
  */
 import Database from 'libsql'
 import { migrations } from '../../db/migrations.ts'
 import { allQueries } from '../../src/store/sql.ts'
 
 export interface DeclaredQuery {
-  /** The path, line and column of the call that made it. */
+  /** The path, line and column of the calling code. */
   place: string
   columns: { name: string; type: string | null }[]
 }
 
 const places = new Map<unknown, string>()
 allQueries.push = (...queries) => {
-  // The first file outside of `sql.ts`.
+  // The first file outside `sql.ts`.
   const [place] = /src\/(?!store\/sql\.ts)\S*:\d+:\d+/.exec(new Error().stack ?? '') ?? ['']
   for (const query of queries) places.set(query, place)
   return Array.prototype.push.apply(allQueries, queries)

@@ -2,10 +2,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
-/** Send a request. Resolves to its result; rejects with its error, or when the process ends first. */
+/** Sends a request. Resolves to its result; rejects with its error, or if the process ends first. */
 export type RpcRequest = (method: string, params: unknown) => Promise<unknown>
 
-/** Send requests to a process whose standard input and output are pipes. */
+/** Sends requests to a process whose standard input and output are pipes. */
 export function rpcOver(child: ChildProcess): RpcRequest {
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   createInterface({ input: child.stdout! }).on('line', (line) => {

@@ -1,4 +1,4 @@
-/** What a reader must see of a message, from its row alone. */
+/** Derives what a reader must see of a message from its row alone. */
 import { bytesOf } from '../../src/grid/message/given-parts.ts'
 import { isoTime } from '../../src/lib/time.ts'
 import { rows } from './database.ts'
@@ -6,7 +6,7 @@ import type { TestGrid } from './grid.ts'
 
 export type ShownMessage = Record<string, unknown> & { message_id: string; message: string }
 
-/** The messages with these ids as they are in the database, each as a first read must show it. */
+/** Returns the messages with these ids from the database, each as a first read must show it. */
 export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map<string, ShownMessage>> {
   const found = (await Promise.all(
     [grid.acme, grid.evil].map(({ id }) =>
@@ -37,7 +37,7 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
   }))
 }
 
-/** The text of the message is its first part, which is not repeated. One that lost all of its characters is left as it is. */
+/** The message text is its first part, which is not repeated. A part that lost all of its characters is left as is. */
 function detailsOf({ parts = [], ...a2a }: { taskId: string; parts?: Record<string, unknown>[] }) {
   const others = parts.slice(parts[0]?.text === '' ? 0 : 1).map((part) => ({ ...part, bytes: bytesOf(part) }))
   return { a2a, task_id: a2a.taskId, ...(others.length > 0 && { parts: others }) }

@@ -1,4 +1,4 @@
-/** Tasks between the agents of a test grid. */
+/** Tasks between a test grid's agents. */
 import { callingAgent } from '../../src/auth/actor.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
@@ -6,7 +6,7 @@ import { getTask } from '../../src/grid/tasks/tasks.ts'
 import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 
-/** A task of a client, in task mode unless it is said otherwise. */
+/** Starts a client's task, by default in task mode. */
 export async function askFor(
   client: AccountStore,
   text: string,
@@ -17,7 +17,7 @@ export async function askFor(
   return await getTask(client, (await startTask(client, callingAgent(client.actor), input)).task.id)
 }
 
-/** All events of a task, from its first to its last. */
+/** Returns all events of a task. */
 export async function eventsOf(client: AccountStore, id: string, after = 0): Promise<TaskEvent[]> {
   const events: TaskEvent[] = []
   for await (const news of watchTask(client, id, { after, heartbeatMs: 60_000 })) {
@@ -26,7 +26,7 @@ export async function eventsOf(client: AccountStore, id: string, after = 0): Pro
   return events
 }
 
-/** What happened, in short: states, and the text of artifacts. */
+/** Summarizes what happened: states, and the text of artifacts. */
 export function inShort(events: readonly TaskEvent[]): string[] {
   return events.map((event) =>
     event.type === 'status'

@@ -1,6 +1,6 @@
 /**
- * The fourth net of account isolation: no statement on an account table without its account. See docs/security.md,
- * "Four nets".
+ * The fourth net of account isolation: rejects statements on an account table that do not name the account. See
+ * docs/security.md, "Four nets".
  */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -21,13 +21,13 @@ import { untiedTables } from './sql-branches.ts'
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 const hasAccount = (table: SQLiteTable) => 'accountId' in getTableColumns(table)
 
-/** Every table with an `account_id`, from the schema. */
+/** All tables with an `account_id`, from the schema. */
 export const accountTables = tables.filter(hasAccount).map((table) => getTableName(table))
 
-/** Every other table. */
+/** All other tables. */
 export const globalTables = tables.filter((table) => !hasAccount(table)).map((table) => getTableName(table))
 
-/** The cross-account queries. Adding one is a decision, which is made here. */
+/** The permitted cross-account queries. Adding one is a deliberate decision. */
 export const allowedCrossAccountQueries = [
   ...[...sealedTables, 'push_keys', 'signing_keys', 'totps'].flatMap((table) => [
     `tokens of ${table} by key`,
@@ -142,11 +142,11 @@ export const allowedCrossAccountQueries = [
 ]
 
 /**
- * Sub-selects that look into all accounts, inside statements of one account. They answer only whether there is
- * something, or how much.
+ * Subqueries that read all accounts, inside statements of one account. They return only whether something exists, or
+ * how much.
  */
 const allowedCrossAccountBranches = [
-  // Aliases are unique in the whole grid.
+  // Aliases are unique across the grid.
   'SELECT 1 FROM agents AS taken WHERE taken.alias = ? AND taken.account_id <> ? AND taken.moved_to IS NULL',
 ]
 
@@ -154,7 +154,10 @@ const accounts = { tables: accountTables, columns: ['account_id', 'sender_accoun
 const names = new Map(allQueries.map(({ sql, crossAccount }) => [sql, crossAccount]))
 const checked = new Set<string>()
 
-/** Throws for a statement with a branch that names an account table but no account. Call it before it runs. */
+/**
+ * Throws for a statement with a branch that names an account table but no account. Call it before running the
+ * statement.
+ */
 export function tripwire(sql: string, crossAccount = names.get(sql)): void {
   if (checked.has(sql) || (crossAccount && allowedCrossAccountQueries.includes(crossAccount))) return
   const inspected = allowedCrossAccountBranches.reduce(

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach } from 'vitest'
 import { type TemporaryDatabase, temporaryDatabase } from './process.ts'
 
-/** A temporary database for each test of the file or group, removed after it. */
+/** Creates a temporary database for each test of the file or group, and removes it afterwards. */
 export function useDatabase(): TemporaryDatabase {
   const database = {} as TemporaryDatabase
   beforeEach(() => void Object.assign(database, temporaryDatabase()))

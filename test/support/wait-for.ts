@@ -1,16 +1,16 @@
 /**
- * How tests wait: for a condition, and never for a fixed time, which is too short on a loaded machine and too long on
- * any other. `test/sleeps.test.ts` finds the tests that sleep.
+ * How tests wait: for a condition, never for a fixed time, which is too short on a loaded machine and too long on any
+ * other. `test/sleeps.test.ts` finds tests that sleep.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-/** Far above what a loaded machine takes, and below the time limit of a test. */
+/** Far more than a loaded machine needs, and less than a test's time limit. */
 const limitMs = 60_000
 const pollMs = 5
 
 /**
- * Poll `condition` until its result is neither undefined nor false, and resolve to that result.
- * Fails after a minute, and says what it waited for.
+ * Polls `condition` until its result is neither undefined nor false, and resolves to that result. Fails after a minute,
+ * naming what it waited for.
  */
 export async function waitFor<T>(
   what: string,
@@ -25,12 +25,12 @@ export async function waitFor<T>(
   }
 }
 
-/** One turn of the event loop: whatever was ready has run. */
+/** Waits for one turn of the event loop, in which everything that was ready has run. */
 export async function turn(): Promise<void> {
   await setImmediate()
 }
 
-/** Whether `promise` has settled, after a turn of the event loop. */
+/** Whether `promise` has settled, after one turn of the event loop. */
 export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false
   const note = () => void (settled = true)

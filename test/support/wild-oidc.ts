@@ -1,4 +1,4 @@
-/** A provider of OpenID Connect that answers as the files of `test/wild/sso/` say. */
+/** An OpenID Connect provider that answers according to the files in `test/wild/sso/`. */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import { clientId } from './oidc.ts'
 
 type Claims = Record<string, unknown>
 
-/** How a provider answers, from its documentation. `{origin}` stands for its address. */
+/** A provider's answers, from its documentation. `{origin}` stands for its address. */
 export interface WildProvider {
   provider: string
   issuer: string
@@ -18,14 +18,14 @@ export interface WildProvider {
   cases: WildCase[]
 }
 
-/** What one person meets: the role in the account, or why they are refused. */
+/** The outcome for one person: the role in the account, or why they are refused. */
 export interface WildCase {
   title: string
-  /** What the owner has entered, beside the usual. */
+  /** The owner's input in addition to the usual fields. */
   setUp?: Record<string, string>
   idToken?: Claims
   userinfo?: Claims
-  /** Claims that the ID token has not. */
+  /** Claims missing from the ID token. */
   without?: string[]
   userinfoStatus?: number
   outcome: string
@@ -92,14 +92,14 @@ export async function startWildOidc({ issuer, discovery, idToken, userinfo }: Wi
 
   return {
     issuer: here(issuer),
-    /** What the grid has asked for, in order. */
+    /** The grid's requests, in order. */
     asked,
     here,
     play: (one: WildCase) => {
       played = one
       asked.length = 0
     },
-    /** What a browser does there: the path and query of the way back. */
+    /** Acts as a browser at the provider. Returns the path and query of the way back. */
     async wayBack(url: string): Promise<string> {
       const back = new URL((await fetch(url, { redirect: 'manual' })).headers.get('location')!)
       return back.pathname + back.search

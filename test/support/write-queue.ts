@@ -1,11 +1,11 @@
-/** A write queue with a client whose commits can be held and failed. */
+/** A write queue with a client whose commits can be delayed and made to fail. */
 import { LibsqlBatchError, type ResultSet } from '@libsql/client'
 import { expect } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { maxGatherTurns, type QueueOptions, WriteQueue } from '../../src/store/queue.ts'
 import { turn } from './wait-for.ts'
 
-/** The error of a statement that breaks a constraint. */
+/** Creates the error of a statement that violates a constraint. */
 export const constraint = new LibsqlBatchError(
   'UNIQUE constraint failed',
   0,
@@ -13,7 +13,7 @@ export const constraint = new LibsqlBatchError(
   'SQLITE_CONSTRAINT_UNIQUE',
 )
 
-/** A queue with a client that records each commit; `batch` may hold or fail it. */
+/** Creates a queue with a client that records each commit. `batch` may delay it or make it fail. */
 export function testQueue({ batch, options }: {
   batch?: (sqls: string[]) => Promise<unknown> | undefined
   options?: Partial<QueueOptions>
@@ -48,24 +48,24 @@ export function unit(sql: string) {
   return { sql, args: [] }
 }
 
-/** Fail the commits that contain the statement `name`. */
+/** Makes commits that contain the statement `name` fail. */
 export function failOn(name: string, error: Error, sqls: string[]): Promise<unknown> {
   return sqls.includes(name) ? Promise.reject(error) : Promise.resolve()
 }
 
-/** A promise that stays pending until `open` is called. */
+/** Creates a promise that stays pending until `open` is called. */
 export function hold() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => open = resolve)
   return { opened, open: () => open() }
 }
 
-/** `done`, or the code of the error, for each promise. */
+/** Resolves to `done` or the error's code for each promise. */
 export function settle(promises: Promise<unknown>[]): Promise<string[]> {
   return Promise.all(promises.map((promise) => promise.then(() => 'done', (error) => error.code ?? String(error))))
 }
 
-/** Resolves when the queue commits what it was given before. */
+/** Resolves after the queue has committed everything it was given before. */
 export async function gathered(): Promise<void> {
   for (let n = 0; n <= maxGatherTurns; n++) await turn()
 }

@@ -1,4 +1,4 @@
-/** A grid whose messages are placed in conversations as they come, with a person who writes. */
+/** A grid with a person who writes, in which messages are placed in conversations as they arrive. */
 import { placeOfSent } from '../../src/grid/conversations/write.ts'
 import type { Browser } from './browse.ts'
 import type { Visitor } from './browser.ts'
@@ -13,14 +13,14 @@ export interface WritingGrid<T extends TestGrid> {
   /** A member with the alias `ann`, and their browser. */
   ann: PersonWithAlias
   browser: Browser
-  /** Paths of the account. */
+  /** Paths in the account. */
   path(...parts: (string | number)[]): string
-  /** Send as an agent of the account. Resolves when the message has its place. */
+  /** Sends as an agent of the account. Resolves when the message has been placed. */
   tell(agent: TestAgent, to: string, text: string, more?: object): Promise<{ id: string; seq: number; thread: number }>
   close(): Promise<void>
 }
 
-/** Follows the log of a grid, with a member of the account. */
+/** Follows a grid's log, with a member of the account. */
 export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingGrid<T>> {
   const stop = follow(grid.store)
   const ann = await personWithAlias(grid, 'ann', { name: 'Ann' })
@@ -42,7 +42,7 @@ export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingG
   }
 }
 
-/** Signs a visitor of Chromium in as the person of a `browser`. */
+/** Signs in a Chromium visitor as the person of a `browser`. */
 export async function signIn({ context }: Pick<Visitor, 'context'>, browser: Browser, url: string): Promise<void> {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })))
 }

@@ -1,11 +1,11 @@
-/** The content of the agent cards, for both versions of A2A. See docs/protocol/a2a.md, "Agent cards". */
+/** The content of agent cards for both A2A versions. See docs/protocol/a2a.md, "Agent cards". */
 import type { Config } from '../../config.ts'
 import type { CardAgent } from '../../grid/cards.ts'
 import { agentUrl } from '../../clients/snippets.ts'
 import { version } from '../../lib/version.ts'
 import { declaredExtensions } from '../extensions.ts'
 
-/** A card of version 1.0, without signatures. */
+/** A version 1.0 card without signatures. */
 export interface Card10 extends Record<string, unknown> {
   supportedInterfaces: CardInterface[]
   securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: string; description?: string } } }
@@ -26,10 +26,13 @@ export interface CardSkill {
   tags: string[]
 }
 
-/** The shared endpoint takes text only. */
+/** Input and output modes of an agent. The shared endpoint accepts text only. */
 const agentModes = ['text/plain', 'application/json', 'application/octet-stream']
 
-/** `origin` is the one that was asked, of those in the configuration. URIs of extensions are the same everywhere. */
+/**
+ * Returns the shared endpoint's card. `origin` is the configured origin of the request. Extension URIs are the same
+ * everywhere.
+ */
 export function gridCard(config: Config, origin: string): Card10 {
   return card(declaredExtensions(config, 'grid'), {
     name: 'agent-grid',
@@ -45,7 +48,10 @@ export function gridCard(config: Config, origin: string): Card10 {
   })
 }
 
-/** It names only the endpoint of the agent: at the shared endpoint, clients that ignore a tenant would reach no agent. */
+/**
+ * Returns an agent's card. It lists only the agent's own endpoint: at the shared one, clients that ignore tenants would
+ * reach no agent.
+ */
 export function agentCard(config: Config, origin: string, { alias, description, skills }: CardAgent): Card10 {
   return card(declaredExtensions(config, 'agent'), {
     name: alias,
@@ -61,7 +67,7 @@ export function agentCard(config: Config, origin: string, { alias, description, 
   })
 }
 
-/** Adds what only callers with a key learn: the agents they can reach, and which keys are accepted. */
+/** Adds details for callers with a key: the agents they can reach and the accepted keys. */
 export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 {
   const description = 'The key of an agent of this grid. Access tokens of OAuth and admin keys are not accepted here.'
   return {
@@ -71,7 +77,10 @@ export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 
   }
 }
 
-/** Both versions in one card: 0.3 clients send no version header and need `url`; newer clients ignore the 0.3 fields. */
+/**
+ * Combines both versions in one card: 0.3 clients send no version header and need `url`; newer clients ignore the 0.3
+ * fields.
+ */
 export function hybridCard(card: Card10): Record<string, unknown> {
   const [{ url }] = card.supportedInterfaces
   const { httpAuthSecurityScheme } = card.securitySchemes.bearer
@@ -113,7 +122,7 @@ function card(extensions: unknown[], { name, description, supportedInterfaces, m
   }
 }
 
-/** 1.0 comes first, because clients take the first that they understand. */
+/** 1.0 comes first, because clients use the first version that they understand. */
 function interfacesAt(url: string): CardInterface[] {
   return [
     { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

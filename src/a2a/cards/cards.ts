@@ -1,4 +1,7 @@
-/** Serves the agent cards: the shared endpoint's, each agent's, and the extended ones. See docs/protocol/a2a.md, "Agent cards". */
+/**
+ * Serves agent cards: the shared endpoint's, each agent's, and the extended ones. See docs/protocol/a2a.md, "Agent
+ * cards".
+ */
 import { createHash } from 'node:crypto'
 import { agentCard, type Card10, type CardSkill, extendedCard, gridCard, hybridCard } from './card.ts'
 import { signCard, Signer } from './signing.ts'
@@ -15,7 +18,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { restError } from '../../wire.ts'
 
-/** Where clients of each version look for the root card, and the shared endpoint itself. */
+/** Where clients of each version look for the root card, plus the shared endpoint itself. */
 export const rootCardPaths = [
   '/.well-known/agent-card.json',
   '/.well-known/agent.json',
@@ -32,20 +35,20 @@ export const agentCardPaths = [
 ]
 
 const path10 = '/1.0/.well-known/agent-card.json'
-/** Where a card is purely 1.0, also for readers that send no version. */
+/** Paths of cards in pure 1.0 format, even for readers that send no version. */
 export const card10Paths = { root: `/a2a/v1/grid${path10}`, agent: `/a2a/v1/agents/:alias${path10}` }
 
-/** The paths of the extended cards, as A2A 0.3 defines them. */
+/** Paths of the extended cards, as A2A 0.3 defines them. */
 export const extendedCardPaths = ['/a2a/v1/grid/v1/card', '/a2a/v1/agents/:alias/v1/card']
 
-/** Signed cards that are kept, so that a card is not signed for each request. */
+/** Size of the cache of signed cards, which avoids signing a card for every request. */
 const keptBytes = 8 * 2 ** 20
 
-/** A card as it is served. */
+/** A card as served. */
 interface SignedCard {
   text: string
   etag: string
-  /** Since when this process knows it, in milliseconds since the epoch. */
+  /** When this process first signed it, in milliseconds since the epoch. */
   since: number
 }
 
@@ -56,7 +59,7 @@ export class Cards {
   readonly #signer: Signer
   readonly #kept = new LruMap<string, SignedCard>(keptBytes)
 
-  /** `originOf`: the origin of the grid that a request asked, which its card names. */
+  /** `originOf` returns the origin that a request was sent to, which the card then names. */
   constructor(store: Store, authenticateCall: AuthenticateCall, originOf: (request: Request) => string) {
     this.#store = store
     this.#authenticateCall = authenticateCall
@@ -64,13 +67,13 @@ export class Cards {
     this.#signer = new Signer(store)
   }
 
-  /** The card of the shared endpoint, for everyone. */
+  /** The shared endpoint's card, available to everyone. */
   readonly root: Handler = (c) => {
     const request = c.req.raw
     return this.#serve(request, gridCard(this.#store.deps.config, this.#originOf(request)), true)
   }
 
-  /** The card of an agent: for everyone if it is public, otherwise for agents of its account. */
+  /** An agent's card: available to everyone if the agent is public, otherwise to agents of its account. */
   readonly agent: Handler = (c) =>
     this.#answer(c, async () => {
       const request = c.req.raw
@@ -88,7 +91,7 @@ export class Cards {
       return await this.#serve(request, await this.#extendedCard(request, account, c.req.param('alias') ?? ''), false)
     })
 
-  /** The public keys that verify the signatures. */
+  /** The public keys for verifying the signatures. */
   readonly keySet: Handler = async () => {
     const { set } = await this.#signer.keys()
     return Response.json(set, {
@@ -100,7 +103,10 @@ export class Cards {
     })
   }
 
-  /** The operation of a call. Without an alias, it is the card of the shared endpoint. Fails with `agent_not_found`. */
+  /**
+   * The extended card operation for a call. Without an alias, returns the shared endpoint's card. Fails with
+   * `agent_not_found`.
+   */
   ofCall(request: Request): MethodCall['cards'] {
     return {
       extendedCard: async (account, version, alias = '') => {
@@ -134,7 +140,7 @@ export class Cards {
     return isUnchanged ? new Response(null, { status: 304, headers }) : new Response(text, { headers })
   }
 
-  /** Signatures differ each time, so the ETag is made from the other members. */
+  /** Signatures differ each time, so the ETag is computed from the other members. */
   async #sign(request: Request, card10: Card10, is10: boolean): Promise<SignedCard> {
     const card = is10 ? card10 : hybridCard(card10)
     const { kid, signAt } = await this.#signer.keys()
@@ -142,7 +148,8 @@ export class Cards {
     const kept = this.#kept.get(name)
     if (kept) return kept
     const signatures = signAt && await signCard(card, card10, await signAt(this.#originOf(request)))
-    // They come last: a suite of A2A searches the text for certain words before others, and signatures may spell them.
+    // Signatures come last: an A2A test suite searches the text for certain words, and signatures may contain them by
+    // chance.
     const text = JSON.stringify({ ...card, ...(signatures && { signatures }) })
     const signed = { text, etag: `W/"${name}"`, since: this.#store.deps.now() }
     this.#kept.set(name, signed, 2 * text.length + 200)
@@ -162,10 +169,10 @@ export class Cards {
   }
 }
 
-/** The CORS headers depend on whether there is an Origin. */
+/** The CORS headers depend on whether the request has an Origin. */
 const vary = 'A2A-Version, Authorization, Origin'
 
-/** A skill for each agent on the first pages of its account and of the public agents. */
+/** Returns a skill for each agent on the first page of the account's agents and of the public ones. */
 async function reachableAgents(account: AccountStore): Promise<CardSkill[]> {
   const own = await listAgents(account, {})
   const others = await listAgents(account, { public: true })

@@ -1,4 +1,4 @@
-/** Signatures of agent cards, and the keys that make them. See docs/protocol/a2a.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
+/** Signatures of agent cards and their keys. See docs/protocol/a2a.md, "Signed cards". @see A2A 1.0 §8.4, RFC 8785 */
 import { canonicalJson } from '../../lib/encoding.ts'
 import { createSigner, type DetachedSignature, type JWK, type Sign } from '../../lib/signing.ts'
 import type { Card10 } from './card.ts'
@@ -6,13 +6,13 @@ import { readSigningKeys } from '../../grid/cards.ts'
 import { minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-/** How long keys are cached. The command that replaces one may run in another process. */
+/** How long keys are cached. The command that rotates them may run in another process. */
 const knownMs = minute
 
 interface Keys {
-  /** The `kid` of the key that signs; undefined if cards are not signed. */
+  /** The signing key's `kid`; undefined if cards are not signed. */
   kid?: string
-  /** Signs as the grid at one of its origins, where verifiers find the key. */
+  /** Signs as one of the grid's origins, where verifiers find the key. */
   signAt?(origin: string): Promise<Sign>
   /** @see RFC 7517 §5 */
   set: { keys: JWK[] }
@@ -28,7 +28,7 @@ export class Signer {
     this.#store = store
   }
 
-  /** At most a minute old. Fails with `unavailable` if they cannot be read. */
+  /** Returns keys that are at most a minute old. Fails with `unavailable` if they cannot be read. */
   keys(): Promise<Keys> {
     const now = this.#store.deps.now()
     if (this.#known && now < this.#known.until && this.#known.until - now <= knownMs) return this.#known.keys
@@ -48,9 +48,9 @@ export class Signer {
 }
 
 /**
- * Verifiers derive different texts from one card and need one signature that fits, so each text is signed: the served
- * members; the 1.0 members without default values; these without anything empty, as the official libraries do; the same in
- * ASCII, as the Python library does; and without the security schemes, which the JavaScript library loses when it fetches.
+ * Signs each text that verifiers derive from a card, because they need one signature that matches theirs: the served
+ * members; the 1.0 members without default values; these without empty values, as in the official libraries; the same
+ * in ASCII, as in the Python library; and without the security schemes, which the JavaScript library loses on fetch.
  */
 export async function signCard(
   served: Record<string, unknown>,
@@ -69,7 +69,7 @@ export async function signCard(
   return await Promise.all([...texts].map((text) => sign(text)))
 }
 
-/** What ProtoJSON leaves out: empty lists and texts, and `required: false`. */
+/** Omits what ProtoJSON omits: empty lists and strings, and `required: false`. */
 function omitDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(omitDefaults)
   if (typeof value !== 'object' || value === null) return value
@@ -79,7 +79,7 @@ function omitDefaults(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, member]) => [name, omitDefaults(member)]))
 }
 
-/** Recursively; undefined if nothing is left. */
+/** Omits empty values recursively. Returns undefined if nothing is left. */
 function omitEmpty(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(omitEmpty).filter((item) => item !== undefined)
@@ -91,7 +91,7 @@ function omitEmpty(value: unknown): unknown {
   return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
-/** As Python writes JSON. Canonical JSON has no control characters. */
+/** Escapes as Python's JSON encoder does. Canonical JSON has no control characters. */
 function escapeNonAscii(json: string): string {
   return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,8 +1,8 @@
-/** What a text says in escapes and encodings. */
+/** Decodes escapes and encodings in a text. */
 import { Buffer } from 'node:buffer'
 import { replaceIn, spanOf, type View } from './view.ts'
 
-/** Entities for the characters of phrases and addresses, and entities that hide something. */
+/** Entities for the characters of phrases and addresses, and entities that can hide text. */
 const entities: Record<string, string> = Object.fromEntries(
   ('amp& lt< gt> quot" apos\' nbsp\u00a0 ensp\u2002 emsp\u2003 thinsp\u2009 shy\u00ad zwnj\u200c zwj\u200d lrm\u200e ' +
     'rlm\u200f commat@ period. comma, colon: semi; num# sol/ bsol\\ excl! quest? lpar( rpar) lowbar_ hyphen\u2010 ' +
@@ -13,7 +13,7 @@ const entities: Record<string, string> = Object.fromEntries(
 const escapes =
   /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,7}));?|((?:%[0-9a-f]{2}){1,4})|\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi
 
-/** The view with its escapes resolved, also where one is inside another. */
+/** Returns the view with escapes resolved, including nested ones. */
 export function unescaped(view: View): View {
   let current = view
   for (let depth = 0; depth < 3 && /[&%\\]/.test(current.text); depth++) {
@@ -40,9 +40,9 @@ function fromPercents(text: string): string | undefined {
   }
 }
 
-/** The view without the tags and comments of HTML, or the same view. */
+/** Returns the view without HTML tags and comments, or the same view if it has none. */
 export function withoutTags(view: View): View {
-  // Searching for the end of each unclosed comment would read the rest of the text every time.
+  // Searching for the end of each unclosed comment would scan the rest of the text every time.
   const until = view.text.lastIndexOf('-->') + '-->'.length
   return replaceIn(replaceIn(view, /<!--[^]*?-->/g, () => '', { until }), /<\/?[a-z][^<>]*>/gi, () => '')
 }
@@ -52,7 +52,7 @@ const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text encoded as base64 or hexadecimal. Anything that does not decode to text is left out. */
+/** Returns text that is encoded as base64 or hexadecimal. Omits anything that does not decode to text. */
 export function embedded(view: View, depth = 2): View[] {
   if (depth === 0) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {
@@ -71,10 +71,10 @@ interface Run {
   end: number
 }
 
-/** Separators between the pieces of one text: line ends, and quotation marks of code and email. */
+/** Separators between the pieces of one encoded text: line ends, and quotation marks of code and email. */
 const betweenPieces = /^[\s"'`+,>\\]{1,8}$/
 
-/** Stretches that may be encoded: each alone, and those together that follow each other. */
+/** Returns the spans that may be encoded: each one alone, and adjacent ones joined. */
 function runsOf(text: string): Run[] {
   const runs: Run[] = []
   const joined: Run[] = []
@@ -97,7 +97,7 @@ function decode(encoded: string): string | undefined {
     const text = fromBytes(Buffer.from(encoded, 'hex'))
     if (text !== undefined) return text
   }
-  // A word, a path or a name. Encoded text mixes capitals with small letters.
+  // Rejects words, paths and names. Encoded text mixes upper and lower case.
   if (!/[a-z]/.test(encoded) || !/[A-Z]/.test(encoded)) return undefined
   return fromBytes(Buffer.from(encoded, 'base64'))
 }

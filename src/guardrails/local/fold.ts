@@ -1,17 +1,20 @@
-/** Normalizes texts: removes differences that a reader ignores. */
+/** Normalises texts by removing differences that a reader ignores. */
 import { mask, replaceIn, type View } from './view.ts'
 
-/** Beyond printable ASCII, except what stands for something that was found. */
+/** Characters beyond printable ASCII, except the mask that replaces findings. */
 const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
-/** The view with ASCII digits, spaces and hyphens, without widths, styles and frames, and nothing hidden. */
+/**
+ * Returns the view with ASCII digits, spaces and hyphens, and without width, style or frame variants and invisible
+ * characters.
+ */
 export function plain(view: View): View {
   return replaceIn(view, special, (char) => plainForm(char!))
 }
 
 const plainForm = remembered((char) => {
   if (/[\0-\x7f]/.test(char)) return char
-  // A digit with a variation selector and a frame is a keycap.
+  // A digit with a variation selector and a frame is a keycap emoji.
   if (/[\p{Default_Ignorable_Code_Point}\p{Me}]/u.test(char)) return ''
   if (/\p{Zs}/u.test(char)) return ' '
   if (/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/.test(char)) return '-'
@@ -28,15 +31,15 @@ function digitOf(char: string): string {
 }
 
 export interface Folded {
-  /** Words with one space between them, and with their punctuation. */
+  /** Words separated by single spaces, including punctuation. */
   readonly words: View
   /** Letters and digits alone, with `l` as `i`. For long phrases, which need no word boundaries inside. */
   readonly letters: View
 }
 
 /**
- * Fold a text: case, width and styles of letters (NFKD), accents, letters that look like Latin ones, digits and signs
- * that stand for letters in a word, runs of white space, characters that do not show.
+ * Folds a text: case, letter width and style (NFKD), accents, letters that look like Latin ones, digits and symbols
+ * that stand for letters in a word, runs of white space, and invisible characters.
  */
 export function fold(text: string): Folded {
   const chars = replaceIn({ text }, special, (char) => foldedForm(char!), { hidden: true })
@@ -48,7 +51,7 @@ export function fold(text: string): Folded {
   return { words, letters: lettersOf(words) }
 }
 
-/** The letters that digits and signs stand for in a word. */
+/** The letters that digits and symbols stand for in a word. */
 const letterSigns: Record<string, string> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't', '@': 'a', $: 's' }
 
 function lettersOf(words: View): View {
@@ -69,29 +72,29 @@ function lettersOf(words: View): View {
 }
 
 const letterForm = remembered((char) => {
-  // Two regional indicators are a flag, so in words they are no letters.
+  // Two regional indicators form a flag, so they are not letters in words.
   const regional = char.codePointAt(0)! - 0x1f1e6
   if (regional >= 0 && regional < 26) return String.fromCharCode(0x61 + regional)
   return char === 'l' ? 'i' : /[\p{L}\p{N}\p{M}]/u.test(char) ? char : ''
 })
 
-/** Accents, and the vowel signs of Hebrew and Arabic, which texts have or leave out; and what does not show. */
+/** Accents, the optional vowel marks of Hebrew and Arabic, and invisible characters. */
 const ignored =
   /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u20d0-\u20f0\p{Default_Ignorable_Code_Point}\p{Cc}]/gu
 
 const foldedForm = remembered((char) => {
-  // The blank of Braille shows nothing.
+  // The blank Braille pattern is invisible.
   if (/[\p{White_Space}\u2800]/u.test(char)) return ' '
-  // Letters in black circles and squares, which NFKD keeps.
+  // Letters in black circles and squares, which NFKD preserves.
   const circled = char.replace(/[\u{1f150}-\u{1f169}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f150 + 0x61))
     .replace(/[\u{1f170}-\u{1f189}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f170 + 0x61))
-  // Upper case first, so that ß is ss and all sigmas are one, as in full case folding.
+  // Converts to upper case first, so that ß becomes ss and all sigmas are equal, as in full case folding.
   const folded = circled.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD').replace(ignored, '')
   return [...folded].map((letter) => lookalikes.get(letter) ?? letter).join('')
     .replace(/æ/g, 'ae').replace(/œ/g, 'oe').replace(/\s+/g, ' ')
 })
 
-/** The function, with the results for the first 20,000 characters. */
+/** Caches the function's results for the first 20,000 distinct characters. */
 function remembered(form: (char: string) => string): (char: string) => string {
   const forms = new Map<string, string>()
   return (char) => {
@@ -105,15 +108,15 @@ function remembered(form: (char: string) => string): (char: string) => string {
 }
 
 /**
- * Each Latin letter, and the letters of other scripts that look like it, as far as NFKD does not resolve them. @see UTS
- * #39, confusables.txt
+ * Each Latin letter with the letters of other scripts that look like it, where NFKD does not map them. @see UTS #39,
+ * confusables.txt
  */
 const rows = 'aᴀɑαаꭺᗅꓮ𖽀𐊠 bʙƅьꮟᑲᖯꞵβвᏼᗷꓐ𐊂𐊡𐌁 cᴄσⲥсꮯ𐐽ꓚ𐊢𐌂𐔜 dᴅđԁꮷᑯꓒꭰᗞᗪꓓ eᴇꬲеҽεⴹꭼꓰ𑣆𑣎𐊆 fꜰғꬵꞙẝքϝᖴꓝ𑣂𐊇𐊥𐔥 gɢɡᶃƍցԍꮐᏻꓖ ' +
   'hʜħһհꮒηⲏнꮋᕼꓧ𐋏 iɪɩιіꙇӏꭵ𑣃ǀⲓⵏᛁꓲ𖼨𐊊𐌉 jᴊϳјʝꭻᒍꓙ kᴋκⲕкꮶᛕꓗ𐔘 lʟłⳑꮮᒪꓡ𖼖𑣒𐑃𐔦 mᴍμϻⲙмꮇᗰᛖꓟ𐊰𐌑 nɴոռνⲛꓠ𐔓 ' +
   'oøᴏᴑꬽοⲟоօ𐓪𑣈𑣗𐐬ⵔꓳ𑣕𐊒𐊫𐔖 pᴘρⲣрꮲᑭꓑ𐊕 qꞯԛգզⵕ rꭇꭈᴦⲅгꮁʀꭱꮢ𐓜ᖇꓣ𖼵 sꜱƽѕꮪ𑣁𐑈տꮥꓢ𖼺𐊖 tᴛτⲧтꭲꓔ𖼊𑣜𐊗𐊱𐌕 ' +
   'uꞟᴜꭎꭒʋυս𐓶𑣘ᑌꓴ𖽂 vᴠѵ𑜆ꮩ𑣀ⴸᐯꛟꓦ𖼈𐔝 wɯᴡѡԝա𑜊𑜎𑜏ꮃꮤꓪ xхᕁᕽꭓχⲭⵝᚷꓫ𐊐𐊴𐌗𐔧 yɣᶌʏỿꭚγуүⲩꭹꮍꓬ𖽃𑣄𐊲 zᴢꮓζꓜ𑣉'
 
-/** By the letter, the Latin letter that it looks like. */
+/** Maps each letter to the Latin letter that it looks like. */
 const lookalikes: ReadonlyMap<string, string> = new Map(
   rows.split(' ').flatMap((row) => {
     const [latin, ...others] = row

@@ -1,6 +1,7 @@
 /**
- * The wording of prompt injections. A line is a rule: groups of terms, separated by `>`, that follow each other with a
- * few words between them at most. One term of each group is enough; `*` at the end of a term matches any continuation.
+ * The wording of prompt injections. Each line is a rule: groups of terms separated by `>`, which must follow each other
+ * with at most a few words between them. One term of each group is enough; `*` at the end of a term matches any
+ * continuation.
  */
 export const injectionRules = rulesOf(`
   # English
@@ -105,13 +106,13 @@ export const injectionRules = rulesOf(`
   zignoruj* | ignoruj* | zapomnij* | pomin* > poprzedni* | wczesniejsz* | powyzsz* | wszystki* | swoje > instrukcj* | polecen* | zasad* | wytyczn*
   pokaz* | ujawnij* | wyswietl* > prompt systemow* | instrukcje systemow*`)
 
-/** Marks of chat templates, by which a text pretends to be a turn of another role, with two spaces between them. */
+/** Chat template markers, which make a text look like another role's turn, separated by two spaces. */
 export const templateMarks = `
   <|im_start|>  <|im_end|>  <|endoftext|>  <|start_header_id|>  <|end_header_id|>  <|eot_id|>  <|system|>
   <|assistant|>  [inst]  [/inst]  <<sys>>  <</sys>>  <start_of_turn>  <end_of_turn>  ### instruction:
   ### system:`.trim().split(/ {2,}|\n */)
 
-/** How secrets are announced. */
+/** Phrases that announce secrets. */
 export const secretRules = rulesOf(`
   my | our | your new | root | admin | administrator | temporary > password is | passphrase is | passcode is | api key is | secret key is | access key is | private key is | access token is
   password | passphrase | passcode | api key | secret key | access key | access token > is as follows | is below | is attached

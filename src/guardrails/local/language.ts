@@ -1,9 +1,9 @@
-/** Finds texts in languages that are not allowed. */
+/** Finds text in languages that are not allowed. */
 import * as z from 'zod'
 import { type GuardedText, provider, type Span, type Verdict } from '../provider.ts'
 import { joined, oncePerText } from './view.ts'
 
-/** The languages that can be distinguished: ISO 639-1 codes with the ISO 639-3 codes that franc uses. */
+/** The languages that can be distinguished: ISO 639-1 codes with franc's ISO 639-3 codes. */
 const codes = Object.fromEntries(
   `
   af:afr am:amh ar:arb az:azj be:bel bg:bul bn:ben bs:bos ca:cat cs:ces da:dan de:deu el:ell en:eng es:spa et:ekk
@@ -21,26 +21,29 @@ const scripts = `
   Arabic:ar,fa,ur,ps,kk,ms,ha,pa Devanagari:hi,mr,ne Greek:el Hebrew:he Armenian:hy Georgian:ka Thai:th Lao:lo
   Khmer:km Myanmar:my Bengali:bn Gujarati:gu Gurmukhi:pa Tamil:ta Telugu:te Kannada:kn Malayalam:ml Sinhala:si
   Ethiopic:am`.trim().split(/\s+/).map((row) => ({ name: row.split(':')[0], languages: row.split(':')[1].split(',') }))
-/** Languages that are also written in Latin letters, or in no other. */
+/** Languages that are also written in Latin letters, or only in them. */
 const latin = languages.filter((language) =>
   ['az', 'bs', 'ha', 'ms', 'sr', 'uz'].includes(language) ||
   !scripts.some(({ languages }) => languages.includes(language))
 )
-/** Scripts of several languages, which franc distinguishes by their letter sequences. */
+/** Scripts shared by several languages, which franc distinguishes by their letter sequences. */
 const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
   const written = name === 'Latin' ? latin : scripts.find((script) => script.name === name)!.languages
   return { letters: new RegExp(`\\p{Script=${name}}+`, 'gu'), only: written.map((language) => codes[language]) }
 })
 
-/** The minimum number of letters of a script that make a text, not just a name or a quotation. */
+/** Minimum number of letters in a script for it to count as text rather than a name or a quotation. */
 const fewestOfScript = 12
-/** Fewest letters that show a language, and how many code units are looked at together: franc reads the first 2,048. */
+/**
+ * Minimum number of letters for detecting a language, and the number of code units examined together: franc reads the
+ * first 2,048.
+ */
 const fewestLetters = 60
 const stretchLength = 3_400
-/** A language that is this likely, compared with the likeliest one, may be the right one. */
+/** A language whose likelihood, relative to the likeliest one, is at least this may be the right one. */
 const nearlyAsLikely = 0.85
 
-/** Loaded for the first message that needs it: its tables take some megabytes. */
+/** Loaded for the first message that needs it, because its tables take some megabytes. */
 let franc: typeof import('franc') | undefined
 
 export const language = provider({
@@ -77,7 +80,7 @@ interface Stretch extends Span {
   readonly likely: readonly string[]
 }
 
-/** The parts of a message that are not code, in stretches that end between words. */
+/** Returns a message's text without code, and its sections, which end between words, with their likely languages. */
 const proseOf = oncePerText((text) => {
   const prose = withoutCode(text)
   const stretches: Stretch[] = []
@@ -90,26 +93,26 @@ const proseOf = oncePerText((text) => {
   return { prose, stretches }
 })
 
-/** Text that may not be prose: code between backticks, and words of ASCII characters. */
+/** Text that may not be prose: code in backticks, and words of ASCII characters. */
 const words = /```[^`]*(?:```|$)|`[^`\n]*`|[!-~]+/g
-/** Code, addresses, paths and numbers have some of these. */
+/** Characters that mark code, addresses, paths and numbers. */
 const mark = /[\d_/\\@={}<>;|$#()[\]`]/
 
-/** The text with blanks instead of code. */
+/** Returns the text with code replaced by blanks. */
 function withoutCode(text: string): string {
   return mark.test(text)
     ? text.replace(words, (found) => mark.test(found) ? found.replace(/[^\n]/g, ' ') : found)
     : text
 }
 
-/** The stretches in the letters of a script, if there are enough of them. */
+/** Returns the runs of a script's letters, if the text has enough of them. */
 function writtenIn(text: string, letters: RegExp): Span[] {
   const found = [...text.matchAll(letters)].map(({ 0: run, index }) => ({ start: index, end: index + run.length }))
   const count = found.reduce((sum, { start, end }) => sum + end - start, 0)
   return count >= fewestOfScript ? found : []
 }
 
-/** The languages of a stretch, as far as its letters show. */
+/** Returns a section's possible languages, judged by its letters. */
 function languagesOf(text: string): Pick<Stretch, 'isLatin' | 'likely'> {
   const counts = guessed.map(({ letters }) => text.match(letters)?.join('').length ?? 0)
   const most = Math.max(...counts)

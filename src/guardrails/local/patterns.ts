@@ -4,12 +4,18 @@ import * as z from 'zod'
 import { type GuardedText, provider, RefusedConfig, type Span, text } from '../provider.ts'
 import { joined } from './view.ts'
 
-/** Most instructions of one compiled expression, and of all of a guardrail. They bound what a character costs. */
+/**
+ * Maximum number of instructions in one compiled expression and in all of a guardrail. They bound the cost per
+ * character.
+ */
 const mostInstructions = 500
 const mostInstructionsTogether = 2_000
-/** What the automaton that searches for all of them may remember of texts. Beyond, it forgets and goes on. */
+/** Cache size of the automaton that searches for all expressions. When the cache is full, it is cleared. */
 const automatonBytes = 512 * 1024
-/** What an instruction takes, twice: in the expression and in the automaton. A class such as \pL has a large table. */
+/**
+ * Memory per instruction, needed once for the expression and once for the automaton. A class such as \pL has a large
+ * table.
+ */
 const instructionBytes = 1024
 const classBytes = 16 * 1024
 
@@ -37,7 +43,7 @@ export const patterns = provider({
       if (matching.length === 0) return { kinds: [] }
       const effort = new Effort()
       const spans = joined(matching.flatMap((pattern) => spansOf(pattern, text, effort)))
-      // An expression such as \b matches a place. Without spans the whole text is masked.
+      // An expression such as \b matches an empty string. Without spans, the whole text is masked.
       return { kinds: ['text that is not allowed'], ...(spans.length > 0 && { spans }) }
     }
     const classes = patterns.reduce((sum, pattern) => sum + pattern.split(/\\p/i).length - 1, 0)
@@ -68,7 +74,7 @@ function parse(pattern: string, field: string): RE2JS {
   }
 }
 
-/** All matches. If the search takes too much effort, the rest of the text counts as one match. */
+/** Returns all matches. If the search becomes too expensive, the rest of the text counts as one match. */
 function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   const spans: Span[] = []
   const matcher = pattern.matcher(text)
@@ -81,12 +87,12 @@ function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   return spans
 }
 
-/** A text with many matches could be read once for each of them, as with `x*y|x`. */
+/** Bounds the search: a text with many matches could be scanned once per match, as with `x*y|x`. */
 class Effort {
   #characters = 0
   #startedAt = performance.now()
 
-  /** Whether another search may read so many characters. Only what is beyond the common depends on the clock. */
+  /** Whether another search may read this many characters. The clock matters only for unusually long searches. */
   allows(characters: number): boolean {
     this.#characters += characters
     return this.#characters < 1_000_000 || performance.now() - this.#startedAt < 20

@@ -1,4 +1,4 @@
-/** Finds listed words and phrases, and the usual wording of prompt injections. */
+/** Finds listed words and phrases, and common wordings of prompt injections. */
 import * as z from 'zod'
 import { once } from '../../lib/lazy.ts'
 import { type GuardedText, provider, text } from '../provider.ts'
@@ -23,7 +23,7 @@ export const phrases = provider({
       ...(phrases.length > 0 ? [listed('listed phrase', phrases)] : []),
       ...(preset === 'none' ? [] : presets[preset]()),
     ]
-    // Two automata, of at most 32 bytes for each letter.
+    // Two automata, each taking up to 32 bytes per letter.
     const bytes = 64 * phrases.reduce((sum, { length }) => sum + length, 0)
     const check = (guarded: GuardedText) => search(guarded, (reading) => finders.flatMap((find) => find(reading)))
     return Object.assign(check, { bytes })
@@ -38,14 +38,14 @@ type Finder = (reading: Reading) => Found[]
 
 const search = searchOf((text): Reading[] => viewsOf(text).map((view) => ({ view, ...fold(view.text) })))
 
-/** All readings of a text in which a phrase may stand. */
+/** Returns all readings of a text that may contain a phrase. */
 function viewsOf(text: string): View[] {
   const view = unescaped({ text })
   const plain = withoutTags(view)
   return [view, ...(plain === view ? [] : [plain]), ...embedded(view)]
 }
 
-/** The minimum length in letters at which a phrase also matches if its words are split or joined. */
+/** Minimum length in letters of a phrase that also matches if its words are split or joined. */
 const longEnough = 12
 /** Such phrases consist of words only. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
@@ -82,7 +82,7 @@ const injection = { kind: 'prompt injection', rules: injectionRules }
 const secrets = { kind: 'secret', rules: secretRules }
 const marks = once(() => listed(injection.kind, templateMarks))
 
-/** Compiled when they are first needed: most accounts use no preset. */
+/** Compiled on first use: most accounts use no preset. */
 const presets = {
   injection: once(() => [ruled(injection), marks()]),
   secrets: once(() => [ruled(secrets)]),
@@ -94,20 +94,24 @@ const presets = {
  * search", 1975
  */
 class PhraseAutomaton {
-  /** An open hash table of transitions: the next state, by a state and a code unit. 0 is a free place. */
+  /**
+   * An open-addressing hash table of transitions from a state and a code unit to the next state. 0 marks a free slot.
+   */
   readonly #targets: Int32Array
-  /** The first state of a phrase is 0. Each other state has one transition to it. */
+  /** Every phrase starts at state 0. Each other state has one incoming transition. */
   #stateCount = 1
   readonly #parents: Int32Array
   readonly #units: Uint16Array
   readonly #fallback: Int32Array
-  /** The phrase that ends in a state, counted from 1; otherwise 0. */
+  /** The 1-based number of the phrase that ends in a state; otherwise 0. */
   readonly #phrases: Uint16Array
-  /** The next shorter suffix of a state in which a phrase ends, otherwise 0. */
+  /** A state's longest proper suffix in which a phrase ends; otherwise 0. */
   readonly #outputs: Int32Array
   readonly #lengths: Int32Array
 
-  /** Matches name a phrase by its index. An empty phrase is never found, and of two equal ones the first. */
+  /**
+   * Matches refer to phrases by index. Empty phrases are never found. Of two equal phrases, only the first is found.
+   */
   constructor(phrases: readonly string[]) {
     const most = phrases.reduce((sum, { length }) => sum + length, 1)
     this.#targets = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 2)))
@@ -119,7 +123,7 @@ class PhraseAutomaton {
     this.#lengths = Int32Array.from(phrases, ({ length }) => length)
     const states = new Int32Array(phrases.length)
     const longest = Math.max(0, ...this.#lengths)
-    // The shortest prefixes first, because a state falls back to a shorter one.
+    // Shortest prefixes first, because a state falls back to a shorter one.
     for (let depth = 0; depth < longest; depth++) {
       for (const [i, phrase] of phrases.entries()) {
         if (depth < phrase.length) states[i] = this.#addState(states[i], phrase.charCodeAt(depth))
@@ -132,7 +136,10 @@ class PhraseAutomaton {
     }
   }
 
-  /** Call `onMatch` for each phrase that is found, by its end, the longest first. True skips the shorter ones. */
+  /**
+   * Calls `onMatch` with the end of each phrase found, longest first. If it returns true, shorter phrases ending there
+   * are skipped.
+   */
   search(text: string, onMatch: (start: number, end: number, phrase: number) => boolean): void {
     if (this.#stateCount === 1) return
     for (let i = 0, state = 0; i < text.length; i++) {
@@ -153,7 +160,7 @@ class PhraseAutomaton {
     }
   }
 
-  /** Where a transition is in the table, or the free place for it. */
+  /** Returns a transition's slot in the table, or the free slot for it. */
   #placeOf(state: number, unit: number): number {
     const last = this.#targets.length - 1
     let at = (Math.imul(Math.imul(state, 0x85ebca6b) ^ unit, 0x9e3779b1) >>> 9) & last
@@ -176,9 +183,9 @@ class PhraseAutomaton {
   }
 }
 
-/** Most letters between two terms of a rule. */
+/** Maximum number of letters between two terms of a rule. */
 const mostBetween = 24
-/** Terms that are so close need no word boundary between them: words may be written together. */
+/** Terms this close need no word boundary between them, because words may be run together. */
 const together = 4
 
 interface Term {
@@ -187,17 +194,17 @@ interface Term {
   readonly isOpen: boolean
 }
 
-/** The terms of one rule that were found so far. */
+/** The terms of one rule that have been found so far. */
 interface Chain {
-  /** Where it begins in the text. */
+  /** Start offset in the text. */
   readonly start: number
-  /** Where its last term ends in the letters. */
+  /** End of the last term, as an offset in the letters. */
   readonly end: number
   readonly endsWord: boolean
 }
 
 class PhraseRules {
-  /** By the index of its phrase in the automaton. */
+  /** By the phrase's index in the automaton. */
   readonly #terms: Term[][] = []
   readonly #automaton: PhraseAutomaton
   readonly #groups: number[]
@@ -219,7 +226,7 @@ class PhraseRules {
     this.#automaton = new PhraseAutomaton([...indexes.keys()])
   }
 
-  /** Where the rules match in `text`, whose letters are given. */
+  /** Returns the matches of the rules in `text`, given its letters. */
   search(text: string, letters: View): { start: number; end: number; rule: number }[] {
     const found: { start: number; end: number; rule: number }[] = []
     const chains: Chain[][] = []

@@ -1,11 +1,11 @@
-/** Finds matches across pieces of a text that readers may join, such as a word split over two text parts. */
+/** Finds matches that span several pieces of a text, such as a word split across two text parts. */
 import type { Span } from '../provider.ts'
 import { mask, type View } from './view.ts'
 
-/** The number of UTF-16 units that are read at the beginning and at the end of a piece. */
+/** The number of UTF-16 units that are read at each end of a piece. */
 const nearby = 1_000
 
-/** The pieces of a text with nothing between them. The middle of long ones is left out. */
+/** Joins the pieces of a text without separators. Omits the middle of long pieces. */
 export function putTogether(text: string, pieces: readonly Span[]): Required<View> {
   let together = ''
   const starts: number[] = []
@@ -31,7 +31,7 @@ export function putTogether(text: string, pieces: readonly Span[]): Required<Vie
   return { text: together, places: { starts, ends } }
 }
 
-/** Where spans of pieces put together stand in the text: one stretch for each piece, of spans over several. */
+/** Maps spans in the joined pieces back to the text. A span over several pieces becomes one span in each. */
 export function inSeveral({ places: { starts, ends } }: Required<View>, spans: readonly Span[]): Span[] {
   return spans.flatMap((span) => {
     const stretches: { start: number; end: number }[] = []

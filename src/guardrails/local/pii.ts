@@ -10,7 +10,7 @@ import { nationalIds } from './pii/national-ids.ts'
 import { card, iban } from './pii/payment.ts'
 import { type Found, searchOf, spanOf, type View } from './view.ts'
 
-/** Those that come first claim a stretch: a card number is no phone number. */
+/** Earlier detectors claim a span first: a card number is not a phone number. */
 const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone]
 
 const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'api_key'] as const
@@ -31,7 +31,7 @@ export const pii = provider({
 
 interface Reading {
   readonly view: View
-  /** Without its tags, a text may be found to have keys. The numbers of a table would become others. */
+  /** The text without tags is searched for keys only. Removing a table's tags would merge its numbers. */
   readonly isWithoutTags?: boolean
 }
 
@@ -41,7 +41,7 @@ const search = searchOf((text): Reading[] => {
   return [
     { view: written },
     ...(untagged === written ? [] : [{ view: untagged, isWithoutTags: true }]),
-    // Numbers alone are encoded too often to mean something.
+    // Encoded text without letters is too often meaningless.
     ...embedded(written).filter(({ text }) => /\p{L}/u.test(text)).map((view) => ({ view })),
   ]
 })

@@ -1,23 +1,23 @@
 /**
- * Ways to read a text: as it is written, with its escapes resolved, or what is encoded in it. Each knows where its
- * characters stand, so that what is found can be masked there. See docs/protocol/guardrails.md, "Providers".
+ * Readings of a text: as written, with escapes resolved, or decoded. Each maps its characters back to the original, so
+ * that matches can be masked there. See docs/protocol/guardrails.md, "Providers".
  */
 import type { GuardedText, Span, Verdict } from '../provider.ts'
 
 export interface View {
   readonly text: string
-  /** Where each UTF-16 code unit begins and ends in the text that was read. Without it they are at the same place. */
+  /** Where each UTF-16 code unit begins and ends in the original text. Without it, positions are identical. */
   readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
 }
 
-/** A stretch of a view, in the text that was read. The stretch is not empty. */
+/** Maps a non-empty span of a view to the original text. */
 export function spanOf({ places }: View, start: number, end: number): Span {
   return places ? { start: places.starts[start], end: places.ends[end - 1] } : { start, end }
 }
 
 /**
- * The view with all matches of a global pattern before `until` replaced; undefined leaves one as it is. What is
- * replaced by nothing belongs to the character before it, if it is `hidden`. The pattern has no names.
+ * Replaces all matches of a global pattern before `until`; a match is kept if `replace` returns undefined. With
+ * `hidden`, a match replaced by nothing belongs to the character before it. The pattern must have no named groups.
  */
 export function replaceIn(
   view: View,
@@ -53,7 +53,7 @@ export function replaceIn(
   return { text: replaced + view.text.slice(until), places: { starts, ends } }
 }
 
-/** Spans in order, without overlaps and without empty ones. */
+/** Sorts spans, merges overlapping ones and drops empty ones. */
 export function joined(spans: readonly Span[]): Span[] {
   const sorted = spans.filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start)
   const out: Span[] = []
@@ -65,12 +65,12 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
-/** The maximum total length in UTF-16 units of two texts whose results are cached. */
+/** Maximum total length in UTF-16 units of two texts whose results are cached. */
 const mostKept = 1_500_000
 
 /**
- * A function that makes something of a text, once for all guardrails that are asked about it one after another, in turn
- * with the pieces of the text.
+ * Caches a function's results for the last two texts, because guardrails run one after another on a text and its joined
+ * pieces.
  */
 export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
   let kept: { text: string; made: Made }[] = []
@@ -84,7 +84,7 @@ export function oncePerText<Made>(make: (text: string) => Made): (text: string) 
   }
 }
 
-/** A character that is part of no word, number or encoding. It stands for what was found. */
+/** A character that belongs to no word, number or encoding. It replaces matches. */
 export const mask = '\u2588'
 
 export interface Found extends Span {
@@ -92,15 +92,15 @@ export interface Found extends Span {
 }
 
 /**
- * A search in all readings of a message, and again in its text without what was found, until nothing is left: a stretch
- * that is masked is a new boundary for what stands next to it.
+ * Searches all readings of a message, then masks the matches and searches again, for up to five rounds: each masked
+ * span is a new boundary for its neighbours.
  */
 export function searchOf<Reading>(read: (text: string) => Reading[]) {
   const firstReadings = oncePerText(read)
   return ({ text }: GuardedText, find: (reading: Reading) => Found[]): Verdict => {
     let all: Found[] = []
     let found = firstReadings(text).flatMap(find)
-    // Each round masks at least one more character of few.
+    // Each round masks at least one more character, so a few rounds suffice.
     for (let round = 1, rest = text; found.length > 0; round++) {
       all = all.concat(found)
       if (round === 5) break
@@ -135,7 +135,7 @@ export function isWordEdge(text: string, at: number): boolean {
   return edge.test(text)
 }
 
-/** Where the word ends that goes on here, within 40 code units. */
+/** Returns the end of the word at this position, within 40 code units. */
 export function wordEnd(text: string, at: number): number {
   let end = at
   while (end < at + 40 && !isWordEdge(text, end)) end++

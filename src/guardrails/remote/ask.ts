@@ -11,11 +11,13 @@ import { type FailureReason, ProviderFailure, type ProviderTools, type Span } fr
 interface Question<Answer> {
   url: URL
   body: unknown
-  /** Headers besides those of JSON. Called for each attempt, with the text of the body. */
+  /** Additional headers besides those for JSON. Called for each attempt with the body's text. */
   headers?: (body: string) => Record<string, string>
-  /** What the answer must be. Fields that it does not name are ignored. */
+  /** The response's schema. Other fields are ignored. */
   answer: z.ZodType<Answer>
-  /** The largest answer in bytes, and the most JSON values in it; `safeFetch` has the defaults. */
+  /**
+   * Maximum size of the response in bytes, and maximum number of JSON values in it. Defaults to those of `safeFetch`.
+   */
   maxBytes?: number
   maxTokens?: number
 }
@@ -25,10 +27,10 @@ interface Answered<Answer> {
   readonly raw: unknown
 }
 
-/** `signal` of the tools is the deadline of the check; this ends an abandoned request. */
+/** Ends an abandoned request. The check's own deadline is `tools.signal`. */
 const timeoutMs = 15 * second
 
-/** Ask a service. A failed connection is tried a second time, because nothing was sent. */
+/** Queries a service. Retries a failed connection once, because nothing was sent. */
 export async function ask<Answer>(tools: ProviderTools, question: Question<Answer>): Promise<Answered<Answer>> {
   const response = await post(tools, question)
   const { host } = question.url
@@ -39,17 +41,17 @@ export async function ask<Answer>(tools: ProviderTools, question: Question<Answe
   return { answer: checked.data, raw }
 }
 
-/** The answer does not match the interface. `why` is a constant text. */
+/** The response does not match the interface. `why` is a constant string. */
 export function unusableAnswer(host: string, why: string): ProviderFailure {
   return new ProviderFailure('unusable_answer', `The answer of ${host} cannot be used: ${why}.`)
 }
 
-/** `Authorization: Bearer` with the token. @see RFC 6750 §2.1 */
+/** Returns `Authorization: Bearer` with the token. @see RFC 6750 §2.1 */
 export function bearer({ token }: ProviderTools): Record<string, string> {
   return { Authorization: `Bearer ${headerValue(token)}` }
 }
 
-/** The token as the value of a header. Fails with `wrong_token` if it is missing or invalid. */
+/** Returns the token as a header value. Fails with `wrong_token` if it is missing or invalid. */
 export function headerValue(token: string | undefined): string {
   if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token
   throw new ProviderFailure(
@@ -80,7 +82,7 @@ async function post<Answer>(tools: ProviderTools, question: Question<Answer>): P
   }
 }
 
-/** The error of the parser stays here, because it may quote the text. */
+/** The parser's error is not passed on, because it may quote the text. */
 function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>, host: string): unknown {
   try {
     return response.json({ maxTokens })
@@ -115,7 +117,9 @@ function describeStatus(status: number): [FailureReason, string] {
   return ['rejected', 'so it does not accept the request; check the address and the configuration']
 }
 
-/** Spans of code points, as Python counts them, in UTF-16 code units. Undefined if one is not in the text. */
+/**
+ * Converts spans of code points, as Python counts them, to UTF-16 code units. Undefined if one lies outside the text.
+ */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
   for (const char of text) unitOf.push(unitOf[unitOf.length - 1] + char.length)
@@ -126,8 +130,8 @@ export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] 
 }
 
 /**
- * Cut a text into pieces of at most `max` UTF-16 code units, for services that take no more at a time. Each begins with
- * the last `overlap` units of the one before, so that nothing shorter is cut in two. No character is cut.
+ * Splits a text into pieces of at most `max` UTF-16 code units, for services with a limit. Each begins with the last
+ * `overlap` units of the previous one, so that anything shorter stays whole in one of them. Never splits a character.
  */
 export function piecesOf(text: string, max: number, overlap: number): string[] {
   const pieces: string[] = []
@@ -143,13 +147,13 @@ function characterStart(text: string, position: number): number {
   return text.codePointAt(position - 1)! > 0xffff ? position - 1 : position
 }
 
-/** At most so many kinds of one verdict are kept. */
+/** Maximum number of kinds kept per verdict. */
 const maxKinds = 20
 const maxLength = 64
 
 /**
- * The kinds of a verdict from the labels of a service: `EMAIL_ADDRESS` is `email address`. Services are not trusted, so
- * kinds are few, short and plain. `fallback` stands for labels of which nothing is left.
+ * Converts a service's labels to the kinds of a verdict: `EMAIL_ADDRESS` becomes `email address`. Services are not
+ * trusted, so kinds are few, short and plain. `fallback` replaces labels that would be empty.
  */
 export function kindsOf(labels: readonly string[], fallback: string): string[] {
   return [...new Set(labels.map((label) => kindOf(label) || fallback))].slice(0, maxKinds)

@@ -4,7 +4,7 @@ import { httpUrl, provider, type ProviderTools } from '../provider.ts'
 import { ask, below, headerValue, piecesOf, unusableAnswer } from './ask.ts'
 
 /**
- * All texts of a request together. A longer text is sent in pieces, each with the end of the one before. @see
+ * Length limit for all texts of a request together. A longer text is split into overlapping pieces. @see
  * https://learn.microsoft.com/azure/ai-services/content-safety/overview#input-requirements
  */
 const maxCharacters = 10_000
@@ -14,7 +14,8 @@ const maxConcurrent = 4
 const shielded = z.object({ documentsAnalysis: z.array(z.object({ attackDetected: z.boolean() })) })
 
 /**
- * `POST /contentsafety/text:shieldPrompt`. A message is a document: what its recipient reads, not what a user asks.
+ * `POST /contentsafety/text:shieldPrompt`. A message is sent as a document, because its recipient reads it, rather than
+ * as a user prompt.
  * @see
  * https://learn.microsoft.com/rest/api/contentsafety/text-operations/shield-prompt?view=rest-contentsafety-2024-09-01
  */

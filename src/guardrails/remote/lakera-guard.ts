@@ -57,7 +57,9 @@ export const lakeraGuard = provider({
   },
 })
 
-/** Undefined if a place is not known: masking the others would leave an attack, which has none. */
+/**
+ * Undefined unless every detection has a position: masking only the located ones would leave an attack, which has none.
+ */
 function spansOf(text: string, matches: Match[], detected: string[]): Span[] | undefined {
   const located = new Set(matches.map(({ detector_type }) => detector_type))
   if (detected.length === 0 || !detected.every((type) => located.has(type))) return undefined
@@ -65,7 +67,9 @@ function spansOf(text: string, matches: Match[], detected: string[]): Span[] | u
   return spans.every((span) => span !== undefined) ? joined(spans) : undefined
 }
 
-/** Whether offsets count code points or UTF-16 code units is not documented, so the text decides. */
+/**
+ * The documentation does not say whether offsets count code points or UTF-16 code units, so the matched text decides.
+ */
 function spanOf(text: string, { start, end, text: matched }: Match): Span | undefined {
   const asCodePoints = spansOfCodePoints(text, [{ start, end }])?.[0]
   const asUnits = start >= 0 && start < end && end <= text.length ? { start, end } : undefined

@@ -1,9 +1,9 @@
-/** A language model as judge. */
+/** A language model as a judge. */
 import * as z from 'zod'
 import { type GuardedText, httpUrl, provider, ProviderFailure, type ProviderTools, text } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'
 
-/** Some models refuse to answer and send no content. This says nothing about the text. */
+/** Some models refuse to answer and send no content. A refusal says nothing about the text. */
 const completion = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
 })
@@ -23,7 +23,7 @@ const responseFormat = {
 }
 
 /**
- * `POST /chat/completions` with a structured answer. A server that refuses it gets a plain request: without
+ * `POST /chat/completions` with structured output. A server that rejects it gets a plain request: without
  * `response_format`, and with all instructions in one user message. @see
  * https://platform.openai.com/docs/api-reference/chat/create
  */
@@ -65,7 +65,7 @@ export const llmJudge = provider({
         }
       }
       const answered = await judge(guarded, tools, false)
-      // Known now, so the next check asks once.
+      // Remembered, so that the next check sends only one request.
       takesFormat = false
       return answered
     }
@@ -79,7 +79,7 @@ export const llmJudge = provider({
   },
 })
 
-/** A random word fences the text, so it cannot pretend to end and be followed by instructions. */
+/** Fences the text with a random word, so that it cannot fake its end and add instructions. */
 function judgeMessages(policy: string, text: string): { system: string; user: string } {
   const fence = `TEXT-${newFence()}`
   return {
@@ -102,9 +102,9 @@ function newFence(): string {
 
 const judgement = z.object({ violation: z.boolean() })
 
-/** Undefined without a judgement, which must be the whole answer: a model may repeat parts of the text. */
+/** Undefined without a judgement. It must be the whole answer, because a model may repeat parts of the text. */
 export function readJudgement(content: string): string[] | undefined {
-  // Models that reason aloud do it before they answer.
+  // Reasoning models may write their thoughts before the answer.
   const answer = content.replace(/^[\s\S]*<\/think>/, '').trim()
   return readHazards(answer) ?? readJson(answer.replace(/^```(?:json)?\s*\n([\s\S]*)\n\s*```$/, '$1'))
 }
@@ -119,7 +119,7 @@ function readJson(answer: string): string[] | undefined {
 }
 
 /**
- * The answer of Llama Guard and models like it: `safe`, or `unsafe` and a line with the hazards. @see
+ * Parses the output of Llama Guard and similar models: `safe`, or `unsafe` and a line with the hazards. @see
  * https://www.llama.com/docs/model-cards-and-prompt-formats/llama-guard-3/
  */
 function readHazards(answer: string): string[] | undefined {
@@ -130,7 +130,7 @@ function readHazards(answer: string): string[] | undefined {
   return named.length > 0 ? [...new Set(named)] : ['violation of the policy']
 }
 
-/** The hazards of Llama Guard 3, after MLCommons. */
+/** Llama Guard 3's hazards, as defined by MLCommons. */
 const hazards: Record<string, string> = {
   S1: 'violent crimes',
   S2: 'non-violent crimes',

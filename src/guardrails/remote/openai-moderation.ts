@@ -1,13 +1,13 @@
-/** OpenAI moderation, and services with the same interface. */
+/** OpenAI moderation, and services with a compatible interface. */
 import * as z from 'zod'
 import { httpUrl, provider, text, threshold } from '../provider.ts'
 import { ask, bearer, below, kindsOf, piecesOf, unusableAnswer } from './ask.ts'
 
-/** A model reads 32,768 tokens of each input, and a character of a rare script is up to three of them. */
+/** A model reads 32,768 tokens per input, and a character of a rare script takes up to three. */
 const maxInput = 10_000
 const overlap = 500
 
-/** Some services with this interface leave out `flagged`, and a category that a model does not know is null. */
+/** Some compatible services omit `flagged`, and categories that a model does not support are null. */
 const moderated = z.object({
   results: z.array(z.object({
     flagged: z.boolean().optional(),

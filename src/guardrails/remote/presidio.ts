@@ -30,7 +30,7 @@ export const presidio = provider({
         url,
         body: { text: guarded.text, language: config.language, score_threshold: config.threshold },
         answer: analyzed,
-        // A text may be a list of thousands of addresses. It must not pass because of that.
+        // A text may list thousands of addresses. It must not pass for that reason.
         maxBytes: 1024 * 1024,
         maxTokens: 100_000,
       })

@@ -10,11 +10,11 @@ import { ask, kindsOf } from './ask.ts'
 const reviewed = z.object({
   decision: z.enum(['allow', 'flag', 'redact', 'block']),
   reasons: z.array(z.string()).default([]),
-  /** What to deliver instead. A text without U+0000, like every message. */
+  /** The text to deliver instead. It must not contain U+0000, like any message. */
   redacted: z.string().min(1).refine((text) => !text.includes('\0')).optional(),
 })
 
-/** A signed `POST`. Every decision but `allow` is an objection. See docs/protocol/guardrails.md, "Webhook". */
+/** Sends a signed `POST`. Every decision but `allow` is an objection. See docs/protocol/guardrails.md, "Webhook". */
 export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',
@@ -35,7 +35,7 @@ export const webhook = provider({
       const key = keyOf(tools.token ?? '')
       if (!key) throw new ProviderFailure('wrong_token', wrongSecret)
       const { text, direction, sender, recipient } = guarded
-      // The same for both attempts, so that the service recognizes the second one.
+      // The same for both attempts, so that the service can recognize the retry.
       const id = `msg_${newId()}`
       const { answer, raw } = await ask(tools, {
         url,
@@ -46,7 +46,7 @@ export const webhook = provider({
         },
         headers: (body) => signed(key, id, Math.floor(tools.now() / second), body),
         answer: reviewed,
-        // `redacted` may be as long as the longest text.
+        // `redacted` may be as long as the longest allowed text.
         maxBytes: 512 * 1024,
       })
       if (answer.decision === 'allow') return { kinds: [], raw }

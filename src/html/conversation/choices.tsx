@@ -4,19 +4,19 @@ import { Name } from '../bidi.tsx'
 import { Form, HiddenFields } from '../form.tsx'
 import { Icon } from '../icons.tsx'
 
-/** The answers that an agent offers to a person. Names are with `@`. */
+/** The answers that an agent offers to a person. Names include the `@`. */
 export interface ShownChoices {
   asker: string
-  /** Shown to readers other than that person. */
+  /** Shown to all readers except that person. */
   asked?: string
   offered: string[]
-  /** The place of the answer in `offered`. */
+  /** Index of the answer in `offered`. */
   chosen?: number
-  /** The address for the answer; undefined if the reader cannot answer. */
+  /** Where to post the answer; undefined if the reader cannot answer. */
   form?: { action: string; fields: Record<string, string> }
 }
 
-/** Buttons of one click each, or the chosen answer. The author is shown above them. */
+/** One-click buttons, or the chosen answer. The message's author is shown above. */
 export function Choices({ asker, asked, offered, chosen, form }: ShownChoices) {
   return (
     <div class='offer'>

@@ -4,8 +4,8 @@ import { AgentPicture } from '../agent-icon.tsx'
 import { Icon } from '../icons.tsx'
 
 /**
- * The icons of a page that shows each of them many times: every icon is in the page once, and `Face` refers to it. They
- * must be in the page before the first `Face`. `fresh`: the news with which other icons may come.
+ * Icon definitions of a page that shows icons repeatedly: the page contains each icon once, and `Face` refers to it.
+ * Put them before the first `Face`. `fresh` names the events that may bring further icons.
  */
 export function FaceSymbols({ names, fresh }: { names: Iterable<string>; fresh?: string }) {
   return (
@@ -19,7 +19,10 @@ export function FaceSymbols({ names, fresh }: { names: Iterable<string>; fresh?:
   )
 }
 
-/** The icon of an agent, or of a channel with its `#`. Decorative; show it with the name. The style sheet has its size. */
+/**
+ * The icon of an agent, or of a channel if the name starts with `#`. Decorative; show it with the name. The style sheet
+ * sets its size.
+ */
 export function Face({ name }: { name: string }) {
   return (
     <svg aria-hidden='true'>
@@ -39,7 +42,7 @@ function ChannelFace() {
   )
 }
 
-/** Names contain only what a fragment may contain, but for the `#`. */
+/** Apart from the `#`, names contain only characters that are valid in a fragment. */
 function symbolId(name: string): string {
   return `f-${name.replace('#', 'c-')}`
 }

@@ -16,15 +16,15 @@ export interface ShownSender {
   /** With `@`. */
   name: string
   kind: 'agent' | 'human' | 'system'
-  /** It came over A2A. */
+  /** Whether it was sent over A2A. */
   isA2a: boolean
-  /** The outside place where it was written. */
+  /** The external source of the message. */
   via: 'slack' | 'hook' | null
-  /** It belongs to another account. */
+  /** Whether the sender belongs to another account. */
   isForeign: boolean
 }
 
-/** The parts of a message besides its text. `size` is in words. */
+/** A part of a message other than its text. `size` is formatted text. */
 export interface ShownPart {
   name: string
   type: string
@@ -36,59 +36,59 @@ export interface ShownPart {
 export interface ShownMessage {
   seq: number
   from: ShownSender
-  /** As addressed: `@alias` or `#name`; undefined where the conversation has only one. */
+  /** As addressed: `@alias` or `#name`; undefined if the conversation has only one recipient. */
   to?: string
   at: number
-  /** The text, or its beginning. */
+  /** The text, possibly truncated. */
   text: string
-  /** If only the beginning is shown: the length of the whole text, and where it is. */
+  /** If the text is truncated: the length and location of the full text. */
   whole?: { characters: number; href: string }
-  /** The message that it answers, in one line. */
+  /** The message it replies to, in one line. */
   quote?: { from: string; text: string; href: string }
   parts: ShownPart[]
   choices?: ShownChoices
-  /** The actions of guardrails on it, as sentences. */
+  /** Sentences about guardrail actions on this message. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
-  /** The task that it belongs to. */
+  /** The task it belongs to. */
   task?: ShownTask
-  /** Instead of `receipts`, for a message with many recipients. */
+  /** Replaces `receipts` for a message with many recipients. */
   readBy?: ReadBy
-  /** The address of all messages that began with the same one, if there are others. */
+  /** Link to all messages of the same chain, if there are others. */
   chainHref?: string
-  /** Where its conversation is, on a page that has messages of several. */
+  /** Link to its conversation, on a page with messages of several. */
   threadHref?: string
-  /** Where the reader can answer it. */
+  /** Where the reader can reply. */
   replyHref?: string
   /** Where the reader can retract it. */
   retractHref?: string
-  /** It is for the reader, who has not read it. */
+  /** Whether it is addressed to the reader and unread. */
   isUnread: boolean
 }
 
-/** A line between messages: a send that a guardrail refused, or what else happened. */
+/** A line between messages: a send that a guardrail refused, or another event. */
 export interface ShownNote {
   at: number
   text: Child
 }
 
-/** Within this time the messages of one sender are a run, in milliseconds: only the first shows who wrote it. */
+/** Consecutive messages of a sender within this time form a run, in milliseconds. Only the first shows the sender. */
 const longestRun = 5 * 60_000
 
 export interface ShownMessages {
   messages: ShownMessage[]
-  /** Between them, oldest first. */
+  /** Notes between the messages, oldest first. */
   notes?: ShownNote[]
-  /** The one before them, which they may continue. */
+  /** The preceding message, whose run the first one may continue. */
   before?: ShownMessage
-  /** A line says that messages are new from this `seq` on. */
+  /** A line marks messages from this `seq` on as new. */
   firstNew?: number
-  /** Each shows the icon of its sender by itself, where the page may not have it. */
+  /** Each message embeds its sender's icon, because the page may not contain it. */
   hasOwnFaces?: boolean
   now: number
 }
 
-/** Messages in their order, with a line for each day. `thread` is the id of their conversation. */
+/** Messages in order, with a line for each day. `thread` is the id of their conversation. */
 export function MessageList({ thread, ...shown }: ShownMessages & { thread: number }) {
   return (
     <div role='log' aria-live='off' aria-label='Messages'>
@@ -99,7 +99,7 @@ export function MessageList({ thread, ...shown }: ShownMessages & { thread: numb
   )
 }
 
-/** The items of a `MessageList`, to be put behind others. */
+/** Items of a `MessageList`, for appending to existing ones. */
 export function MessageItems({ messages, notes = [], before, firstNew, hasOwnFaces, now }: ShownMessages) {
   const zone = useZone()
   const newest = messages.findIndex(({ seq }) => firstNew !== undefined && seq >= firstNew)
@@ -232,12 +232,12 @@ function SenderBadges({ from: { kind, isA2a, via, isForeign } }: { from: ShownSe
   return <>{badges}</>
 }
 
-/** Says that a message was written elsewhere: who has the keys of that place may write in any name. */
+/** States that a message was written elsewhere. Anyone with the keys of that source can write under any name. */
 export function Via({ via }: { via: 'slack' | 'hook' | null }) {
   return via === null ? null : <Badge>{via === 'slack' ? 'via Slack' : 'from outside'}</Badge>
 }
 
-/** The text of a message, its link to the whole of it, its parts, and the answers that it offers. */
+/** A message's text, the link to its full text, its parts, and the answers it offers. */
 export function MessageText(
   { message: { text, whole, parts, choices } }: {
     message: Pick<ShownMessage, 'text' | 'whole' | 'parts' | 'choices'>
@@ -257,7 +257,7 @@ export function MessageText(
   )
 }
 
-/** A file or data: its name, which downloads it, and what it is. `children`: its content. */
+/** A file or data: its name as a download link, and its type and size. `children` is its content. */
 export function Part({ part: { name, type, size, href }, children }: { part: ShownPart; children?: Child }) {
   return (
     <div class='part'>
@@ -277,10 +277,10 @@ export function Part({ part: { name, type, size, href }, children }: { part: Sho
   )
 }
 
-/** Types that browsers show without running anything in them. */
+/** Types that browsers display without executing anything in them. */
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
-/** Fetched and shown when it is opened: content from others may be large or unwanted. */
+/** Fetched and shown only when opened: content from others may be large or unwanted. */
 function Picture({ href, name }: { href: string; name: string }) {
   return (
     <details class='picture'>

@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 import { LocalTime, timeInWords, useZone } from '../components.tsx'
 
-/** Final states of an unread message. `withdrawn`: its task was canceled. */
+/** Final states of an unread message. `withdrawn` means that its task was canceled. */
 const ended = ['withdrawn', 'expired', 'retracted'] as const
 
-/** The delivery state of a message at one recipient. `waiting`: unread for longer than usual. */
+/** A message's delivery state at one recipient. `waiting` means unread for longer than usual. */
 export type DeliveryState =
   | 'stored'
   | 'waiting'
@@ -20,11 +20,11 @@ export type DeliveryState =
 export interface ShownReceipt {
   alias: string
   state: DeliveryState
-  /** What happened, oldest first: each with a word such as `stored` or `read`. */
+  /** The events in order, each with a word such as `stored` or `read`. */
   events: { event: string; at: number }[]
 }
 
-/** The shape of a state, drawn by the style sheet: states differ in shape too, not only in colour. Decorative. */
+/** The symbol of a state, drawn by the style sheet. States differ in shape too, not only in colour. Decorative. */
 function StateDot({ state }: { state: DeliveryState }) {
   return <i class={`state ${isEnded(state) ? 'stored' : state}`}></i>
 }
@@ -36,7 +36,7 @@ export function isEnded(state: string): boolean {
 
 const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', ...ended, 'read', 'replied']
 
-/** How many recipients have read a message. */
+/** The number of recipients who have read a message. */
 export interface ReadBy {
   recipients: number
   read: number
@@ -46,7 +46,7 @@ export interface ReadBy {
   href: string
 }
 
-/** The delivery of a message, in one line. It opens the times of each recipient, or leads to them. */
+/** A message's delivery in one line. It expands to each recipient's times, or links to them. */
 export function StateLine(
   { receipts, readBy, at, now }: { receipts: ShownReceipt[]; readBy?: ReadBy; at: number; now: number },
 ) {
@@ -91,13 +91,13 @@ export function StateLine(
   )
 }
 
-/** `stored, woken after 3 ms, read after 4 s`: since the first of them. */
+/** Describes the events with times since the first one: `stored, woken after 3 ms, read after 4 s`. */
 function eventsInWords(events: ShownReceipt['events']): string {
   return events.map(({ event, at }, n) => n === 0 ? event : `${event} after ${durationInWords(at - events[0].at)}`)
     .join(', ')
 }
 
-/** The delivery of a message to one recipient, with all times. */
+/** A message's delivery to one recipient, with all times. */
 export function ReceiptItem({ receipt, at, now }: { receipt: ShownReceipt; at: number; now: number }) {
   return (
     <li>
@@ -154,7 +154,7 @@ function afterWords(ms: number): string {
   return ms < 1 ? 'at once' : `after ${durationInWords(ms)}`
 }
 
-/** `4 s`, `5 min`, `3 h`, `2 d`, from milliseconds. */
+/** Formats milliseconds as `4 s`, `5 min`, `3 h` or `2 d`. */
 export function durationInWords(ms: number): string {
   const steps: [size: number, name: string][] = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'min'], [1_000, 's']]
   const [size, name] = steps.find(([size]) => ms >= size) ?? [1, 'ms']

@@ -3,7 +3,7 @@
 import { Badge, type BadgeKind, LocalTime } from '../components.tsx'
 import { Name } from '../bidi.tsx'
 
-/** The state of a task with how it came to it, newest last. */
+/** A task's state with its history, newest last. */
 export interface ShownTask {
   state: string
   steps: { state: string; at: number; reason: string | null }[]
@@ -22,7 +22,7 @@ export function TaskBadge({ state }: { state: string }) {
   return <Badge kind={kinds[state] ?? 'plain'} hasDot>{state.replace('-', ' ')}</Badge>
 }
 
-/** A chip on a message of a task. It opens the history of the task. */
+/** A chip on a task's message that expands to the task's history. */
 export function TaskChip({ task: { state, steps } }: { task: ShownTask }) {
   return (
     <details class='state-line task'>

@@ -7,18 +7,21 @@ import { Face } from './faces.tsx'
 /** A conversation in a list. Times are milliseconds since the epoch. */
 export interface ShownThread {
   href: string
-  /** Two aliases with `@`, or one name of a channel with `#`. */
+  /** Two aliases with `@`, or one channel name with `#`. */
   names: string[]
-  /** Distinguishes conversations of the same two agents: the id of the conversation, or undefined. */
+  /** The conversation's id, if it distinguishes conversations of the same two agents. */
   label?: string
   lastAt: number
-  /** How many messages it has. Shown instead of the newest one to those who may not read it. */
+  /** The number of messages, shown in place of the newest message to people who may not read it. */
   messages: number
-  /** The newest message in one line; undefined if the reader may not see it. `from` is left out where the names say it. */
+  /**
+   * The newest message in one line; undefined if the reader may not see it. `from` is omitted if the names make it
+   * clear.
+   */
   preview?: { from?: string; text: string }
-  /** How many messages to the reader are unread. */
+  /** The number of unread messages to the reader. */
   unread: number
-  /** There are messages since the last visit of the reader. */
+  /** There are messages since the reader's last visit. */
   isNew: boolean
   isCurrent: boolean
 }
@@ -27,7 +30,7 @@ export function ThreadList({ threads, now }: { threads: ShownThread[]; now: numb
   return <ul class='threads'>{threads.map((thread) => <ThreadRow thread={thread} now={now} />)}</ul>
 }
 
-/** The names in a conversation, each isolated, with its id if it has one. */
+/** The names in a conversation, each bidi-isolated, with the conversation's id if it has one. */
 export function ThreadNames({ names, label }: Pick<ShownThread, 'names' | 'label'>) {
   return (
     <>

@@ -1,7 +1,8 @@
 /**
- * What is typed into a `<textarea data-draft="NAME">` stays in the browser under that name until it is sent or its user
- * signs out. Tabs that show the same draft follow each other. Ctrl+Enter (on a Mac also Cmd+Enter) sends its form, but
- * not while an input method composes. While the grid does not answer, the page stays as it is and says so. See docs/people.md, "People who write".
+ * Saves the content of a `<textarea data-draft="NAME">` in the browser under that name until it is sent or its user
+ * signs out. Tabs with the same draft stay in sync. Ctrl+Enter (on a Mac also Cmd+Enter) sends the form, but not during
+ * input method composition. If the grid does not respond, the page stays as it is and shows an error. See
+ * docs/people.md, "People who write".
  */
 export const drafts = `
 const draftKey = area => 'draft ' + area.dataset.draft

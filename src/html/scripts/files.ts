@@ -1,7 +1,8 @@
 /**
- * The files of an `.entry`, where a person writes: a chip for each in its `.chips`, with a button that removes it. Files that
- * are dropped on the page or pasted into the text are added. `data-attaches` on the field is how many bytes all files may
- * have. Without script the field of the browser does this. Where a text field does not grow by itself, it grows here.
+ * File attachments in an `.entry`, where a person writes: a chip with a remove button for each file in its `.chips`.
+ * Files dropped on the page or pasted into the text are added. `data-attaches` on the field is the size limit of all
+ * files in bytes. Without script, the browser's file field does this. Also grows the text field in browsers that do not
+ * do so themselves.
  */
 export const files = `
 function setFiles(input, files) {

@@ -1,7 +1,8 @@
 /**
- * Marks messages as read that were in view for a second. `data-reads` on a form: its address takes the fields `m` of the
- * messages that were read. The items of unread messages have the class `unread` and the id `mSEQ`; they may be added
- * later. While some are unread the form shows, and after some were read the form `data-unreads`, which takes it back.
+ * Marks messages as read after they have been in view for a second. `data-reads` on a form is the address that receives
+ * the read messages in the fields `m`. Items of unread messages have the class `unread` and the id `mSEQ`; they may be
+ * added later. The form is shown while any are unread. After some were read, the form `data-unreads` is shown, which
+ * marks them as unread again.
  */
 export const inView = `
 const reads = document.querySelector('form[data-reads]')

@@ -1,6 +1,6 @@
 /**
- * The dialog `jump`: Ctrl or Cmd with K opens it. It lists what `data-jump` answers while its user types. Enter opens the
- * first of the list, with Shift the search of messages.
+ * The `jump` dialog, opened with Ctrl+K or Cmd+K. It lists the results from `data-jump` as the user types. Enter opens
+ * the first result, Shift+Enter the message search.
  */
 export const jump = `
 const jumpDialog = byId('jump')

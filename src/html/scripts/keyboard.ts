@@ -1,8 +1,8 @@
 /**
- * Single keys, on pages that have the dialog `shortcuts`: those of users who have not turned them off. They do nothing in
- * fields. `j` and `k` go through the rows, `r` answers the message that has the focus, `s` opens the menu that snoozes a
- * row of what needs a person, `?` opens the dialog. Every other key clicks the element that has it in `data-key`; one
- * after `g` is written `g c`.
+ * Single-key shortcuts, on pages that contain the dialog `shortcuts`: those of users who have not disabled them. They
+ * are ignored in fields. `j` and `k` move through the rows, `r` replies to the focused message, `s` opens the snooze
+ * menu of a row that needs a person, `?` opens the dialog. Any other key clicks the element that has it in `data-key`;
+ * a key after `g` is written `g c`.
  */
 export const keyboard = `
 const shortcuts = byId('shortcuts')

@@ -2,7 +2,7 @@ import { fetchingScript, freshScript } from './live/fresh.ts'
 import { messagesScript } from './live/messages.ts'
 import { streamScript } from './live/stream.ts'
 
-/** Announcements of an open page: new items, at most every 5 s, and that its updates are paused. */
+/** Announcements on an open page: new items, at most every 5 s, and that updates are paused. */
 const sayScript = `
 function liveSayer() {
   const status = document.createElement('p')
@@ -35,13 +35,13 @@ function liveSayer() {
 `
 
 /**
- * The part of the script that keeps pages up to date, by the events of a stream. See docs/web.md, "Open pages".
+ * Keeps open pages up to date with events from a stream. See docs/web.md, "Open pages".
  *
  * - `data-live="ACCOUNT"` around the content: the page belongs to this account.
  * - `data-thread="T"` and `data-seq="N"` on a list of messages: see `live/messages.ts`.
- * - `data-fresh="thread presence …"` on an element with an id: see `live/fresh.ts`. `data-seq`: what was said up to there is
- *   in it. `data-unread`: so many unread messages to the user.
- * - `data-count` on an element that says how much needs the user, hidden if nothing does.
+ * - `data-fresh="thread presence …"` on an element with an id: see `live/fresh.ts`. `data-seq` is the newest message
+ *   that it includes. `data-unread` is the number of unread messages to the user.
+ * - `data-count` on an element that shows how many items need the user; hidden if there are none.
  */
 export const liveScript = sayScript + fetchingScript + freshScript + messagesScript + streamScript + `
 function live(root) {

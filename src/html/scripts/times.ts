@@ -1,8 +1,8 @@
-/** Times on open pages: the zone of the browser, the age of the page, and days by name. */
-/** The cookie with the time zone of a browser. */
+/** Times on open pages: the browser's time zone, the page's age, and days by name. */
+/** The cookie with a browser's time zone. */
 export const zoneCookie = 'grid-zone'
 
-/** Puts the time zone of the browser into a cookie, for what is made without script from the next page on. */
+/** Stores the browser's time zone in a cookie, which the server uses from the next page on. */
 const zone = `
 const zoneNow = Intl.DateTimeFormat().resolvedOptions().timeZone
 if (zoneNow && !document.cookie.split('; ').includes('${zoneCookie}=' + zoneNow)) {
@@ -11,7 +11,7 @@ if (zoneNow && !document.cookie.split('; ').includes('${zoneCookie}=' + zoneNow)
 }
 `
 
-/** `data-ago` on a `<time>`: says how long ago the page, or this part of it, was made, and goes on counting. */
+/** `data-ago` on a `<time>`: shows the age of the page, or of this part of it, and keeps it up to date. */
 const ago = `
 const agoFrom = new WeakMap()
 function showAgo(loadedAt = performance.now()) {
@@ -29,8 +29,8 @@ setInterval(() => showAgo(), 5000)
 `
 
 /**
- * Days as people speak of them, in the time zone and by the clock of the browser. `nameOfDay` says whether a date is of
- * today or of yesterday. `data-days-ago` on a link with `?at=`: leads to the beginning of the day so many days ago.
+ * Names days relative to the browser's time zone and clock. `nameOfDay` recognizes today and yesterday. `data-days-ago`
+ * on a link with `?at=`: points it to the start of the day that many days ago.
  */
 const days = `
 function dayBegin(daysAgo) {

@@ -1,4 +1,4 @@
-/** Items that need a person: rows with an action, and the number in the navigation. */
+/** Items that need a person: rows with actions, and the count in the navigation. */
 export const attention = `
 .side a > .count, .bottom a > .count { padding: 0 .375rem; min-width: 1.25rem; border-radius: 1rem; background: var(--warning-wash); color: var(--warning);
   font-size: var(--text-xs); font-weight: 650; line-height: 1.25rem; text-align: center; white-space: nowrap; overflow-wrap: normal }

@@ -1,4 +1,4 @@
-/** Conversations: the list, the messages and what is below each. */
+/** Conversations: the list, the messages and their footers. */
 export const conversation = `
 .from > svg { width: 28px; height: 28px; border-radius: 27% } .faces svg { width: 26px; height: 26px; border-radius: 27% }
 .symbols { position: absolute; width: 0; height: 0; overflow: hidden }

@@ -1,4 +1,4 @@
-/** The search, its hits, and the dialog that finds names. */
+/** The search, its results, and the dialog that finds names. */
 export const search = `
 .search-link kbd { margin-inline-start: var(--s1) }
 .search, .search > form, .search > section { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr) }

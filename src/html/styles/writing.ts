@@ -1,4 +1,4 @@
-/** The editor for messages, and a message that waits for a decision. */
+/** The message editor, and messages that wait for a decision. */
 export const writing = `
 .composer { display: grid; grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: var(--s2) var(--s3); padding: var(--s2) var(--s4); border-top: 1px solid var(--line); background: var(--panel) }
 .composer > * { grid-column: 1 / -1 } .composer > form { grid-column: 1; gap: var(--s2) } .composer > form:last-child:not(.marks ~ *) { grid-column: 1 / -1 }

@@ -1,4 +1,7 @@
-/** Archives of earlier builds are imported without loss. `npm run lab -- archive-fixture` makes one of each version. */
+/**
+ * Archives of earlier builds are imported without loss. `npm run lab -- archive-fixture` creates one for the current
+ * version.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -18,7 +21,7 @@ const readers = {
   encrypted: (version: string) => textOf(readSealedFile(pathOf(version, 'sealed'), { passphrase: fixturePhrase })),
 }
 
-/** A grid with nothing but the account of an archive, at the time when it was made. */
+/** A grid that contains only an archive's account, at the time when the archive was made. */
 async function gridOf(archive: Archive) {
   const grid = await emptyGrid()
   grid.clock.now = Date.parse(JSON.parse(archive.text.split('\n')[0]).made_at)
@@ -30,7 +33,7 @@ test('every version of the format has an archive', () => {
 })
 
 test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((kind) => [version, kind] as const)))(
-  'agents, messages, tasks and files of an archive of version %s (%s) are what they were',
+  'agents, messages, tasks and files of an archive of version %s (%s) are restored',
   async ([version, kind]) => {
     const { account, fingerprint, people, summary } = fixtureOf(version)
     const { grid, imported } = await gridOf({ text: await readers[kind](version), fingerprint })
@@ -44,7 +47,7 @@ test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((ki
   },
 )
 
-test('an export of what was imported has the lines of the archive', async () => {
+test("an export of the imported account has the archive's lines", async () => {
   const version = String(archiveVersion)
   const { account, fingerprint } = fixtureOf(version)
   const archive = { text: await readers.plain(version), fingerprint }
@@ -52,7 +55,7 @@ test('an export of what was imported has the lines of the archive', async () => 
 
   const again = linesOf(await archiveOf(grid.store, account)).filter((line) => !line.includes('"import-account"'))
 
-  // The people are invited, and what other accounts took part in is not there any more.
+  // The people are invited, and what other accounts took part in is missing.
   const isKept = (line: string) => !/^(\{|\["person")/.test(line)
   expect(again.filter(isKept)).toEqual(linesOf(archive).filter(isKept))
   const [before, after] = [archive.text, again[0]].map((text) => JSON.parse(text.split('\n')[0]))

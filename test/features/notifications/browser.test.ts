@@ -1,4 +1,4 @@
-/** The service worker in a real browser: it is installed, shows what arrives, and a click opens the conversation. */
+/** The service worker in a real browser: it is installed, shows a notification, and a click opens the conversation. */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -26,7 +26,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await visitor.close()
   })
 
-  test('the service worker shows a notification that arrives, within the policy of the pages', async () => {
+  test("the service worker shows an arriving notification, within the pages' policy", async () => {
     const { page, context, faults } = visitor
     await context.grantPermissions(['notifications'], { origin: grid.url })
     await page.goto(path)
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
         ),
     )
     const shown = { title: '@alice', body: 'A new message in Acme', tag: 'a', path: '/accounts/a/conversations/1' }
-    // A busy browser sometimes drops a message to a worker that has just begun, so it is sent again now and then.
+    // A busy browser sometimes drops a push to a worker that has just started, so it is sent again from time to time.
     const deliver = () =>
       cdp.send('ServiceWorker.deliverPushMessage', {
         origin: grid.url,
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(faults).toEqual([])
   })
 
-  test('who does not allow notifications is told what to do, and nothing is sent', async () => {
+  test('tells people who do not allow notifications what to do, and sends nothing', async () => {
     const { page } = visitor
     await page.goto(path)
     await page.evaluate("Notification.requestPermission = () => Promise.resolve('denied')")
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(new URL(page.url()).search).toBe('')
   })
 
-  /** Run `register`. Resolves to the id of the registration, as the browser calls it. */
+  /** Runs `register`. Resolves to the browser's id of the registration. */
   async function registered(cdp: CDPSession, register: () => Promise<unknown>): Promise<string> {
     const found: string[] = []
     cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {

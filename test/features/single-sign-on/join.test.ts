@@ -1,4 +1,4 @@
-/** Who joins an account, and what they must prove. See docs/people.md, "Who joins an account". */
+/** Who can join an account, and what they must prove. See docs/people.md, "Who joins an account". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { join } from '../../../src/grid/people/join.ts'
@@ -26,7 +26,7 @@ const asOwner = () => signedIn(grid, owner)
 const remove = async (userId: string) =>
   await postWithToken(await asOwner(), `/accounts/${grid.acme.id}/settings/team/members/${userId}/remove`)
 
-/** Sign in as somebody of the provider. */
+/** Signs in as one of the provider's people. */
 async function come(id: string, claims: Record<string, unknown> = {}) {
   Object.assign(server.claims, claims)
   const one = browser(grid)
@@ -41,7 +41,7 @@ test('a stranger neither links the provider of an account, nor joins with an ide
   const link = await world.beginLink(one, id)
   expect([link.status, linkOut(link)]).toEqual([403, undefined])
   expect(link.text).toContain('Only members of the account')
-  // The same person at the provider of the grid, which has the same issuer.
+  // The same person at the grid's provider, which has the same issuer.
   Object.assign(server.claims, { sub: 'mallory', email: 'mallory@elsewhere.example' })
   await world.linked(one, 'grid')
   const { page, one: other } = await come(id)
@@ -91,7 +91,7 @@ test.each<[unknown, boolean]>([
 
   expect((await member('una@corp.example')) !== undefined).toBe(joins)
   if (!joins) expect(page.text).toContain('An owner of the account can say')
-  // Nobody is made who could not come in.
+  // No user is created for people who could not join.
   expect((await world.userOf('una@corp.example')) !== undefined).toBe(joins)
 })
 
@@ -125,7 +125,7 @@ test.each([
   expect(await grid.acme.store.feature(ssoTables).read.get()).toBeUndefined()
 })
 
-test('a removed member stays out until an owner lets them in, where the refused sign-in is listed', async () => {
+test('refuses a removed member until an owner lets them in, and lists the refused sign-in for the owner', async () => {
   const id = await world.setUp()
   await come(id)
   const una = (await world.userOf('una@corp.example'))!
@@ -151,7 +151,7 @@ test('a removed member stays out until an owner lets them in, where the refused 
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('let_member_in')
 })
 
-test('a removed member does not come back as another user: not by unlinking, nor by another address', async () => {
+test('a removed member cannot return as another user, by unlinking or with another address', async () => {
   const id = await world.setUp()
   await come(id)
   const una = (await world.userOf('una@corp.example'))!
@@ -161,7 +161,7 @@ test('a removed member does not come back as another user: not by unlinking, nor
 
   expect((await come(id)).page.text).toContain('You were removed')
 
-  // A member with a password, who has never come with the provider.
+  // A member with a password, who has never used the provider.
   const ina = await person(grid, { email: 'ina@corp.example', role: 'member' })
   await remove(ina.id)
   await grid.store.write([grid.store.global.users.setEmail(ina.id, 'ina@private.example', 1)])
@@ -169,7 +169,7 @@ test('a removed member does not come back as another user: not by unlinking, nor
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
-test('nor by an identity that was linked and never used, nor by a new one with the same address', async () => {
+test('nor with an identity that was linked and never used, or with a new one with the same address', async () => {
   const id = await world.setUp()
   const ina = await person(grid, { email: 'ina@private.example', role: 'member' })
   Object.assign(server.claims, { sub: 'u-ina', email: 'ina@corp.example' })
@@ -193,7 +193,7 @@ test('an address that a removed member only claims keeps nobody else out', async
   expect(await member('ina@corp.example')).toMatchObject({ role: 'member' })
 })
 
-test('a viewer does not become a member by leaving and coming back', async () => {
+test('a viewer cannot become a member by leaving and coming back', async () => {
   const id = await world.setUp()
   const { one } = await come(id)
   const una = (await member('una@corp.example'))!
@@ -206,7 +206,7 @@ test('a viewer does not become a member by leaving and coming back', async () =>
   expect(await member(una.email)).toBeUndefined()
 })
 
-test('who leaves by themselves comes back with the provider', async () => {
+test('people who leave on their own can come back with the provider', async () => {
   const id = await world.setUp()
   const { one } = await come(id)
   await postWithToken(one, `/accounts/${grid.acme.id}/settings/team/leave`)
@@ -216,7 +216,7 @@ test('who leaves by themselves comes back with the provider', async () => {
   expect(await member('una@corp.example')).toBeDefined()
 })
 
-test('a removal ends invitations of the address, and only a later invitation lets the user in', async () => {
+test('a removal ends invitations to the address, and only a later invitation lets the user in', async () => {
   const invite = async (by: Browser) =>
     await postWithToken(by, `/accounts/${grid.acme.id}/settings/team/invitations`, { email: una.email, role: 'member' })
   const una = await person(grid, { email: 'una@outside.example' })
@@ -242,7 +242,7 @@ test('a removal ends invitations of the address, and only a later invitation let
   expect(await rows(grid, 'SELECT * FROM removed_members WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('nobody joins a deleted account: not with its provider, nor by an invitation, nor at the moment of its end', async () => {
+test('nobody can join a deleted account: with its provider, by an invitation, or at the moment of its deletion', async () => {
   const id = await world.setUp()
   const ina = await person(grid, { email: 'ina@outside.example' })
   const team = `/accounts/${grid.acme.id}/settings/team/invitations`
@@ -256,7 +256,7 @@ test('nobody joins a deleted account: not with its provider, nor by an invitatio
     .rejects.toMatchObject({ code: 'write_conflict' })
 })
 
-test('each way in proves an address within its unit', async () => {
+test('each way of joining proves an address within its unit', async () => {
   const una = await person(grid, { email: 'una@corp.example', isVerified: false })
   const account = grid.acme.store
   const user = { id: una.id, role: 'owner' as const }

@@ -1,4 +1,6 @@
-/** One exchange over three processes, one of each runtime, is one trace. See docs/operating/monitoring.md, "Traces". */
+/**
+ * One exchange across three processes, one of each runtime, is one trace. See docs/operating/monitoring.md, "Traces".
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Collector, startCollector, treeOf } from '../../support/collector.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

@@ -1,4 +1,4 @@
-/** Webhooks: what they are told, in which order, and what happens to one that does not answer. */
+/** Webhooks: their events, the order, and receivers that do not respond. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { figures } from '../../../src/features/telemetry/store.ts'
@@ -78,16 +78,16 @@ function verified(secret: string, { text, headers }: TakenNotice) {
   return new Verifier(secret).verify(text, headers as Record<string, string>)
 }
 
-/** The page of webhooks. */
+/** The webhooks page. */
 const page = () => `/accounts/${grid.acme.id}/settings/account/webhooks`
 
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['webhook-id'])
 
-/** Since when people may read what agents write to each other. */
+/** Sets since when people may read what agents write to each other. */
 const readSince = (at: number | null) =>
   grid.store.write([{ sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?', args: [at, grid.acme.id] }])
 
-test('a message is told once, signed, and without its text while people may not read it', async () => {
+test('sends a message once, signed, and without its text while people may not read it', async () => {
   const { hook, secret } = await webhook()
   grid.clock.now = Date.now()
   await readSince(null)
@@ -101,7 +101,7 @@ test('a message is told once, signed, and without its text while people may not 
   expect(hook.taken[0].text).not.toContain('private word')
 })
 
-test('the text of what agents write to each other is sent once people may read it, but not what was written before', async () => {
+test('sends the text of messages between agents once people may read them, but not of earlier ones', async () => {
   const { hook } = await webhook()
   await send('an old word')
   await readSince(grid.clock.now + 1)
@@ -113,7 +113,7 @@ test('the text of what agents write to each other is sent once people may read i
   expect(hook.taken.map(({ body }) => body.data.text)).toEqual([undefined, 'a new word'])
 })
 
-test('a projection that is made again tells nothing a second time', async () => {
+test('rebuilding a projection sends nothing again', async () => {
   const { hook } = await webhook()
   await send('one')
   await step()
@@ -124,7 +124,7 @@ test('a projection that is made again tells nothing a second time', async () => 
   expect(hook.taken).toHaveLength(1)
 })
 
-test('what a receiver answers is shown on one line, without what nobody sees', async () => {
+test("shows a receiver's response on one line, without invisible characters", async () => {
   const text = `no\u001b[2J\r\n\u202egnorw\u200b\u{e0041} \u2066way${'x'.repeat(500)}\ud83d`
   await webhook(() => ({ status: 500, headers: {}, text }))
   await send('one')
@@ -133,7 +133,7 @@ test('what a receiver answers is shown on one line, without what nobody sees', a
   expect((await listWebhooks(acme))[0].answers[0].text).toMatch(/^(?=.{200}$)no\[2J gnorw wayx+$/)
 })
 
-test('an event that was not taken is sent again with its id, before those behind it', async () => {
+test('sends an event that was not accepted again with its id, before later ones', async () => {
   const answers: WebhookAnswer[] = [500, 204, 204]
   const { hook } = await webhook(() => answers.shift()!)
   await send('one')
@@ -150,7 +150,7 @@ test('an event that was not taken is sent again with its id, before those behind
   expect(hook.taken).toHaveLength(3)
 })
 
-test('a receiver that hangs does not delay another', async () => {
+test('a hanging receiver does not delay another', async () => {
   const hanging = await webhook(() => 'hang')
   const { hook } = await webhook()
   for (const n of [1, 2, 3]) await send(`${n}`)
@@ -163,7 +163,7 @@ test('a receiver that hangs does not delay another', async () => {
   await hanging.hook.close()
 })
 
-test('both secrets sign for a day after a rotation', async () => {
+test('signs with both secrets for a day after a rotation', async () => {
   const { hook, id, secret } = await webhook()
   grid.clock.now = Date.now()
   const { secret: fresh } = await rotateWebhook(acme, id)
@@ -179,7 +179,7 @@ test('both secrets sign for a day after a rotation', async () => {
   expect([await signatures(day - 1), await signatures(1)]).toEqual([2, 1])
 })
 
-test('a receiver that fails for a day is paused, and gets what waited when it is resumed', async () => {
+test('pauses a receiver that fails for a day, and sends what waited when it is resumed', async () => {
   let status = 500
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -203,7 +203,7 @@ test('a receiver that fails for a day is paused, and gets what waited when it is
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, error: null, pausedAt: null })
 })
 
-test('a receiver that fails now and then is tried again after 5 s each time, and is not paused while it takes events', async () => {
+test('retries a receiver that fails now and then after 5 s each time, and does not pause it while it accepts events', async () => {
   let requests = 0
   const { hook } = await webhook(() => ++requests % 4 === 0 ? 503 : 204)
   for (let n = 0; n < 30; n++) await send(`${n}`)
@@ -211,7 +211,7 @@ test('a receiver that fails now and then is tried again after 5 s each time, and
   for (let n = 0; n < 10; n++) await step(5 * second)
   expect(new Set(idsOf(hook)).size).toBe(30)
 
-  // From here on, each attempt takes an event and then fails.
+  // From here on, each attempt delivers an event and then fails.
   for (let n = 0; n < 26; n++) {
     requests = 2
     for (const text of ['one', 'two']) await send(text)
@@ -222,7 +222,7 @@ test('a receiver that fails now and then is tried again after 5 s each time, and
   expect((await listWebhooks(acme))[0]).toMatchObject({ pausedAt: null, failingSince: grid.clock.now })
 })
 
-test.each([404, 429, 503])('an answer %i does not take an event', async (status) => {
+test.each([404, 429, 503])('a response with %i does not accept an event', async (status) => {
   const answers = [status, 204]
   const { hook } = await webhook(() => answers.shift()!)
   await send('one')
@@ -239,7 +239,7 @@ test.each([404, 429, 503])('an answer %i does not take an event', async (status)
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
 })
 
-test('an answer 410 pauses at once, and what waited is sent when it is resumed', async () => {
+test('a response with 410 pauses at once, and what waited is sent when it is resumed', async () => {
   let status = 410
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -261,7 +261,7 @@ test('an answer 410 pauses at once, and what waited is sent when it is resumed',
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, pausedAt: null, error: null })
 })
 
-test('tasks and held messages are told to webhooks that chose them and are not paused', async () => {
+test('sends tasks and held messages to webhooks that chose them and are not paused', async () => {
   const { hook } = await webhook(() => 204, ['task', 'held'])
   const { hook: paused, id: pausedId } = await webhook(() => 204, ['task', 'held'])
   const { hook: other } = await webhook(() => 204, ['message'])
@@ -304,7 +304,7 @@ test('both accounts of a task are notified', async () => {
   }
 })
 
-test('a webhook is told nothing of what was written before it was made, and nothing after it was deleted', async () => {
+test('sends nothing from before a webhook was created, and nothing after it was deleted', async () => {
   await send('before')
   grid.clock.now += second
   const { hook, id } = await webhook()
@@ -322,7 +322,7 @@ test('a webhook is told nothing of what was written before it was made, and noth
   expect(hook.taken).toHaveLength(1)
 })
 
-test('the text of a post is sent, but neither one that a guardrail masked nor what another account gets or sends', async () => {
+test("sends a post's text, but neither one that a guardrail redacted nor what another account receives or sends", async () => {
   await readSince(null)
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const { hook } = await webhook()
@@ -346,7 +346,7 @@ test('the text of a post is sent, but neither one that a guardrail masked nor wh
   ])
 })
 
-test('a message is told with its conversation and the message that it answers', async () => {
+test('sends a message with its conversation and the message that it answers', async () => {
   const { hook } = await webhook()
   const one = { to: '@bob', message: 'one', conversation_id: 'plan' }
   const { body: { message_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', one)
@@ -360,7 +360,7 @@ test('a message is told with its conversation and the message that it answers', 
   ])
 })
 
-test('the last 10 answers are kept, the newest first', async () => {
+test('keeps the last 10 responses, newest first', async () => {
   let n = 0
   const { id } = await webhook(() => ({ status: 200, headers: {}, text: String(++n) }))
   for (let n = 0; n < 12; n++) await testWebhook(acme, id)
@@ -459,7 +459,7 @@ test('what needs a person is told once, again when it is much worse, and once mo
   const waits = async (unread: number) => {
     for (let n = 0; n < unread; n++) await send('canary of a text')
     grid.clock.now += 2 * hour
-    // Two processes look at the same time.
+    // Two processes run at the same time.
     await Promise.all([notifyWebhooks(grid.store), notifyWebhooks(grid.store)])
     await step()
   }
@@ -561,7 +561,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   }
 
   expect(await said()).toEqual([undefined, undefined])
-  // What guardrails may send to the same host is another matter.
+  // Consent for guardrails with the same host is separate.
   const { guardrails } = acme.change
   await acme.write(guardrails.consent(ann.personAlias.agentId, { ...service, provider: 'webhook' }, grid.clock.now))
   expect(await said()).toEqual([undefined, undefined])

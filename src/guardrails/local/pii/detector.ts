@@ -1,10 +1,13 @@
-/** A detector of one kind of personal data. */
+/** The interface of a detector, which finds one kind of personal data. */
 import type { Span } from '../../provider.ts'
 
 export interface Detector {
   readonly id: string
   readonly kind: string
-  /** Find it in linear time. A sender wrote the text: expressions repeat at most so often, and begin at few places. */
+  /**
+   * Finds matches in linear time. The sender controls the text, so expressions must have bounded repetition and few
+   * starting positions.
+   */
   find(text: string): Span[]
 }
 
@@ -12,14 +15,14 @@ export interface Candidate extends Span {
   readonly text: string
 }
 
-/** What a global expression finds and `accept` takes. A stretch that is not taken is not searched again. */
+/** Returns the matches of a global expression that `accept` approves. Rejected matches are not searched again. */
 export function matching(text: string, pattern: RegExp, accept = (_: Candidate) => true): Candidate[] {
   return [...text.matchAll(pattern)]
     .map(({ 0: found, index }) => ({ text: found, start: index, end: index + found.length }))
     .filter(accept)
 }
 
-/** The text before a stretch, as far as a word that explains it may be away. */
+/** Returns the text before a match, up to the maximum distance of a word that explains it. */
 export function before(text: string, start: number, length = 32): string {
   return text.slice(Math.max(0, start - length), start)
 }

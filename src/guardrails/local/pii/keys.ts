@@ -1,10 +1,10 @@
-/** Keys and tokens: of clouds, of forges, of other services, and our own. */
+/** Keys and tokens of clouds, code hosts and other services, and our own. */
 import { keyKind, keyPrefixes } from '../../../lib/secrets.ts'
 import { type Candidate, type Detector, matching } from './detector.ts'
 
 /**
- * How keys begin and go on: of clouds, forges, models, and services. What follows a prefix is bounded, so that a text
- * full of prefixes takes linear time. Keys meant to be public, such as `pk_` keys of Stripe, are left out.
+ * Formats of keys of clouds, code hosts, models and services. The part after a prefix is bounded, so that a text full
+ * of prefixes takes linear time. Keys meant to be public, such as Stripe's `pk_` keys, are omitted.
  */
 const shapes = String.raw`
   (?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16} AIza[\w-]{35} GOCSPX-[\w-]{28} ya29\.[\w-]{20,500}
@@ -28,15 +28,15 @@ const key = new RegExp(`(?<![\\p{L}\\p{N}])(?:${shapes.trim().split(/\s+/).join(
 
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,4000}\.eyJ[\w-]{10,6000}\.[\w-]{10,1500}/g
 
-/** A password in an address. */
+/** A password in a URL. */
 const userInfo =
   /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/?#@:<>"'`]{0,64}:([^\s/?#@<>"'`]{3,200})@(?=[\p{L}\p{N}[])/giu
 
-/** A name that says secret, and a value that looks like one. */
+/** A name that suggests a secret, followed by a value that looks like one. */
 const assigned =
   /(?<![\p{L}\p{N}])(?:[a-z0-9]{1,20}[_-]){0,4}(?:api[_-]?key|secret|secret[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|private[_-]?key|token|passw(?:or)?d|pwd)["']?[ \t]{0,3}(?::|=>?|:=)[ \t]{0,3}["']?([\w+/.~!#^*-]{16,200}={0,2})(?![\w({[$<])/giu
 
-/** What a client proves who it is with. @see RFC 9110 §11.6.2 */
+/** Credentials in an authorization header. @see RFC 9110 §11.6.2 */
 const authorization =
   /(?<![\p{L}\p{N}])authorization["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?:basic|bearer|token)[ \t]{1,3}([\w+/.~-]{16,1000}={0,2})/giu
 
@@ -48,7 +48,7 @@ const ownKey = new RegExp(
   'g',
 )
 
-/** Every key, token and value from above has so many of these characters in a row. Most texts have not. */
+/** Every key, token and value above contains a run of this many such characters. Most texts have none. */
 const longRun = /[\w.~=+/!#^*\u0080-\uffff-]{15}/
 
 export const apiKey: Detector = {
@@ -75,7 +75,7 @@ function hasPassword({ text }: Candidate): boolean {
   return !isPlaceholder(text.slice(text.indexOf(':', text.indexOf('//')) + 1, -1))
 }
 
-/** From its first to its last line; without the last one, to the end of the text. */
+/** Matches from the first to the last line of a key; without the last line, to the end of the text. */
 function privateKeys(text: string): Candidate[] {
   const begins = matching(text, begin)
   const ends = matching(text, end)
@@ -86,7 +86,7 @@ function privateKeys(text: string): Candidate[] {
   })
 }
 
-/** Keys in documents: all the same letters, or a word that says so. */
+/** Rejects sample keys in documentation, which have few distinct characters or a word such as `example`. */
 function isRandom({ text }: Candidate): boolean {
   return !isPlaceholder(text) && new Set(text.slice(4)).size >= 8
 }
@@ -96,7 +96,7 @@ function isPlaceholder(text: string): boolean {
     .test(text)
 }
 
-/** No name that stands for one, such as `accessTokenOfUser`. */
+/** Rejects identifiers of a credential, such as `accessTokenOfUser`. */
 function isCredential(text: string): boolean {
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(text)).length
   return !isPlaceholder(text) && kinds >= 2 && !/^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/.test(text) && new Set(text).size >= 8

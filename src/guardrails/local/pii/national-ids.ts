@@ -1,14 +1,17 @@
-/** National identification numbers. `validator` knows their check digits. */
+/** National identification numbers. `validator` verifies their check digits. */
 import isIdentityCard from 'validator/lib/isIdentityCard.js'
 import isTaxID from 'validator/lib/isTaxID.js'
 import { before, type Detector, matching } from './detector.ts'
 
-/** A shape, the check of the number without separators, and words of which one must stand before a common shape. */
+/**
+ * A format, the check of the number without separators, and words that must precede a format with other common
+ * meanings.
+ */
 type NationalId = readonly [shape: RegExp, check: (id: string) => boolean, cue?: RegExp]
 
 const tax = (locale: string) => (id: string) => isTaxID(id, locale)
 const identity = (locale: string) => (id: string) => isIdentityCard(id, locale)
-/** A word that says what a number is, or that it is the number of a person. */
+/** Matches a word that identifies the number or labels it as a personal number. */
 const after = (names: string) =>
   new RegExp(
     `(?:${names}|national id|identity (?:number|card)|\\bid (?:number|no\\.?)|personal number)[^\\n]{0,24}$`,
@@ -49,13 +52,13 @@ const ids: readonly NationalId[] = [
   [/\d{9}/, identity('he-IL'), /(?:teudat|ת"?ז|זהות)[^\n]{0,24}$/i],
 ]
 
-/** The number of the French social security. Corsica has letters in it. */
+/** The French social security number. Corsican numbers contain letters. */
 function isNir(id: string): boolean {
   const digits = id.replace('2A', '19').replace('2B', '18')
   return 97n - BigInt(digits.slice(0, 13)) % 97n === BigInt(digits.slice(13))
 }
 
-/** Each shape, as no part of a longer word or number. */
+/** Each format, outside longer words or numbers. */
 const compiled = ids.map(([{ source }, check, cue]) => {
   const shape = new RegExp(`(?<![\\p{L}\\p{N}_]|\\d[.,-])(?:${source})(?![\\p{L}\\p{N}_]|[.,-]\\d)`, 'giu')
   return { shape, check, cue }
@@ -65,7 +68,7 @@ export const nationalIds: Detector = {
   id: 'national_id',
   kind: 'national id number',
   find(text) {
-    // All of them have four digits, close together.
+    // Every format has four digits close together.
     if (!/\d(?:\D{0,5}\d){3}/.test(text)) return []
     return compiled.flatMap(({ shape, check, cue }) =>
       matching(

@@ -1,4 +1,4 @@
-/** Reloads parts of an open page: this does not prolong the session, and never runs twice at once. */
+/** Reloads parts of an open page. Reloading does not extend the session and never runs twice at once. */
 export const fetchingScript = `
 async function fetchPage(url) {
   const answer = await fetch(url, { headers: { 'X-By-Itself': 'yes' }, redirect: 'error' })
@@ -22,8 +22,8 @@ function oneAtATime(run) {
 `
 
 /**
- * Makes an element like another one without replacing what stays: what is open stays open, and the focus where it is.
- * Elements are the same if they have the same id, or the same first link.
+ * Updates an element to match another one without replacing unchanged parts: open parts stay open, and the focus stays.
+ * Elements correspond if they have the same id, or the same first link.
  */
 const morphScript = `
 function morph(old, next) {
@@ -69,9 +69,9 @@ function morphNode(old, next) {
 `
 
 /**
- * The parts of an open page that are fetched again: elements with an id and `data-fresh`, the names of news after which
- * they are. `presence:ID` is news of one agent, `minute` comes by itself. `data-watch` names threads of which the states
- * of messages are news.
+ * Reloads the elements with an id and `data-fresh`, which lists the events that trigger a reload. `presence:ID` is an
+ * event of one agent, and `minute` fires every minute. `data-watch` lists threads whose message state changes count as
+ * events.
  */
 export const freshScript = morphScript + `
 function freshParts(root, onWatch) {

@@ -1,7 +1,7 @@
 /**
- * The messages of an open conversation: a list with `data-thread="T"` and `data-seq="N"`. Those after `N` are put behind it
- * while the reader is near its end; otherwise a button says how many there are. What happens to its messages is shown.
- * `data-glance` around it: the messages are shown next to a list, and do not count as seen.
+ * Updates an open conversation: a list with `data-thread="T"` and `data-seq="N"`. Messages after `N` are appended while
+ * the reader is near its end; otherwise a button shows how many there are. State changes of its messages are shown.
+ * With `data-glance` around it, the messages are shown next to a list and do not count as seen.
  */
 export const messagesScript = `
 function liveMessages(root, list, account, say) {

@@ -1,6 +1,6 @@
 /**
- * The stream of events, and the tabs that share it: the one that holds the lock `live` opens it for all tabs of the
- * browser. Without locks, which need HTTPS, each tab has its own.
+ * The event stream, shared by the browser's tabs: the tab that holds the lock `live` opens it for all of them. Without
+ * locks, which require HTTPS, each tab has its own.
  */
 export const streamScript = `
 function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused, showPaused } }) {

@@ -1,4 +1,4 @@
-/** What an archive has: each table and column is decided about, and no secret is in it. */
+/** The content of an archive: every table and column is covered by a decision, and it contains no secret. */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const archived = new Map([
   ]),
 ])
 
-test('every table and column of an account is in an archive, or in the list of what is not', () => {
+test('every table and column of an account is in an archive, or in the list of omitted ones', () => {
   const undecided = tables.filter(([name]) => (name === 'accounts' || isOfAccount(name)) && !left.has(name))
     .flatMap(([name, columns]) =>
       columns.filter((column) => !archived.get(name)?.includes(column)).map((column) => `${name}.${column}`)
@@ -42,7 +42,7 @@ test('every table and column of an account is in an archive, or in the list of w
   expect(undecided.filter((path) => !left.has(path))).toEqual([])
 })
 
-test('what is not in an archive exists, and is in none', () => {
+test('omitted columns exist, and are in no archive', () => {
   const exists = new Map(tables)
   const fields = new Map([archivedAccount, ...archivedByRecord.values()].map((one) => [one.table, one.fields]))
   const wrong = [...left].filter((path) => {
