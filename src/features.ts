@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-/** The optional features of this grid. Removing a line removes that feature. */
-=======
 /** The optional features of this grid. To remove a feature, delete its line. */
->>>>>>> w-w5
 import type { Feature } from './feature.ts'
 import { archives } from './features/archives/feature.ts'
 import { incoming } from './features/incoming/feature.ts'

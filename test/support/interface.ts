@@ -1,13 +1,9 @@
-<<<<<<< HEAD
-/** What programs rely on, as the code has it now. `npm run lab -- released` keeps it for each release. */
-import { codec03 } from '../../src/a2a/codec-03.ts'
-import { codec10 } from '../../src/a2a/codec-10.ts'
-=======
 /**
  * The interface that programs rely on, as the code currently defines it. `npm run lab -- released` saves it for each
  * release.
  */
->>>>>>> w-w5
+import { codec03 } from '../../src/a2a/codec-03.ts'
+import { codec10 } from '../../src/a2a/codec-10.ts'
 import { commands } from '../../src/cli/commands.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { describeSettings } from '../../src/cli/settings.ts'
