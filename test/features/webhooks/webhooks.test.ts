@@ -369,7 +369,7 @@ test('keeps the last 10 responses, newest first', async () => {
   expect(answers.map(({ text }) => Number(text))).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
 })
 
-test('the page of a paused webhook says that events of the pause are lost, and they are', async () => {
+test('the page of a paused webhook says that events during the pause are lost, and they are', async () => {
   const { hook, id } = await webhook()
   await withoutLines(async () => {
     await send('before')
@@ -391,7 +391,7 @@ test('the page of a paused webhook says that events of the pause are lost, and t
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['test', 'message'])
 })
 
-test('a test is sent at once and shows its answer; once it is taken, what waited follows', async () => {
+test('sends a test at once and shows its response; once it is accepted, waiting events follow', async () => {
   let answer: WebhookAnswer = { status: 500, headers: {}, text: 'out of <order>\nat line 3' }
   const { hook, id } = await webhook(() => answer)
   await send('one')
@@ -411,7 +411,7 @@ test('a test is sent at once and shows its answer; once it is taken, what waited
   expect(hook.taken.map(({ body }) => body.type).slice(length)).toEqual(['test', 'test', 'message'])
 })
 
-test('the page begins with the webhook that fails: why, since when, and the next attempt', async () => {
+test('the page starts with the failing webhook: why, since when, and the next attempt', async () => {
   await webhook()
   const { hook } = await webhook(() => ({ status: 503, headers: {}, text: 'try later' }))
   await send('one')
@@ -428,14 +428,14 @@ test('the page begins with the webhook that fails: why, since when, and the next
   expect((await ann.open(`/accounts/${grid.acme.id}/settings/account`)).text).toContain('2 webhooks, 1 failing')
 })
 
-test('neither another address nor an eleventh webhook is taken', async () => {
+test('refuses an invalid URL and an eleventh webhook', async () => {
   await expect(createWebhook(acme, { url: 'ftp://example.org', events: ['message'] })).rejects.toThrow()
   for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
 
   await expect(createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })).rejects.toThrow('at most 10')
 })
 
-test('only owners and admins manage webhooks, and one is made with a fresh confirmation', async () => {
+test('only owners and admins manage webhooks, and creating one needs a recent confirmation', async () => {
   const { id } = await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
   const { account } = await member(grid, { role: 'member' })
   const input = { url: 'https://example.org/other', events: ['held'] }
@@ -453,7 +453,7 @@ test('only owners and admins manage webhooks, and one is made with a fresh confi
   expect(await listWebhooks(admin)).toHaveLength(1)
 })
 
-test('what needs a person is told once, again when it is much worse, and once more when it comes back', async () => {
+test('sends an attention event once, again when it is much worse, and once more when it comes back', async () => {
   const { hook } = await webhook(() => 204, ['attention'])
   const told = () => hook.taken.map(({ body }) => body)
   const waits = async (unread: number) => {
@@ -482,7 +482,7 @@ test('what needs a person is told once, again when it is much worse, and once mo
   ])
 })
 
-test('a receiver that fails is in Attention after the third failure; other webhooks are notified after an hour, once', async () => {
+test('a failing receiver is in Attention after the third failure; other webhooks are notified after an hour, once', async () => {
   await webhook(() => 503, ['message'])
   const { hook } = await webhook(() => 204, ['attention'])
   const attention = async () => {
@@ -504,7 +504,7 @@ test('a receiver that fails is in Attention after the third failure; other webho
   expect([await look(0), await look(hour), await look(hour), await look(hour)]).toEqual([0, 1, 1, 1])
 })
 
-test('what was typed is checked before who typed it must prove who they are', async () => {
+test('validates the input before asking for a confirmation', async () => {
   const { account: admin } = await member(grid, { role: 'admin' })
   grid.clock.now += hour
   for (const input of [{ url: 'ftp://example', events: ['message'] }, { url: 'https://hooks.example', events: [] }]) {
@@ -512,7 +512,7 @@ test('what was typed is checked before who typed it must prove who they are', as
   }
 })
 
-test('a failed backup is told once to webhooks that want it, and to no others', async () => {
+test('sends a failed backup once to webhooks that subscribed to it, and to no others', async () => {
   const { hook } = await webhook(() => 204, ['backup'])
   const { hook: other } = await webhook(() => 204, ['message', 'attention'])
   const at = grid.clock.now
@@ -533,7 +533,7 @@ test('a failed backup is told once to webhooks that want it, and to no others', 
   expect(other.taken).toEqual([])
 })
 
-test('a paused webhook learns of no condition', async () => {
+test('a paused webhook gets no attention events', async () => {
   const { hook, id } = await webhook(() => 204, ['attention'])
   await send('hello')
   await pauseWebhook(acme, id)
@@ -545,7 +545,7 @@ test('a paused webhook learns of no condition', async () => {
   expect(hook.taken).toEqual([])
 })
 
-test('what a person writes and gets goes to a host only since they allow it, and both of two people must', async () => {
+test("sends a person's messages to a host only since they allow it, and both of two people must", async () => {
   await readSince(grid.clock.now)
   const ann = await personWithAlias(grid, 'ann')
   const ben = await personWithAlias(grid, 'ben')
@@ -579,7 +579,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   expect(elsewhere.taken.every(({ body }) => body.data.text === undefined)).toBe(true)
 })
 
-test('the webhooks of a deleted account wait until it is restored', async () => {
+test("a deleted account's webhooks wait until it is restored", async () => {
   const { hook } = await webhook()
   await withoutLines(async () => {
     await send('hello')
@@ -594,7 +594,7 @@ test('the webhooks of a deleted account wait until it is restored', async () => 
   expect(hook.taken.length).toBe(1)
 })
 
-test('webhooks that come back send what waited for them, and not what happened without them', async () => {
+test('restored webhooks send what waited for them, and not what happened without them', async () => {
   const { hook } = await webhook()
   const names = gridFollowers(grid.store).map(({ name }) => name)
   const { keep } = grid.store.global.pulses
@@ -613,7 +613,7 @@ test('webhooks that come back send what waited for them, and not what happened w
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'message'])
 })
 
-test('an outbox that is put off, or that nobody serves, keeps no loop at work', async () => {
+test('an outbox that is delayed or unserved keeps no loop busy', async () => {
   const { id } = await webhook()
   const dueAt = async () => (await grid.store.global.pulses.read()).due.get('webhook outboxes')
   await withoutLines(async () => {
@@ -629,7 +629,7 @@ test('an outbox that is put off, or that nobody serves, keeps no loop at work', 
   })
 })
 
-test('an event that waits is a request that is due', async () => {
+test('a waiting event counts as a due request', async () => {
   await webhook()
   await withoutLines(async () => {
     await send('hello')
