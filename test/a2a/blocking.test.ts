@@ -1,4 +1,4 @@
-/** Calls that wait for the answer of an agent, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
+/** Calls that wait for an agent's answer, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
 import { expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { ackMessages, leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
@@ -19,7 +19,7 @@ const open = async (callersWait: CallersWait) => {
   await updateAgent(grid.acme.store, { agent: 'bob', callersWait })
 }
 
-test('a call waits for the answer of an agent that is connected', async () => {
+test('a call waits for a connected agent', async () => {
   await open('auto')
   for (const send of [send10, send03]) {
     const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
@@ -35,14 +35,14 @@ test('a call waits for the answer of an agent that is connected', async () => {
   }
 })
 
-test('nothing waits for an agent that is not connected', async () => {
+test('nothing waits for a disconnected agent', async () => {
   await open('auto')
 
   expect(stateOf(await post(send10({ metadata: undefined }), bobs))).toBe('TASK_STATE_SUBMITTED')
   expect(stateOf(await post(send10(), endpoint, awaitReply))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test('a call waits for an agent that works on messages which it has leased, and not once it is done', async () => {
+test('a call waits for an agent that works on leased messages, and not once it is done', async () => {
   await open('auto')
   await post(send10(), bobs)
   const { leaseId } = await leaseMessages(storeOf(grid, grid.bob), {})
@@ -62,7 +62,7 @@ test('a call waits for an agent that works on messages which it has leased, and 
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test('a call waits for an agent of another account as that one is set', async () => {
+test("a call waits for another account's agent according to that agent's setting", async () => {
   await open('yes')
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
   const answer = postA2a(grid, grid.eve.key, send10(), {}, bobs)
@@ -76,7 +76,7 @@ test('a call waits for an agent of another account as that one is set', async ()
   expect(stateOf(await answer)).toBe('TASK_STATE_COMPLETED')
 })
 
-test('nothing waits for an agent that is set so, not even while it is connected', async () => {
+test('nothing waits for an agent configured that way, even while it is connected', async () => {
   await open('no')
   const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
 
@@ -84,7 +84,7 @@ test('nothing waits for an agent that is set so, not even while it is connected'
   expect((await read).messages).toHaveLength(1)
 })
 
-test('a call waits for any agent that is set so, on the shared endpoint with the extension', async () => {
+test('a call waits for any agent configured that way, on the shared endpoint with the extension', async () => {
   await open('yes')
   const calls: [string, Record<string, string>][] = [[bobs, {}], [endpoint, awaitReply]]
   for (const [path, headers] of calls) {
@@ -103,7 +103,7 @@ test('a call waits for any agent that is set so, on the shared endpoint with the
   }
 })
 
-test('a call that wants its answer at once never waits, and a confirmation never does', async () => {
+test('a call that wants an immediate answer never waits, nor does a confirmation', async () => {
   await open('yes')
 
   expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
@@ -115,7 +115,7 @@ test('a call that wants its answer at once never waits, and a confirmation never
 })
 
 test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
-  'Prefer: %s shortens the wait, and the task goes on',
+  'Prefer: %s shortens the wait, and the task continues',
   async (prefer) => {
     await open('yes')
     const answer = await post(send10(), bobs, { Prefer: prefer })
@@ -141,7 +141,7 @@ test('a waiting call does not give the answer to a revoked credential', async ()
   expect([status, JSON.stringify(body).includes('for Alice alone')]).toEqual([401, false])
 })
 
-/** The id of the newest open task of Alice, once it is there. */
+/** The id of Alice's newest open task, once it exists. */
 async function newest(): Promise<string> {
   return await waitFor('a task', async () => {
     const { tasks } = (await post(request('ListTasks', { status: 'TASK_STATE_SUBMITTED' }))).body.result

@@ -1,4 +1,4 @@
-/** The official clients, over a socket: each finds the card, sends a message, and understands an error. */
+/** The official clients over a socket: each finds the card, sends a message, and understands an error. */
 import { Role, type SendMessageRequest } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
@@ -37,7 +37,7 @@ test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', as
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
-test('the streams of SDK 0.3 throw the error of the call, and of a refused key', async () => {
+test("the streams of SDK 0.3 throw the call's error, and that of a refused key", async () => {
   const clientOf = async (key: string) => {
     const transports = [new sdk03.JsonRpcTransportFactory({ fetchImpl: fetchAs(key) })]
     return await new sdk03.ClientFactory({ transports }).createFromUrl(grid.url)
@@ -54,7 +54,7 @@ test('the streams of SDK 0.3 throw the error of the call, and of a refused key',
   await expect(refused.sendMessageStream(message03('bob')).next()).rejects.toThrow(/401.*not a key of the grid/)
 })
 
-test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error of a missing recipient', async () => {
+test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error for a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 
   const answer = await client.sendMessage(message10('bob'), {

@@ -1,4 +1,4 @@
-/** Tasks and events as each version writes them. */
+/** Tasks and events in the format of each version. */
 import { expect, test } from 'vitest'
 import { codec03 } from '../../src/a2a/codec-03.ts'
 import { codec10 } from '../../src/a2a/codec-10.ts'
@@ -30,7 +30,7 @@ const task: Task = {
   generation: 7,
 }
 
-test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wrapped', () => {
+test('checklist 9: a task in 0.3 has kinds, and non-object data is wrapped', () => {
   expect(json(writeTask(task, codec03))).toEqual({
     kind: 'task',
     id: 't-1',
@@ -86,7 +86,7 @@ test('every state has its spelling', () => {
   }
 })
 
-test('an event of a state says in 0.3 alone whether the stream ends', () => {
+test('only in 0.3, a state event says whether the stream ends', () => {
   const event: TaskEvent = { n: 2, at, type: 'status', status: { state: 'completed', at } }
 
   expect(json(codec03.writeEvent(task, event, true))).toEqual({
@@ -101,7 +101,7 @@ test('an event of a state says in 0.3 alone whether the stream ends', () => {
   })
 })
 
-test('an event of an artifact leaves out in 1.0 what is false', () => {
+test('in 1.0, an artifact event omits false values', () => {
   const event: TaskEvent = {
     n: 2,
     at,
@@ -123,7 +123,7 @@ test('an event of an artifact leaves out in 1.0 what is false', () => {
   })
 })
 
-/** As it is on the wire. */
+/** As on the wire. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function json(value: unknown): any {
   return JSON.parse(JSON.stringify(value))

@@ -35,7 +35,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('a body of 256 KiB is read and one that says it is larger is refused before the key is looked at', async () => {
+test('reads a body of 256 KiB, and refuses one declared larger before the key is checked', async () => {
   const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))
   const limit = 256 * 1024 - withText(0).length
 
@@ -48,7 +48,7 @@ test('a body of 256 KiB is read and one that says it is larger is refused before
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('a body of unknown length is limited too, and not read without a key', async () => {
+test('limits a body of unknown length too, and does not read it without a key', async () => {
   let pulled = 0
   const endless = (headers: Record<string, string>) => {
     const pull = (controller: ReadableStreamDefaultController) => {
@@ -65,7 +65,7 @@ test('a body of unknown length is limited too, and not read without a key', asyn
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
-  'checklist 8: a body of type %s is refused before it is parsed',
+  'checklist 8: refuses a body of type %s before parsing it',
   async (type) => {
     const { status, body } = await post('no JSON', { 'Content-Type': type })
 
@@ -75,7 +75,7 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp
 )
 
 test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/a2a+json'])(
-  'a body of type %s is read',
+  'reads a body of type %s',
   async (type) => {
     const { headers, body } = await post(send03(), { 'Content-Type': type })
 
@@ -88,7 +88,7 @@ test.each([
   ['is empty', ''],
   ['ends early', '{"jsonrpc":"2.0"'],
   ['would change a prototype', '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"__proto__":{"x":1}}}'],
-])('a body that %s is -32700', async (_, text) => {
+])('a body that %s gets -32700', async (_, text) => {
   const { status, body } = await post(text)
 
   expect(status).toBe(200)
@@ -98,14 +98,14 @@ test.each([
 test.each([
   ['nested 100,000 deep', '['.repeat(100_000)],
   ['of 5,002 values', `[${'0,'.repeat(5_001)}0]`],
-])('JSON %s is -32600, without being parsed', async (_, value) => {
+])('JSON %s gets -32600, without being parsed', async (_, value) => {
   const { status, body } = await post(`{"jsonrpc":"2.0","id":"mine","method":"GetTask","params":${value}}`)
 
   expect(status).toBe(200)
   expect(body).toMatchObject({ id: null, error: { code: -32600 } })
 })
 
-test('a body that is not UTF-8 is -32700', async () => {
+test('a body that is not UTF-8 gets -32700', async () => {
   const response = await grid.request(endpoint, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${grid.alice.key}` },
@@ -138,7 +138,7 @@ test.each([['text'], [''], [0], [-1]])(
   },
 )
 
-test.each([[1.5], [null], [true], [{}]])('the id %j is refused, and nothing is sent', async (id) => {
+test.each([[1.5], [null], [true], [{}]])('refuses the id %j, and sends nothing', async (id) => {
   expect((await post({ ...send03(), id })).body).toMatchObject({ id: null, error: { code: -32600 } })
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
@@ -161,7 +161,7 @@ test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'construc
 )
 
 test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask'])(
-  '%s reads its params before it looks for a task',
+  '%s validates its params before it looks for a task',
   async (method) => {
     const field = async (params: unknown) =>
       (await post(request(method, params))).body.error.data[0].fieldViolations[0].field
@@ -179,7 +179,7 @@ test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelT
 )
 
 test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
-  'checklist 1: A2A-Version %j passes',
+  'checklist 1: accepts A2A-Version %j',
   async (version) => {
     for (const path of [endpoint, `${endpoint}/`]) {
       expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
@@ -189,7 +189,7 @@ test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
 )
 
 test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
-  'checklist 1: A2A-Version %j is -32009',
+  'checklist 1: A2A-Version %j gets -32009',
   async (version) => {
     const answers = [
       await post(send03(), { 'A2A-Version': version }),
@@ -210,7 +210,7 @@ test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
   },
 )
 
-test('the response has the version of the method, or else the requested one', async () => {
+test("the response has the method's version, otherwise the requested one", async () => {
   const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>
     (await post(body, headers, path)).headers.get('a2a-version')
 
@@ -236,7 +236,7 @@ test('the response names activated extensions, and unknown ones are ignored', as
   expect(none.body.result.message.role).toBe('ROLE_AGENT')
 })
 
-test('an unexpected error is logged, and the response has no details of it', async () => {
+test('logs an unexpected error, and omits its details from the response', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE messages RENAME TO lost', args: [] }])
 
   const { status, headers, body } = await post(send03())
@@ -255,7 +255,7 @@ function post(body: unknown, headers?: Record<string, string>, path?: string) {
   return postA2a(grid, grid.alice.key, body, headers, path)
 }
 
-test('a number that is not kept is refused by its path, under the id of its request', async () => {
+test("refuses a number that cannot be represented by its path, under its request's id", async () => {
   const response = await grid.request('/a2a/v1/grid', {
     method: 'POST',
     headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/json' },

@@ -24,7 +24,7 @@ test.each([`${shared}/message:send`, `${shared}/message:send/`])('%s confirms as
 })
 
 test.each([`${ofBob}/message:send`, `${shared}/bob/message:send`, `${shared}/@Bob/message:send/`])(
-  '%s is answered with the task',
+  '%s returns the task',
   async (path) => {
     const { body } = await call('POST', path, send({ metadata: undefined }))
 
@@ -35,7 +35,7 @@ test.each([`${ofBob}/message:send`, `${shared}/bob/message:send`, `${shared}/@Bo
   },
 )
 
-test('a task is got, listed and canceled', async () => {
+test('gets, lists and cancels a task', async () => {
   const { task } = (await call('POST', `${ofBob}/message:send`, send({}, atOnce))).body
   for (const base of [shared, ofBob, `${shared}/bob`]) {
     expect((await call('GET', `${base}/tasks/${task.id}`)).body).toEqual(task)
@@ -87,7 +87,7 @@ test('streams carry the bare results', async () => {
   })
 })
 
-test('the answer has the media type of the request, or the one it asks for', async () => {
+test("the response has the request's media type, or the one it asks for", async () => {
   const type = async (headers: Record<string, string>, method = 'POST', path = `${shared}/message:send`) =>
     (await call(method, path, method === 'POST' ? send() : undefined, headers)).headers.get('content-type')
 
@@ -111,7 +111,7 @@ test.each([
   ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
   ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 404, 'NOT_FOUND'],
   ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 404, 'NOT_FOUND'],
-])('%s: %s %s is refused with its status', async (_, method, path, body, headers, status, name) => {
+])('%s: refuses %s %s with its status', async (_, method, path, body, headers, status, name) => {
   for (const base of [shared, ofBob]) {
     const answer = await call(method, base + path, body, headers)
 
@@ -133,7 +133,7 @@ test('errors of the recipient, the content and the key have their own status', a
   expect(await error(send({ messageId: 'other' }), { 'Idempotency-Key': 'k' })).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
 })
 
-test('every path needs the key of an agent', async () => {
+test("every path needs an agent's key", async () => {
   const paths = [['POST', '/message:send'], ['POST', '/message:stream'], ['GET', '/tasks'], ['GET', '/tasks/t']]
     .concat([['POST', '/tasks/t:cancel'], ['GET', '/tasks/t:subscribe'], ['GET', '/extendedAgentCard']])
   for (const [method, path] of paths) {

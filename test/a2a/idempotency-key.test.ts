@@ -7,7 +7,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('checklist 21: the same Idempotency-Key is one message and one answer, with the id of each request', async () => {
+test('checklist 21: the same Idempotency-Key is one message and one response, with the id of each request', async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   const first = await post(send03(), key)
   const repeat = await post({ ...send03(), id: 'again' }, key)

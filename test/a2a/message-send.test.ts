@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('message/send as documented is delivered and confirmed in 0.3 form', async () => {
+test('delivers a documented message/send and confirms it in 0.3 form', async () => {
   const { status, headers, body } = await post(send03())
 
   const [message] = await inboxOf(grid, grid.bob)
@@ -49,7 +49,7 @@ test('message/send as documented is delivered and confirmed in 0.3 form', async 
   })
 })
 
-test('SendMessage is delivered and confirmed in 1.0 form', async () => {
+test('delivers SendMessage and confirms it in 1.0 form', async () => {
   const { body } = await post(send10(), { 'A2A-Version': '1.0' })
 
   const [message] = await inboxOf(grid, grid.bob)
@@ -135,7 +135,7 @@ test('checklist 16: the same message in 0.3 and in 1.0 gives equal inbox message
   ])
 })
 
-test('checklist 4: several text parts are joined in their order, and not repeated as parts', async () => {
+test('checklist 4: joins several text parts in order, and does not repeat them as parts', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
   await post(send03())
 
@@ -173,7 +173,7 @@ test.each([
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('1.0 fields are also read in snake_case', async () => {
+test('accepts 1.0 fields in snake_case', async () => {
   const message = {
     message_id: 'm-1',
     context_id: 'c-1',
@@ -190,20 +190,20 @@ test('1.0 fields are also read in snake_case', async () => {
   })
 })
 
-test('a context id of the client is kept, and each message without one gets a new one', async () => {
+test("keeps a client's context id, and gives each message without one a new id", async () => {
   const kept = await post(send03({ contextId: 'my context' }))
   const made = await post(send03())
   const another = await post(send03())
 
   expect(kept.body.result.contextId).toBe('my context')
   expect(made.body.result.contextId).not.toBe(another.body.result.contextId)
-  // The recipient sees the conversation of the grid: what a client chose must not open one of others.
+  // The recipient sees the grid's conversation: a client's own id must not lead into another client's.
   const conversations = (await inboxOf(grid, grid.bob)).map((message) => message.conversation_id)
   expect(new Set(conversations).size).toBe(3)
   expect(conversations).not.toContain('my context')
 })
 
-test('a context id is one conversation for each sender and recipient', async () => {
+test('a context id is one conversation per sender and recipient', async () => {
   const context = { contextId: 'shared' }
   for (const { key } of [grid.alice, grid.alice, grid.bob]) {
     await postA2a(grid, key, send03(context))

@@ -22,7 +22,7 @@ test.each([
 ])('checklist 2: the recipient may be named %s', async (_, message, params) => {
   const { body } = await post(send03(message, params))
 
-  // What is named by the tenant is answered as on the endpoint of the agent.
+  // With a tenant, the response is that of the agent's endpoint.
   expect(body.result.kind).toBe('tenant' in params && params.tenant ? 'task' : 'message')
 
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
@@ -87,7 +87,7 @@ test('checklist 2: unknown, deleted and foreign aliases get the same error', asy
   expect(await inboxOf(grid, grid.eve)).toEqual([])
 })
 
-test('neither a channel of the caller nor two @ name a recipient', async () => {
+test('neither a channel of the caller nor a double @ names a recipient', async () => {
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
 
   for (const to of ['#general', '@bob']) {

@@ -1,6 +1,6 @@
 /**
- * What the official suites of A2A (TCK and ACTS) ask of an agent, each behind the beginning of a message, at the endpoint
- * of an agent that is an ordinary MCP client.
+ * What the official A2A suites (TCK and ACTS) ask of an agent, each identified by the beginning of a message, at the
+ * endpoint of an agent that is an ordinary MCP client.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
@@ -45,7 +45,7 @@ async function stream(message: Record<string, unknown>) {
 
 const get = (id: string) => call(request('GetTask', { id }))
 
-/** In short: `task` and states, and the texts of artifacts. */
+/** Summarised: `task` and states, and the texts of artifacts. */
 // deno-lint-ignore no-explicit-any -- events have many shapes
 function inShort(event: { result?: Record<string, any> }): string {
   const { task, statusUpdate, artifactUpdate } = event.result!
@@ -89,7 +89,7 @@ describe('a message whose id begins with', () => {
     expect(streamed).toEqual(['task submitted', 'working', ...events])
   })
 
-  test('tck-message-response is answered with the plain reply of the agent, as a message', async () => {
+  test("tck-message-response is answered with the agent's plain reply, as a message", async () => {
     const { message } = await call(send10(withId('tck-message-response-1')))
     expect(message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] })
     expect(stateOf(await get(message.taskId))).toBe('completed')
@@ -98,7 +98,7 @@ describe('a message whose id begins with', () => {
     expect(streamed.map(({ result }) => result.message.parts)).toEqual([[{ text: 'Direct message response' }]])
   })
 
-  test('test-resubscribe-message-id is worked on for longer than a second subscriber needs', async () => {
+  test('test-resubscribe-message-id takes longer than a second subscriber needs', async () => {
     const first = await stream(withId('test-resubscribe-message-id'))
     const { result: { task } } = (await first.next())!
     const second = await openA2aStream(grid, grid.alice.key, request('tasks/resubscribe', { id: task.id }), { path })

@@ -1,4 +1,4 @@
-/** Lists of tasks, and how much of their history is shown. */
+/** Task lists, and how much history they include. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -20,7 +20,7 @@ test('an empty list has all four members, in both versions', async () => {
   }
 })
 
-test('checklist 10: pages are walked without repeats while tasks change', async () => {
+test('checklist 10: pages have no repeats while tasks change', async () => {
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
     grid.clock.now += 1_000
@@ -34,7 +34,7 @@ test('checklist 10: pages are walked without repeats while tasks change', async 
     seen.push(...result.tasks.map(({ id }: { id: string }) => id))
     pageToken = result.nextPageToken
     if (pageToken === '') break
-    // A new one comes before what is left.
+    // A new one comes before the rest.
     grid.clock.now += 1_000
     await start()
   }
@@ -43,7 +43,7 @@ test('checklist 10: pages are walked without repeats while tasks change', async 
   expect(seen).toEqual(ids)
 })
 
-test.each([0, 101, -1, 1.5, '1.5'])('checklist 10: a page size of %j is -32602', async (pageSize) => {
+test.each([0, 101, -1, 1.5, '1.5'])('checklist 10: a page size of %j gets -32602', async (pageSize) => {
   const { body } = await post(request('ListTasks', { pageSize }))
 
   const description = 'pageSize must be an integer from 1 to 100.'
@@ -55,11 +55,11 @@ test.each([
   [{ pageToken: 'nonsense' }],
   [{ statusTimestampAfter: '2026-11-21' }],
   [{ includeArtifacts: 'yes' }],
-])('a list with %j is -32602', async (params) => {
+])('a list with %j gets -32602', async (params) => {
   expect((await post(request('ListTasks', params))).body.error.code).toBe(-32602)
 })
 
-test('a list is filtered by context, state, time and endpoint, and is of the caller alone', async () => {
+test("filters a list by context, state, time and endpoint, and includes only the caller's tasks", async () => {
   const first = await start({ contextId: 'c-1' })
   grid.clock.now += 60_000
   const second = await start({ contextId: 'c-2' })
@@ -82,7 +82,7 @@ test('a list is filtered by context, state, time and endpoint, and is of the cal
   expect(await list({}, endpoint, grid.eve.key)).toEqual([])
 })
 
-test('artifacts are in a list only if asked for', async () => {
+test('a list includes artifacts only on request', async () => {
   const id = await start()
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, text: 'done' })
@@ -92,7 +92,7 @@ test('artifacts are in a list only if asked for', async () => {
   expect(await list({ includeArtifacts: true })).toMatchObject({ artifacts: [{ parts: [{ text: 'done' }] }] })
 })
 
-test('checklist 11: historyLength gives the newest messages in their order, and 0 no member', async () => {
+test('checklist 11: historyLength selects the newest messages in order, and 0 omits the member', async () => {
   const id = await start({ messageId: 'm-1', parts: [{ text: 'one' }] })
   for (const text of ['two', 'three']) {
     const more = { taskId: id, messageId: text, metadata: undefined, parts: [{ text }] }
@@ -114,7 +114,7 @@ test('checklist 11: historyLength gives the newest messages in their order, and 
   expect(none.body.result).not.toHaveProperty('history')
 })
 
-/** Alice sends to Bob. Resolves to the id of the task. */
+/** Alice sends to Bob. Resolves to the task's id. */
 async function start(message: Record<string, unknown> = {}): Promise<string> {
   return (await post(send10(message, atOnce))).body.result.task.id
 }

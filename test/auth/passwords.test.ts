@@ -1,9 +1,9 @@
-/** Passwords of users. See docs/people.md, "Signing in". */
+/** Users' passwords. See docs/people.md, "Signing in". */
 import { isCommonPassword } from '../../src/auth/common-passwords.ts'
 import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
 import { expect, test } from 'vitest'
 
-/** Hashes of the implementations that earlier versions had: two native, two of WebAssembly. */
+/** Hashes by the implementations of earlier versions: two native, two in WebAssembly. */
 const storedHashes = {
   'correct hörse': [
     '$argon2id$v=19$m=19456,t=2,p=1$XB+5Y8yN0mKK/5sc/562Hg$/4q9lzLeZFKT2du2+NkokIYlkUmuSA1RlzOHO2qstno',
@@ -14,11 +14,11 @@ const storedHashes = {
     '$argon2id$v=19$m=19456,t=2,p=1$0QxaGi6FOa7kZjDpuyDYaw$Wuim2/irtdNcFxRGiCKCMwX+49bbCP3N11esLx9cXj4',
   ],
 }
-/** Of the empty password. */
+/** The empty password's hash. */
 const hashOfNothing =
   '$argon2id$v=19$m=19456,t=2,p=1$dmEho6hHaMF3Nz4k65cohw$tHf3KW4sXeW7iTra5tJCL0QaSTC/FPFxLkN/RLCAnYU'
 
-test('a password is stored as Argon2id with 19 MiB, two passes and one lane', async () => {
+test('stores a password as Argon2id with 19 MiB, two passes and one lane', async () => {
   const hash = await hashPassword('correct horse')
 
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -28,7 +28,7 @@ test('a password is stored as Argon2id with 19 MiB, two passes and one lane', as
 })
 
 test.each([[9, false], [10, true], [200, true], [201, false]])(
-  'a password of %i characters is accepted: %s',
+  'accepts a password of %i characters: %s',
   async (length, ok) => {
     const result = await hashPassword(textOfLength(length)).then(() => true, (error) => error.code)
 
@@ -70,7 +70,7 @@ test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose a
   },
 )
 
-test('two hashes run at once, sixteen wait, and others are refused immediately', async () => {
+test('two hashes run at once, sixteen wait, and further ones are refused immediately', async () => {
   const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
 
   const results = await Promise.all(attempts)
@@ -80,7 +80,7 @@ test('two hashes run at once, sixteen wait, and others are refused immediately',
   expect(await codeOf(verifyPassword(null, 'correct horse'))).toBe('ok')
 })
 
-test('passwords with priority wait in a queue of their own', async () => {
+test('passwords with priority wait in a separate queue', async () => {
   const order: string[] = []
   const verify = (hasPriority: boolean) =>
     codeOf(verifyPassword(null, 'correct horse', { hasPriority }).then(() => order.push(hasPriority ? 'p' : 'o')))
@@ -89,13 +89,13 @@ test('passwords with priority wait in a queue of their own', async () => {
 
   expect(await Promise.all(others)).toEqual(Array(6).fill('ok'))
   expect((await Promise.all(strangers)).filter((result) => result === 'ok')).toHaveLength(18)
-  // In one queue they would be the last six. Threads may finish a little out of order.
+  // In one queue they would be the last six. Threads may finish slightly out of order.
   expect(order.slice(-6)).toContain('o')
   expect(order.indexOf('p')).toBeLessThan(12)
 })
 
 test.each(Object.entries(storedHashes))(
-  'stored hashes of %s verify, and no other password does',
+  'stored hashes by %s verify, and no other password does',
   async (password, hashes) => {
     for (const hash of hashes) {
       expect(await verifyPassword(hash, password)).toBe(true)
@@ -105,7 +105,7 @@ test.each(Object.entries(storedHashes))(
   },
 )
 
-test('a hash leaves the event loop to others, and a stored one is verified with its own cost', async () => {
+test('hashing does not block the event loop, and a stored hash is verified with its own cost', async () => {
   const costly = storedHashes['correct hörse'][0].replace('t=2', 't=60')
   let turns = 0
   const timer = setInterval(() => turns++, 1)

@@ -1,4 +1,4 @@
-/** What `backup`, `restore` and other commands say when the file or the grid is not there. */
+/** How `backup`, `restore` and other commands report a missing file or grid. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -21,7 +21,7 @@ async function refusal(...words: string[]) {
   return JSON.parse(stdout).error
 }
 
-test('restore says that there is no file, or a folder', async () => {
+test('restore reports a missing file, or a folder', async () => {
   expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
     code: 'no_file',
     message: `There is no file ${database.folder}/none. Name the file of a backup.`,
@@ -32,7 +32,7 @@ test('restore says that there is no file, or a folder', async () => {
   })
 })
 
-test('a new backup needs a pass phrase of 12 characters, or --plain', () => {
+test('a new backup needs a passphrase of 12 characters, or --plain', () => {
   const keyOf = (key?: string) => () => newFileKey({ key })
 
   expect(keyOf()).toThrow('Give a pass phrase in BACKUP_KEY')
@@ -41,7 +41,7 @@ test('a new backup needs a pass phrase of 12 characters, or --plain', () => {
   expect(newFileKey({ plain: 'yes' })).toBe('plain')
 })
 
-test('backup says what is wrong with its place before it looks for the database', async () => {
+test('backup reports a problem with its path before it looks for the database', async () => {
   const closed = join(database.folder, 'closed')
   mkdirSync(closed)
   chmodSync(closed, 0o500)
@@ -57,7 +57,7 @@ test('backup says what is wrong with its place before it looks for the database'
   }
 })
 
-test('backup --verify says whether a backup is whole and opens, and leaves nothing', async () => {
+test('backup --verify says whether a backup is complete and can be opened, and leaves nothing behind', async () => {
   await (await emptyGrid({ url: database.url })).close()
   const [file, cut, temporary] = ['b', 'cut', 'tmp'].map((name) => join(database.folder, name))
   mkdirSync(temporary)
@@ -88,7 +88,7 @@ test.each([
   ['create-link', '--email', 'ann@acme.example'],
   ['backup', 'b', '--plain'],
 ])(
-  'without a grid %s says where it looked, and makes none',
+  'without a grid, %s says where it looked, and creates none',
   async (...words) => {
     expect(await refusal(...words)).toMatchObject({
       code: 'no_database',

@@ -31,7 +31,7 @@ describe.each(someRuntimes)('on %s', (runtime) => {
   })
 })
 
-test('a password is hashed before it is stored, and a short one is refused', async () => {
+test('hashes a password before it is stored, and refuses a short one', async () => {
   const owner = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new', '--password']
 
   const refused = await run(...owner, 'short', '--json')
@@ -61,7 +61,7 @@ test.each([
   expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
 })
 
-test('all invalid settings are reported at once, with their format', async () => {
+test('reports all invalid settings at once, with their format', async () => {
   const env = { DATABASE_URL: database.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
 
   const { code, stdout, stderr } = await runCommand('bun', ['serve'], env)
@@ -87,7 +87,7 @@ function run(...words: string[]): Promise<ProcessResult> {
   return runCommand('bun', words, { DATABASE_URL: database.url, LOG_LEVEL: 'error' })
 }
 
-/** The output of the command, which must be exactly one JSON object. */
+/** The command's output, which must be exactly one JSON object. */
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await run(...words, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

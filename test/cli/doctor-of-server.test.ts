@@ -1,4 +1,4 @@
-/** `agent-grid doctor` of a grid that runs. See docs/operating/monitoring.md, "Doctor". */
+/** `agent-grid doctor` for a running grid. See docs/operating/monitoring.md, "Doctor". */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.remove())
 
-test.each(someRuntimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
+test.each(someRuntimes)('checks a running grid on %s, finds it healthy, and does not disturb it', async (runtime) => {
   const server = await startServe(runtime, env)
 
   const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
@@ -42,20 +42,20 @@ test.each(someRuntimes)('a grid that runs on %s is asked, is well, and is not di
   await server.stop()
 })
 
-test('a server that runs judges its own settings, and the shell of the doctor is not judged', async () => {
+test("a running server checks its own settings, and the doctor's shell is ignored", async () => {
   const folder = join(grid.folder, 'backups')
   const server = await startServe('node', {
     ...env,
     BASE_URL: `http://grid.example:${env.PORT}`,
     TRUSTED_PROXY: '10.0.0.1',
-    // In the folder of the server, not in the folder of the doctor.
+    // In the server's folder, not in the doctor's.
     BACKUP_DIR: relative('.', folder),
     BACKUP_PLAIN: '1',
     DURABILITY: 'relaxed',
   })
   await waitFor('a backup', () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.backup')))
 
-  // As root calls it: with the place of the database, and with what else is in that shell.
+  // As called by root: with the database's path, and with other settings in that shell.
   const { checks } = await examine({ DATABASE_URL: env.DATABASE_URL, EMAIL_FROM: 'x', DURABLITY: 'full' }, false)
   await server.stop()
 
@@ -69,7 +69,7 @@ test('a server that runs judges its own settings, and the shell of the doctor is
   expect(found('key_ring')).toEqual(['The key ring has the keys of all stored tokens.'])
 })
 
-test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {
+test('asks to restart a server whose key ring or pragmas differ from the settings', async () => {
   const store = await openStore(processDeps(readConfig({ ...env, DURABILITY: 'relaxed' })))
   const { writeMode, ...health } = await store.health()
   const config = readConfig(env)
@@ -83,7 +83,7 @@ test('a server with another key ring, or other pragmas, than the settings name i
   await store.close()
 })
 
-test('a file that is held by a program that takes no commands: that program is to be ended', async () => {
+test('asks to end a program that holds the file but accepts no commands', async () => {
   const store = await openStore(processDeps(readConfig(env)))
 
   const { checks } = await examine(env, false)
@@ -97,13 +97,13 @@ test('a file that is held by a program that takes no commands: that program is t
   await store.close()
 })
 
-test('a server of another build of this version is to be restarted', async () => {
+test('asks to restart a server of another build of this version', async () => {
   const server = { build: `${fullVersion} (0123456789ab)` }
 
   expect(await checkServer(readConfig(env), server)).toMatchObject({ status: 'warning', action: 'Restart the grid.' })
 })
 
-test('a server that does not know the doctor is to be restarted', async () => {
+test('asks to restart a server that does not know the doctor', async () => {
   const store = await openStore(processDeps(readConfig(env)))
   const listener = await serveCommands(store, storeCommands)
 
@@ -116,7 +116,7 @@ test('a server that does not know the doctor is to be restarted', async () => {
   await store.close()
 })
 
-test('a grid on libsql-server is looked at over its connection, without what only files can tell', async () => {
+test('checks a grid on libsql-server through its connection, without file checks', async () => {
   const server = await startSqld()
   env = { DATABASE_URL: server.url, PORT: env.PORT, GRID_KEYS: newKeyRing() }
   const empty = await examine(env, false)

@@ -15,7 +15,7 @@ import { isLong } from '../support/long.ts'
 import { liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-test.runIf(isLong)('the example grid has what its pages show', { timeout: 60_000 }, async () => {
+test.runIf(isLong)('the example grid contains what its pages show', { timeout: 60_000 }, async () => {
   const url = `file:${join(mkdtempSync(join(tmpdir(), 'agent-grid-world-')), 'grid.db')}`
   const env = { UNREAD_PER_INBOX: '300' }
   const { accountId, keys } = await seedWorld(readConfig({ DATABASE_URL: url, ...env }), 'correct horse battery staple')

@@ -1,4 +1,4 @@
-/** What the commands of clients print when the grid is hostile: nothing that a terminal obeys. */
+/** What client commands print for a hostile grid: no terminal control sequences. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
@@ -16,7 +16,7 @@ const key = `grid_agt_${'k'.repeat(49)}`
 const ofPrograms = ['channel', 'hook']
 const commands = [...clientCommands, clientDoctor].filter(({ name }) => !ofPrograms.includes(name))
 
-/** What each command line of `linesOf` begins with, if it is more than the name. */
+/** How each command line of `linesOf` begins, if with more than the name. */
 const beginnings: Record<string, string[]> = {
   connect: ['claude', '--yes'],
   disconnect: ['claude', '--yes'],
@@ -35,7 +35,7 @@ const values: Record<string, string> = {
   wake: 'start',
 }
 
-/** Answers everything with every field of the answers of a grid: those that are not checked are hostile. */
+/** Answers every request with every field of a grid's responses; those that are not validated are hostile. */
 function answer(path: string, base: string): unknown {
   const message = { message_id: evil, user: evil, channel: evil, conversation_id: evil, timestamp: evil, message: evil }
   const lease = { lease_id: evil, expires_at: evil, remaining: 1, acked: evil, released: evil }
@@ -87,7 +87,7 @@ const grids: Record<string, typeof respond> = {
 }
 
 test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name, grid])))(
-  '%s prints nothing that a terminal obeys, of a grid %s',
+  '%s prints no control sequences of a grid %s',
   async (name, grid) => {
     respond = grids[grid]
     const command = commands.find((command) => command.name === name)!
@@ -121,7 +121,9 @@ function linesOf({ name, options }: ProcessCommand): string[][] {
   ]
 }
 
-/** Everything that a command line prints, as one line. A runner is stopped when it has said something of a turn. */
+/**
+ * Everything that a command line prints, as one line. A runner is stopped once it has printed something about a turn.
+ */
 async function outputOf(words: string[]): Promise<string> {
   let text = ''
   const { log, error } = console

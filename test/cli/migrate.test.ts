@@ -55,12 +55,12 @@ A copy of the file is kept next to it until a server has run for a day.`,
   expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: [last], schema_version: schema + 3, copy: null })
 })
 
-test('--check does not make a database', async () => {
+test('--check never creates a database', async () => {
   expect(await run('--check')).toMatchObject({ code: 3, stdout: expect.stringContaining('The database is empty') })
   expect(existsSync(path)).toBe(false)
 })
 
-test('beside a running server nothing is applied, and --check asks that server', async () => {
+test('next to a running server, migrate applies nothing, and --check asks that server', async () => {
   const server = await startServe('bun', { DATABASE_URL: database.url })
 
   expect(await run()).toMatchObject({ code: 0, stdout: 'Schema   1\nApplied  nothing; it was up to date\n' })

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const run = (args: Record<string, string>) => command.run(grid.store, { account: grid.acme.id, ...args })
 
-test('prints the verdict, the time and the raw answer, and records neither the text nor the token', async () => {
+test('prints the verdict, the time and the raw response, and logs neither the text nor the token', async () => {
   await createGuardrail(grid.acme.store, { name: 'pd', provider: 'presidio', config: { analyzerUrl: service.url } })
 
   const result = await run({ guardrail: 'pd', text })
@@ -70,7 +70,7 @@ test('a provider with a configuration and a token, which fails', async () => {
 describe('the text', () => {
   const words = ['--account', 'a-1', '--guardrail', 'pd']
 
-  test('is read from a file, as it is', () => {
+  test('is read from a file, unchanged', () => {
     const path = join(grid.folder, 'text.txt')
     writeFileSync(path, `${text}\n\n`)
 

@@ -18,7 +18,7 @@ test('help settings prints the description, the format and the default of every 
   }
 })
 
-test('help prints the pages of the manual, which are all documents for users, without marks for tests', () => {
+test("help prints the manual's pages, which are all documents for users, without test markers", () => {
   const files = readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.md$/.test(name) && !['architecture.md', 'contributing.md', 'releasing.md'].includes(name))
     .map((name) => `docs/${name}`)
@@ -35,7 +35,7 @@ test('help prints the pages of the manual, which are all documents for users, wi
   expect(() => help('monitorin')).toThrow('Did you mean "monitoring"?')
 })
 
-test('options are parsed by name', () => {
+test('parses options by name', () => {
   const words = ['--account', 'a-1', '--alias=carol', '--type', 'a2a', '--json']
 
   expect(readArguments(createAgent, words, {})).toEqual({
@@ -46,7 +46,7 @@ test('options are parsed by name', () => {
   })
 })
 
-test('a secret is read from its environment variable, and its option takes precedence', () => {
+test('reads a secret from its environment variable, and its option takes precedence', () => {
   const tryGuardrail = findCommand('try-guardrail')
   const words = ['--account', 'a-1', '--provider', 'webhook', '--text', 'x']
   const tokenOf = (more: string[], env: Record<string, string>) =>
@@ -69,25 +69,25 @@ test.each([
     ['--account', 'a-1', '--alias', 'carol', '--type', 'robot'],
     '--type must be one of mcp, a2a, not "robot".',
   ],
-])('%s is refused with a clear message', (_, words, text) => {
+])('refuses %s with a clear message', (_, words, text) => {
   expect(() => readArguments(createAgent, words, {})).toThrow(
     expect.objectContaining({ code: 'usage', exitCode: 2, message: expect.stringContaining(text) }),
   )
 })
 
-test('for a word that is like a command, the command is suggested', () => {
+test('suggests a command for a similar word', () => {
   expect(() => findCommand('list_accounts')).toThrow(
     'There is no command "list_accounts". Did you mean "list-accounts"',
   )
 })
 
-test('who gives a setting as an option learns of the variable', () => {
+test('names the variable to somebody who gives a setting as an option', () => {
   expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(
     "Unknown option '--trusted-proxies'. Settings are environment variables: set TRUSTED_PROXIES. ",
   )
 })
 
-test('an error names the options that the user wrote, and not the fields of a verb', async () => {
+test("an error names the user's options instead of a verb's fields", async () => {
   const said = vi.spyOn(console, 'error').mockReturnValue()
   const messages: [code: ErrorCode, message: string][] = [
     ['invalid_input', 'accessList requires the accessPolicy allow_list or block_list.'],
@@ -112,7 +112,7 @@ test('an error names the options that the user wrote, and not the fields of a ve
   said.mockRestore()
 })
 
-test('a command that takes words gets those behind --, as they are', () => {
+test('a command that takes words gets those after --, unchanged', () => {
   const words = ['--claude', '--json', '--', '--json', '--', 'x']
 
   expect(readArguments(run, words, {})).toEqual({

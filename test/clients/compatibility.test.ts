@@ -1,6 +1,6 @@
 /**
- * The client program works with a grid of another version: it ignores fields that it does not know, and asks for nothing
- * that the first release does not take. See docs/stability.md, "Client programs".
+ * The client program works with a grid of another version: it ignores unknown fields, and sends only what the first
+ * release accepts. See docs/stability.md, "Client programs".
  */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { readFileSync } from 'node:fs'
@@ -23,11 +23,11 @@ afterEach(() => {
 interface SentRequest {
   /** As OpenAPI names a call. */
   call: string
-  /** Its query, headers and body, as the interface of a release has them. */
+  /** Its query, headers and body, as in the interface of a release. */
   input: Record<string, unknown>
 }
 
-/** A grid whose answers have fields of a later version, and the requests that it got. */
+/** A grid whose responses have fields of a later version, and the requests that it received. */
 async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentRequest[] }> {
   const requests: SentRequest[] = []
   server = createServer(async (request, response) => {
@@ -66,7 +66,7 @@ async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentR
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** The same with another field in every object. */
+/** The same with an additional field in every object. */
 function withMore(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withMore)
   if (typeof value !== 'object' || value === null) return value
@@ -76,7 +76,7 @@ function withMore(value: unknown): unknown {
   }
 }
 
-test('the program reads answers with fields of a later version, and the first release takes its requests', async () => {
+test('the program accepts responses with later fields, and the first release accepts its requests', async () => {
   const grid = await testGrid()
   const { url, requests } = await laterGrid(grid)
   const [alice, bob] = [grid.alice, grid.bob].map(({ key }) => new GridClient({ url, key }))

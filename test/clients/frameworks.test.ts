@@ -1,4 +1,4 @@
-/** The examples of `docs/examples`: an agent of each framework reads its inbox and answers, by a scripted model. */
+/** The examples in `docs/examples`: an agent of each framework reads its inbox and answers, with a scripted model. */
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessage, type BaseMessage } from '@langchain/core/messages'
 import { type Model, type ModelRequest, type ModelResponse, Usage } from '@openai/agents'

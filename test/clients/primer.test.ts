@@ -4,7 +4,7 @@ import { serverName, skill } from '../../src/clients/primer.ts'
 import * as snippets from '../../src/clients/snippets.ts'
 
 test('the skill has at most 700 tokens', () => {
-  // o200k_base, of OpenAI. Other models count up to a fifth more.
+  // OpenAI's o200k_base. Other models count up to a fifth more.
   expect(countTokens(skill()) * 1.2).toBeLessThanOrEqual(700)
 })
 

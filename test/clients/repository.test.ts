@@ -33,7 +33,7 @@ test.each([
   for (const folder of ['work', 'work/src/deep']) expect(spaceOf(join(home.folder, folder))).toBe(expected)
 })
 
-test('a worktree has the space of its repository, a submodule its own, and a folder without a repository none', () => {
+test("a worktree has its repository's space, a submodule its own, and a folder without a repository none", () => {
   home.write('work/.git/config', origin)
   home.write('work/.git/worktrees/other/commondir', '../..\n')
   home.write('other/.git', `gitdir: ${join(home.folder, 'work/.git/worktrees/other')}\n`)

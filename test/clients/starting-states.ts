@@ -1,4 +1,4 @@
-/** Files of clients as people have them, before they connect: a row for each fault that an edit could have. */
+/** Clients' files in real-world states before connecting: a row for each fault that an edit could have. */
 import { type ClientName, clientNames } from '../../src/clients/programs.ts'
 import type { Home, HomeFile } from '../support/home.ts'
 
@@ -10,7 +10,7 @@ export interface StartingState {
   project?: string
   /** What another program does between connecting and disconnecting. */
   meanwhile?(home: Home): void
-  /** The files that differ after that, as they are to be at the end. */
+  /** The files that differ afterwards, in their expected final state. */
   after?: Record<string, string>
 }
 

@@ -1,4 +1,4 @@
-/** The files that the client programs of one machine share. */
+/** The files shared by a machine's client programs. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
-/** A mark of a process that has ended: this process has another start time. */
+/** The identity of a process that has ended: this process has another start time. */
 const ended = { pid: process.pid, start: 'before' }
 
 const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))
@@ -36,7 +36,7 @@ test('one variable moves all folders, and each agent has its own', () => {
   expect(new Set(folders).size).toBe(6)
   expect(stateFolder({ url: `${agent.url}/`, alias: 'bob' })).toBe(stateFolder(agent))
   expect(statSync(stateFolder(agent)).mode & 0o777).toBe(0o700)
-  // No alias leads out of the folder of all.
+  // No alias leads out of the folder of all agents.
   for (const alias of ['@../../x', '@..\\..\\x', '@a/b', '@\0']) {
     expect(dirname(stateFolder({ ...agent, alias }))).toBe(dirname(stateFolder(agent)))
   }
@@ -48,7 +48,7 @@ test('one variable moves all folders, and each agent has its own', () => {
   expect(stateFolder(agent)).toBe(join(home, 'STATE/agent-grid/grid.example.com+bob'))
 })
 
-test('a process is told from a later one with its number', async () => {
+test('distinguishes a process from a later one with the same number', async () => {
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'inherit'] })
   await once(child, 'spawn')
   const mark = markOf(child.pid!)!
@@ -72,11 +72,11 @@ test('a lock has one holder, and is free again after its release', () => {
 })
 
 test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']])(
-  'a lock %s is taken over by one of many',
+  'only one of many processes takes over a lock %s',
   (_, text) => {
     const path = join(home, 'lock')
     writeFileSync(path, text)
-    // A lock that is young may be in the middle of its writing.
+    // A new lock may still be being written.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
     // Another process is taking it over.
@@ -93,7 +93,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
   },
 )
 
-test('sessions of processes that have ended are forgotten, and the newest is the last', async () => {
+test('forgets sessions of ended processes, and the newest is the last', async () => {
   await saveSession(agent, { ...ownMark(), client: 'claude', id: 'a' })
   await saveSession(agent, { ...ended, client: 'codex', id: 'b' })
   await saveSession(agent, { ...ownMark(), client: 'opencode', id: 'c', since: Date.now() + 1_000 })
@@ -107,7 +107,7 @@ test('sessions of processes that have ended are forgotten, and the newest is the
 })
 
 test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
-  'of many that ask at the same time, one is given an id, and damaged state is as none: %j',
+  'of many processes that ask at the same time, one gets an id, and damaged state counts as empty: %j',
   async (text) => {
     writeFileSync(join(stateFolder(agent), 'told.json'), text)
     const claims = await Promise.all(
@@ -118,7 +118,7 @@ test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
   },
 )
 
-test('an id is given again after a time, once, and 200 of them are kept', async () => {
+test('an id is returned again after a time, once, and 200 of them are kept', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>
     idsOf(await claimUnnotified(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])
@@ -128,7 +128,7 @@ test('an id is given again after a time, once, and 200 of them are kept', async 
   expect(await claim(['m'])).toEqual(['m'])
 })
 
-test('the log is kept below two megabytes', () => {
+test('keeps the log below two megabytes', () => {
   mkdirSync(stateFolder(agent), { recursive: true })
   const path = join(stateFolder(agent), 'client.log')
   writeFileSync(path, 'x'.repeat(1_000_001))

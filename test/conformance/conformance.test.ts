@@ -1,4 +1,4 @@
-/** The official MCP conformance suite against a running grid, with both kinds of token. */
+/** The official MCP conformance suite against a running grid, with both kinds of tokens. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { type AuthProxy, startAuthProxy } from '../support/auth-proxy.ts'

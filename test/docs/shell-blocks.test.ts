@@ -1,4 +1,4 @@
-/** Every shell block of the documents runs as it is printed, or says for which other machine it is. */
+/** Every shell block in the documents runs as printed, or names the other machine it needs. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,10 @@ import { runCommand } from '../support/process.ts'
 import { type PageShell, pageShell } from './page-shell.ts'
 import { shellBlocksOf } from './shell-blocks.ts'
 
-/** What the pages call `$grid`, `$account`, `$admin`, `$alice` and `$bob`, and some words for the scripts below. */
+/**
+ * The variables `$grid`, `$account`, `$admin`, `$alice` and `$bob` of the pages, and some helper commands for the
+ * scripts below.
+ */
 let variables: string
 let template: string
 beforeAll(async () => {
@@ -34,9 +37,9 @@ post() { curl -s "$grid$1" -H "Authorization: Bearer $2" -H 'Content-Type: appli
 })
 afterAll(() => rmSync(template, { recursive: true, force: true }))
 
-/** What must be there before the blocks of a page run. */
+/** What must exist before a page's blocks run. */
 const before: Record<string, string> = {
-  // The copy that an upgrade leaves. Its name ends with the number of a version.
+  // The copy left by an upgrade. Its name ends with a version number.
   'docs/operating/upgrades.md': 'export BACKUP_KEY=enough-for-a-test; cp data/grid.db data/grid.db.schema-N',
   'docs/runners.md': `export AGENT_GRID_URL=$grid AGENT_GRID_KEY=$worker
 export HAS_RUN="curl -s $grid/api/v1/inbox -H 'Authorization: Bearer $alice' | grep 'You wrote: hello'"
@@ -63,7 +66,7 @@ async function shellWith(data?: string): Promise<PageShell> {
 }
 afterAll(() => shell?.close())
 
-test('every fence of the documents is a shell block that runs or names its machine, or no shell', () => {
+test('every fence in the documents is a shell block that runs or names its machine, or is no shell', () => {
   const faults = pages.flatMap(({ name, text }) => shellBlocksOf(text).faults.map((fault) => `${name}, ${fault}`))
 
   expect(faults).toEqual([])
@@ -101,7 +104,7 @@ test.each([
   ['a command in a text', '```text\n$ ls\na\n```\n', 'line 1: a command with its output'],
   ['a fence that is not closed', '```sh\nls\n', 'a fence is not closed'],
   ['a fence of another form', '~~~sh\nls\n~~~\n', 'a fence is not closed, or not written with ```'],
-])('%s is a fault', (_, page, fault) => {
+])('%s is an error', (_, page, fault) => {
   expect(shellBlocksOf(page).faults).toEqual([expect.stringContaining(fault)])
 })
 

@@ -1,10 +1,10 @@
-/** The shell blocks of documents, as their readers copy them. See docs/contributing.md, "Documents are tested". */
+/** The shell blocks of documents, as readers copy them. See docs/contributing.md, "Documents are tested". */
 
 export interface ShellBlock {
-  /** The line of the page on which its fence is. */
+  /** The page's line with its fence. */
   line: number
   text: string
-  /** The grid is stopped before it runs. */
+  /** The grid is stopped before the block runs. */
   isStopped: boolean
 }
 
@@ -13,15 +13,15 @@ export interface PageBlocks {
   blocks: ShellBlock[]
   /** Why each of the other shell blocks does not run, such as `docker`. */
   elsewhere: string[]
-  /** Fences that may or may not run. */
+  /** Fences that are ambiguous. */
   faults: string[]
 }
 
-/** Languages that are no shell. */
+/** Languages other than shell. */
 const others = ['json', 'text', 'ts', 'toml', 'yaml', 'nginx', 'caddyfile']
 const fence = /^( *)```(.*)\n((?:.*\n)*?)^\1```$/gm
 
-/** All fences of a page. The words behind `sh` say how a block runs: none, `stopped`, or `other-machine REASON`. */
+/** All fences of a page. The words after `sh` say how a block runs: none, `stopped`, or `other-machine REASON`. */
 export function shellBlocksOf(page: string): PageBlocks {
   const found: PageBlocks = { blocks: [], elsewhere: [], faults: [] }
   let count = 0

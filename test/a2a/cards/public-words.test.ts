@@ -28,7 +28,7 @@ test.each([
   expect(text).not.toMatch(wordsBeforeAddresses)
 })
 
-test('signatures, which are random, are the last member: no address comes after what they may spell', async () => {
+test('signatures, which are random, are the last member, so no address follows them', async () => {
   const text = await (await grid.request('/a2a/v1/agents/bob')).text()
 
   expect(Object.keys(JSON.parse(text)).at(-1)).toBe('signatures')
