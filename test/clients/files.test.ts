@@ -46,20 +46,23 @@ test.each(startingStates)('$title: after connecting and disconnecting, every byt
   expect(home.tree()).toEqual({ ...before, ...after })
 })
 
-test.each(startingStates)('$title: after connecting as another agent and disconnecting, every byte is as before', (state) => {
-  const folder = begin(state)
-  const before = home.tree()
+test.each(startingStates)(
+  '$title: after connecting as another agent and disconnecting, every byte is as before',
+  (state) => {
+    const folder = begin(state)
+    const before = home.tree()
 
-  const first = connectFiles(state.client, { folder, allowedTools })
-  const other = { folder, alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
-  const second = connectFiles(state.client, other, first)
-  const texts = Object.values(home.tree()).join('\n')
-  expect(texts).not.toContain('@ann')
-  expect(texts).not.toContain(key)
-  disconnectFiles(second)
+    const first = connectFiles(state.client, { folder, allowedTools })
+    const other = { folder, alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
+    const second = connectFiles(state.client, other, first)
+    const texts = Object.values(home.tree()).join('\n')
+    expect(texts).not.toContain('@ann')
+    expect(texts).not.toContain(key)
+    disconnectFiles(second)
 
-  expect(home.tree()).toEqual(before)
-})
+    expect(home.tree()).toEqual(before)
+  },
+)
 
 test.each(clientNames)(
   '%s: a file with a key is private to the user; project files contain no key, home or agent',

@@ -1,4 +1,4 @@
-/** The official clients of A2A, each with everything that it can do with a task, on both endpoints of a grid known by its address. */
+/** The official A2A clients, each with every task operation, on both endpoints of a grid known only by its URL. */
 import { Role, type SendMessageRequest, type StreamResponse, type Task, taskStateToJSON } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
@@ -12,23 +12,23 @@ interface Agent {
   key: string
 }
 
-/** One official client, in terms of this test. Events are the state that they name, or the text of the artifact. */
+/** One official client in this test's terms. Events are the state that they name, or the artifact's text. */
 export interface TaskClient {
-  /** Sends without waiting. Resolves to the id of the task. */
+  /** Sends without waiting. Resolves to the task's id. */
   send(text: string): Promise<string>
   stream(text: string): AsyncGenerator<string>
-  /** The state of a task and the texts of its artifacts. */
+  /** The task's state and the texts of its artifacts. */
   get(id: string): Promise<[state: string, ...artifacts: string[]]>
-  /** The ids of the tasks; undefined if the client has no such call. */
+  /** The tasks' ids; undefined if the client has no such call. */
   list?(): Promise<string[]>
   cancel(id: string): Promise<string>
-  /** Sets a webhook of a task. Resolves to what is then read back of it and of all. */
+  /** Sets a task's webhook. Resolves to the result of reading it and all of them back. */
   setWebhook(id: string, url: string): Promise<string[]>
   deleteWebhook(id: string): Promise<unknown>
   subscribe(id: string): AsyncGenerator<string>
 }
 
-/** How each client is made for an endpoint: `to` is in the metadata of its messages. */
+/** How each client is created for an endpoint: `to` is in the metadata of its messages. */
 export type MakeClient = (url: string, key: string, to?: string) => Promise<TaskClient>
 
 export const taskClients: Record<string, MakeClient> = {
@@ -40,7 +40,9 @@ export const taskClients: Record<string, MakeClient> = {
     client10({ url, key, to, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }),
 }
 
-/** Uses each client on the endpoint of an agent and on the shared one. `signUp` makes agents with a trial of 10 messages. */
+/**
+ * Uses each client on an agent's endpoint and on the shared one. `signUp` creates agents with a trial of 10 messages.
+ */
 export async function officialClients(base: string, signUp: (name: string) => Promise<Agent>): Promise<void> {
   for (const make of Object.values(taskClients)) {
     const [sender, recipient] = [await signUp('client'), await signUp('worker')]
@@ -50,7 +52,7 @@ export async function officialClients(base: string, signUp: (name: string) => Pr
   }
 }
 
-/** Sends, streams, gets, lists, cancels and subscribes. `plain`: what a plain send is answered with. */
+/** Sends, streams, gets, lists, cancels and subscribes. `plain`: the expected response to a plain send. */
 export async function usesTasks(
   base: string,
   client: TaskClient,
@@ -233,7 +235,7 @@ function textOf({ content }: Task['artifacts'][number]['parts'][number]): string
   return content?.$case === 'text' ? content.value : `${content?.$case}`
 }
 
-/** What a card must have besides its address. */
+/** What a card must contain besides its URL. */
 const cardFields = {
   name: 'Bob',
   description: 'Replies.',

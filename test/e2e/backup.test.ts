@@ -19,11 +19,11 @@ import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 import { Ledger, readAll, sendUntilGone } from './load.ts'
 
-// `npm run lab -- backup` sets these.
+// Set by `npm run lab -- backup`.
 const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
 const megabytes = Number(process.env.BACKUP_MEGABYTES ?? 0)
 const key = { BACKUP_KEY: 'correct horse battery' }
-/** Copies are made on threads, which each has in its own way. */
+/** Copies are made on threads, which work differently on each runtime. */
 const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : ['node']
 
 let database: TemporaryDatabase
@@ -57,7 +57,7 @@ async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
   return new Set(rows.map(({ body }) => String(body)))
 }
 
-/** Add one message with many parts of a megabyte that no compression makes smaller than half. Resolves to its text. */
+/** Adds one message with many 1 MB parts that compress to no less than half. Resolves to its text. */
 async function enlarge({ url }: TemporaryDatabase): Promise<string> {
   const client = createClient({ url })
   await client.execute({
@@ -78,7 +78,7 @@ async function enlarge({ url }: TemporaryDatabase): Promise<string> {
 }
 
 test.each(runners)(
-  'on %s, a backup under load restores and has every message acknowledged before it',
+  'on %s, a backup under load can be restored and contains every message acknowledged before it',
   async (runner) => {
     const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
     const ledger = new Ledger()
@@ -99,7 +99,7 @@ test.each(runners)(
       const [seconds, during] = [(performance.now() - startedAt) / 1_000, ledger.acknowledged.size - before.length]
       if (megabytes > 0) keepFigures('backup', runner, 0, { megabytes, seconds: Math.round(seconds), during })
     }
-    // The lock is still there.
+    // The lock is still held.
     expect(await run(database.url, ['restore', copies[0].file])).toMatchObject({ error: { code: 'database_in_use' } })
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
@@ -115,7 +115,7 @@ test.each(runners)(
   600_000,
 )
 
-test('a restored grid refuses cursors of before, and goes on with numbers that nobody has seen', async () => {
+test('a restored grid refuses older cursors, and continues with numbers that nobody has seen', async () => {
   const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
   let server = await startServe('node', { DATABASE_URL: database.url })
   await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: 'one' })
@@ -142,7 +142,7 @@ test('a restored grid refuses cursors of before, and goes on with numbers that n
   expect(rows[1].seq).toBeGreaterThan(1_000_000)
 })
 
-test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid as it was', async (runner) => {
+test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid unchanged', async (runner) => {
   const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
   let server = await startServe(runner, { DATABASE_URL: database.url })
   for (let n = 0; n < 20; n++) {

@@ -44,7 +44,8 @@ async function expectPromises(
     seed,
     runtimes: chosenRuntimes,
     hasWebhook: CHAOS_WEBHOOK !== 'no',
-    // Leases of a dead process are released after a minute, for which a short run does not wait; on a local file by the next.
+    // A dead process's leases are released after a minute, for which a short run does not wait; on a local file by the
+    // next process.
     releasedWithinMs: seconds === undefined ? undefined : isLocalFile ? 45_000 : 120_000,
     ...options,
   })

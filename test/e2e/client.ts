@@ -1,4 +1,4 @@
-/** Requests of clients, over HTTP to a grid known only by its address. */
+/** Clients' requests, over HTTP to a grid known only by its URL. */
 import { type Era, gridPath, wireRequest } from '../support/mcp.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -35,22 +35,22 @@ export function mcp(
   return post(base, gridPath, body, { ...headers, ...bearer(key) })
 }
 
-/** Call a tool. Resolves to its `toolOutput`. */
+/** Calls a tool. Resolves to its `toolOutput`. */
 export async function callTool(base: string, key: string, name: string, args: object = {}, era?: Era) {
   const { body } = await mcp(base, key, 'tools/call', { name, arguments: args }, era)
   if (!body.result) throw new Error(`${name} answered ${JSON.stringify(body)}`)
   return toolOutput(body.result)
 }
 
-/** The object that a tool answers, or its error as `{error: {code, message}}`. */
+/** A tool's result object, or its error as `{error: {code, message}}`. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
 export function toolOutput({ content: [{ text }] }: any): any {
   return JSON.parse(text)
 }
 
 /**
- * Resolves when the server has authenticated a first call of an agent. A wait that the agent began with has then begun
- * too. `key` is of another agent of its account.
+ * Resolves when the server has authenticated an agent's first call. A wait that the agent started with has then begun
+ * too. `key` belongs to another agent of its account.
  */
 export async function firstCall(base: string, key: string, alias: string): Promise<void> {
   await waitFor(`the first call of @${alias}`, async () => {

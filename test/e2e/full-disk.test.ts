@@ -1,4 +1,7 @@
-/** A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root, which may mount a small one. */
+/**
+ * A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root, which can mount a
+ * small one.
+ */
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -14,7 +17,7 @@ afterAll(() => disk?.remove())
 
 // Skipped where mounting is not allowed, and failing there under CI.
 describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) => {
-  test('an almost full disk refuses sends and goes on with the rest; a full one is looked at, a start works, and it recovers', async () => {
+  test('an almost full disk refuses sends and continues with the rest; a full one is checked, a start works, and it recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db` }
     const { adminKey, agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender', 'gone'])

@@ -1,6 +1,6 @@
 /**
- * Processes are killed (SIGKILL) at any moment of their work: afterwards nothing is half done. More kills: `KILLS=200 npx
- * vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
+ * Processes are killed (SIGKILL) at any moment of their work: afterwards nothing is partly done. More kills: `KILLS=200
+ * npx vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ import { startSqld } from '../support/sqld.ts'
 
 const kills = Number(process.env.KILLS ?? 2)
 
-/** Each work of `test/support/killed-process.ts`, and what holds after kills. */
+/** Each job of `test/support/killed-process.ts`, and what holds after kills. */
 const works: Record<string, (grid: TestGrid) => Promise<void>> = {
   conversations: expectPlaced,
   tasks: expectEvents,
@@ -41,7 +41,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
     const { acme, evil, alice, bob, eve } = prepared
     const desk = await evil.agent('desk', { visibility: 'public' })
     await createChannel(acme.store, { name: 'general', members: ['alice', 'bob'] })
-    // What scripts say to each other never runs away.
+    // Scripts' messages to each other never count as runaway.
     for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
     await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
     if (work === 'approvals') {
@@ -79,7 +79,7 @@ const env = {
   SIGNUP_PER_HOUR: '10000',
 }
 
-/** The process kills itself: up to half a second after its work has begun, more often soon. */
+/** The process kills itself: up to half a second after its work has begun, usually soon. */
 async function runAndKill(url: string, work: string, agents: string): Promise<void> {
   const ms = String(500 * Math.random() ** 3)
   const [node, ...script] = [...runtimeCommand('node'), 'test/support/killed-process.ts', work, agents, ms]
@@ -91,7 +91,7 @@ async function runAndKill(url: string, work: string, agents: string): Promise<vo
   expect(signal).toBe('SIGKILL')
 }
 
-/** Each message has its places once, and what was kept is what is made again. See docs/architecture.md. */
+/** Each message has its positions once, and the stored ones equal those of a rebuild. See docs/architecture.md. */
 async function expectPlaced(grid: TestGrid): Promise<void> {
   await followLog(grid.store)
   const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))
@@ -114,7 +114,7 @@ async function expectPlaced(grid: TestGrid): Promise<void> {
   expect(await read()).toEqual(kept)
 }
 
-/** The events of each task are 1 to N, and what they say is what the task is. See docs/delivery.md, "Tasks". */
+/** Each task's events are numbered 1 to N, and match the task. See docs/delivery.md, "Tasks". */
 async function expectEvents(grid: TestGrid): Promise<void> {
   const account = storeOf(grid, grid.alice)
   const sql = 'SELECT id, state, expires_at FROM tasks WHERE account_id = ?'
@@ -131,7 +131,7 @@ async function expectEvents(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each agent is in one account, with its key, its inbox and the tasks that it has to answer. */
+/** Each agent is in one account, with its key, its inbox and the tasks it has to answer. */
 async function expectOneHome(grid: TestGrid): Promise<void> {
   const { acme, evil } = grid
   const accounts = await rows(grid, 'SELECT id, state FROM accounts WHERE id NOT IN (?, ?)', [acme.id, evil.id])
@@ -160,7 +160,9 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each message was decided once, and delivered or refused once. A pair has its messages in the order of the decisions. */
+/**
+ * Each message was decided once, and delivered or refused once. A pair has its messages in the order of the decisions.
+ */
 async function expectDecidedOnce(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const people = (await acme.store.read.team.members()).slice(0, 2).map(({ userId }) =>

@@ -17,7 +17,7 @@ const claim = "^UPDATE deliveries SET state = 'read', lease_id"
 const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
-test('kill -9 between commit and answer: on a file the read comes again exactly once, flagged', async () => {
+test('kill -9 between commit and response: on a file the messages are redelivered exactly once, marked', async () => {
   const database = temporaryDatabase()
   const env = { DATABASE_URL: database.url }
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
@@ -37,7 +37,7 @@ test('kill -9 between commit and answer: on a file the read comes again exactly 
 }, 600_000)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
-  'of a process that was %s on libsql-server, a sibling releases after 60 s, exactly once and flagged',
+  'for a process that was %s on libsql-server, another one releases after 60 s, exactly once and marked',
   async (_, signal) => {
     const sqld = await startSqld()
     servers.push(sqld)
@@ -66,7 +66,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
     expect(rest.messages).toEqual([])
     if (signal === 'SIGSTOP') {
-      // The process continues, and its late answer changes nothing.
+      // The process continues, and its late response changes nothing.
       server.signal('SIGCONT')
       expect((await answer).messages).toMatchObject([{ message: 'hi' }])
       expect((await callTool(server.url, grid.bob.key, 'read_messages')).messages).toEqual([])

@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await server?.stop()
   })
 
-  test('goes on after a kill of the server, with every message once and in order', async () => {
+  test('continues after the server is killed, with every message once and in order', async () => {
     const port = await freePort()
     const url = `http://localhost:${port}`
     const env = { PORT: `${port}`, BASE_URL: url, DATABASE_URL: database.url }

@@ -1,4 +1,4 @@
-/** Three processes behind the nginx of docs/operating/proxies.md, "Proxies". */
+/** Three processes behind the nginx configuration of docs/operating/proxies.md, "Proxies". */
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -26,7 +26,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     await sqld.stop()
   })
 
-  test('300 sends without keys do not see the stop of a process, and 300 with keys not its death; none is sent twice', async () => {
+  test('300 sends without keys do not notice the stop of a process, and 300 with keys not its death; none is sent twice', async () => {
     const [first, second] = processes
 
     const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
@@ -37,7 +37,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
   })
 
-  test('a send that a process took and did not answer is repeated if it has a key, and otherwise not', async () => {
+  test('repeats a send that a process accepted but did not answer only if it has a key', async () => {
     let taken = 0
     const dying = createServer((socket) => {
       socket.on('error', () => {}).once('data', () => {
@@ -66,14 +66,14 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     expect(new Set(read).size).toBe(read.length)
   })
 
-  test('a body above the usual limits of nginx reaches the grid', async () => {
+  test("a body above nginx's default limits reaches the grid", async () => {
     const path = `/api/v1/parts/${grid.bob.id}?offset=0`
     const { status, text } = await proxy.request('PUT', path, bearer(grid.alice.key), new Uint8Array(17 * 2 ** 20))
 
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'part_not_found'])
   })
 
-  /** 300 sends, ten at a time, and what happens after a quarter of them. */
+  /** 300 sends, ten at a time, with an event after a quarter of them. */
   async function sendAll(name: string, happen: () => void, headersOf: (message: string) => Record<string, string>) {
     const texts = Array.from({ length: 300 }, (_, i) => `${name} ${i}`)
     const next = texts.entries()
@@ -94,7 +94,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     return to.request('POST', '/api/v1/messages', all, JSON.stringify({ to: '@bob', message }))
   }
 
-  /** The texts of all unread messages of @bob, at the process that still runs. */
+  /** The texts of all of @bob's unread messages, at the process that still runs. */
   async function readAll(): Promise<string[]> {
     const texts: string[] = []
     for (;;) {

@@ -1,7 +1,7 @@
 /**
- * What the grid sends to others, on the runtime that runs it: requests to private addresses, to hostile servers and to a
- * friendly one; a notification; emails; and a password hash. Prints the facts as JSON.
- * Arguments: the browser of the notification as JSON, an SMTP server, an email address.
+ * The grid's outgoing traffic, on the runtime that runs this script: requests to private addresses, to hostile servers
+ * and to a friendly one; a notification; emails; and a password hash. Prints the facts as JSON. Arguments: the
+ * notification's browser as JSON, an SMTP server, an email address.
  */
 import process from 'node:process'
 import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'

@@ -16,7 +16,7 @@ test.each(runtimes)(
     const { requests, notification, emails, password } = JSON.parse(stdout)
 
     expect(stderr).toBe('')
-    // Hostile servers do no harm, and a friendly one answers.
+    // Hostile servers do no harm, and a friendly one responds.
     expect(requests).toEqual({
       connections: 0,
       reached: [],

@@ -1,6 +1,6 @@
 /**
- * Parallel agents that reserve overlapping names, over kills: never do two hold one name. `npm run lab -- reservations`
- * runs it with more.
+ * Parallel agents that reserve overlapping names, over kills: two never hold one name. `npm run lab -- reservations`
+ * runs it longer.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts'
 const wanted = Number(process.env.RESERVATIONS ?? 500)
 const kills = Number(process.env.RESERVATION_KILLS ?? 2)
 const agentCount = 12
-/** Unequal patterns, of which most overlap some others. */
+/** Different patterns, most of which overlap some others. */
 const patterns = ['src/**', 'src/*', 'src/a?', '**/b', 'src/a/*', '*/a/b', 'src/b', 'docs/**', 'docs/?', '*/b', 'c/*/d']
 
 interface Held {
@@ -22,7 +22,7 @@ interface Held {
   name: string
 }
 
-/** Whatever an agent certainly holds: its reservation was answered, and it has not begun to give it back. */
+/** What an agent certainly holds: its reservation was confirmed, and it has not started to release it. */
 class Holdings {
   readonly #held = new Set<Held>()
   readonly doubles: [Held, Held][] = []
@@ -53,7 +53,7 @@ async function call(url: string, key: string, body: object): Promise<{ status: n
     const { error } = await response.json()
     return { status: response.status, code: error?.code }
   } catch {
-    // The process was killed, and whether it has stored anything is not known.
+    // The process was killed, so it is unknown whether it has stored anything.
     return undefined
   }
 }
@@ -77,7 +77,7 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
       done++
       killAtTime()
       if (answer?.status !== 200) {
-        // A reservation of which nothing is known is given back, as a program does that starts again.
+        // A reservation with an unknown outcome is released, as a restarted program does.
         if (answer === undefined) await giveBack(key, name)
         else expect(['already_reserved', 'unavailable', 'write_conflict']).toContain(answer.code)
         continue

@@ -37,7 +37,7 @@ test.each([
     const second = await startServe('node', env)
     const [asAlice, asBob] = [at(second.url, alice.key), at(second.url, bob.key)]
 
-    // Nobody else gets it, whatever the process had come to.
+    // Nobody else gets it, whatever the process had done.
     expect((await asBob.lease()).lease_id).toBeNull()
     expect((await asBob.peek()).unread).toBe(0)
     if (leaseId !== undefined) {
@@ -55,16 +55,16 @@ test.each([
   600_000,
 )
 
-/** A message that returns a fifth time is parked, and each kill may return it once. */
+/** A message released for the fifth time is parked, and each kill may release it once. */
 const kills = 4
 
-test('runners on a grid that is killed again and again answer every question exactly once', async () => {
+test('runners on a grid that is killed repeatedly answer every question exactly once', async () => {
   const database = temporaryDatabase()
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
-  // After each start the leases of before have expired, so that a lease whose answer was lost is free again at once.
+  // After each start the earlier leases have expired, so a lease whose response was lost is free again at once.
   const start = (n: number) => startProgram(ahead, [String(n * 31_000)], { DATABASE_URL: database.url })
   let server = await start(0)
-  // With the usual time limit: a call that is given up returns its messages too, and a slow disk would park them.
+  // With the usual time limit: a call that is given up releases its messages too, and a slow disk would park them.
   const clientOf = ({ key }: { key: string }) => new GridClient({ url: server.url, key })
   const questions = new Map<string, number>()
   for (let n = 0; n < 40; n++) questions.set(await sendPlain(server.url, alice.key, '@bob', `question ${n}`), 0)
@@ -83,7 +83,7 @@ test('runners on a grid that is killed again and again answer every question exa
       if (messages.length === 0) await pause(50)
     }
   }
-  /** Repeats until the grid has answered. What is stale is with another runner by now. */
+  /** Repeats until the grid has responded. A stale lease's messages are with another runner by now. */
   const answer = async ({ message_id }: InboxMessage, lease_id: string, next: NextLease | undefined) => {
     const acks = { lease_id, message_ids: [message_id] }
     const request = { to: '@alice', message: 'answer', reply_to_message_id: message_id, acks, next }
@@ -122,7 +122,7 @@ test('runners on a grid that is killed again and again answer every question exa
 
 const nothing = () => ({ lease_id: null, expires_at: null, messages: [] as InboxMessage[], remaining: 0 })
 
-/** Without an idempotency key, so that it is not the statement that the process dies at. */
+/** Without an idempotency key, so that the process does not die at that statement. */
 async function sendPlain(url: string, key: string, to: string, message: string): Promise<string> {
   const response = await fetch(`${url}/api/v1/messages`, {
     method: 'POST',

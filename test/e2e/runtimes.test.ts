@@ -40,7 +40,7 @@ afterEach(async () => {
   server = undefined
 })
 
-/** Makes an account beside the running server. Resolves to its admin key. */
+/** Creates an account next to the running server. Resolves to its admin key. */
 async function adminKeyAt(url: string, env: Record<string, string> = {}): Promise<string> {
   const words = ['create-account', '--name', 'Acme', '--owner-email', 'cy@acme.example', '--json']
   const { stdout } = await runCommand('bun', words, { DATABASE_URL: url, ...env })
@@ -61,7 +61,7 @@ const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : runtimes
 
 // OAUTH_CIMD=off: tests do not probe the internet.
 test.each(runners)(
-  'on %s the whole grid works on a local file, and a second process is refused',
+  'on %s the whole grid works on a local file, and refuses a second process',
   async (runtime) => {
     const metricsPort = await freePort()
     server = await startServe(runtime, {
@@ -101,7 +101,7 @@ test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on l
   expect(logged(stopped)).toEqual([])
 })
 
-test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients and its manual', async () => {
+test('the binary is one file for this platform, reads no settings from its folder, and serves the client package and its manual', async () => {
   const folder = dirname(binaryFile)
   for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
   writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
@@ -135,13 +135,13 @@ test('the binary is one file for this platform, reads no settings from its folde
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })
 
-/** Warnings and errors of the grid, without output of the runtime itself. */
-/** Without the warning of a first start that a key ring was made. */
+/** The grid's warnings and errors, without output of the runtime itself. */
+/** Without a first start's warning that a key ring was created. */
 function logged({ stderr }: ProcessResult): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was made'))
 }
 
-/** Prometheus reads what it did, at both places. */
+/** Prometheus reads its metrics, at both addresses. */
 async function isMeasured(url: string, port: number): Promise<void> {
   const headers = { Authorization: `Bearer ${metricsToken}` }
   const answers = [

@@ -1,4 +1,4 @@
-/** Uses every program interface of a grid that is known only by its address. */
+/** Uses every programming interface of a grid known only by its URL. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
@@ -31,7 +31,7 @@ export async function scenario(base: string, adminKey: string): Promise<void> {
 
   await hasACard(base)
   await talksA2a(base, ada, ben)
-  // They are pushed to, which agents on trial are not.
+  // They receive push notifications, which agents on trial cannot.
   await officialClients(base, async (name) => {
     const alias = `${name}-${randomUUID().slice(0, 8)}`
     const { api_key: key } = await callTool(base, adminKey, 'admin_create_agent', { alias })
@@ -62,7 +62,7 @@ async function worksOverRest(base: string): Promise<void> {
   expect((await get(base, '/api/v1/openapi.json')).body.openapi).toMatch(/^3\.1/)
 }
 
-/** As `fetch` decompresses them. */
+/** As decompressed by `fetch`. */
 async function compressesAssets(base: string): Promise<void> {
   const open = async (path: string, coding: string) => {
     const response = await fetch(base + path, { headers: { 'Accept-Encoding': coding } })

@@ -25,7 +25,7 @@ afterAll(async () => {
   await sqld.stop()
 })
 
-test('an agent deleted at one process is refused at all others, and what waits there ends', async () => {
+test('an agent deleted at one process is refused at all others, and its waits there end', async () => {
   const [here, there, elsewhere] = processes.map(({ url }) => url)
   const { key } = await grid.acme.agent('short-lived')
   const wait = mcp(there, key, 'tools/call', { name: 'read_messages', arguments: { wait_seconds: 20 } })
@@ -59,7 +59,7 @@ test('60 parallel sends of one trial agent over all processes: exactly 10 are st
   expect(ids(messages).sort()).toEqual(ids(stored).sort())
 })
 
-test('the signup limit of an address is one for all processes', async () => {
+test("an address's signup limit covers all processes", async () => {
   const statuses = await Promise.all(Array.from({ length: 20 }, async (_, i) => {
     for (;;) {
       const { status } = await trySignUp(at(i), `crowd-${i}`, '198.51.100.2')
@@ -72,7 +72,7 @@ test('the signup limit of an address is one for all processes', async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(20 - signupPerHour)
 })
 
-test('an idempotency key repeated at other processes gets the same answer and stores once', async () => {
+test('an idempotency key repeated at other processes gets the same response and stores once', async () => {
   const input = { to: 'bob', message: 'once', idempotency_key: randomUUID() }
   const parallel = await Promise.all(
     Array.from({ length: 40 }, (_, i) => send(at(i), grid.alice.key, input)),
@@ -83,7 +83,7 @@ test('an idempotency key repeated at other processes gets the same answer and st
   expect((await callTool(at(0), grid.bob.key, 'read_messages')).messages).toMatchObject([{ message: 'once' }])
 })
 
-/** Send under an idempotency key, and repeat it while the outcome is unknown. */
+/** Sends under an idempotency key, and repeats while the outcome is unknown. */
 function send(base: string, key: string, input: { to: string; message: string; idempotency_key: string }) {
   return settled(() => tool(base, key, 'send_message', input))
 }

@@ -1,4 +1,4 @@
-/** Streams of tasks over kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
+/** Task streams over kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
@@ -11,7 +11,7 @@ const tasks = Number(process.env.STREAM_TASKS ?? 20)
 const kills = Number(process.env.STREAM_KILLS ?? 3)
 /** How many events pass from one process to another. */
 const passed = Number(process.env.STREAM_EVENTS ?? 5)
-/** Submitted, read, and what the agent does. */
+/** Submitted, read, and the agent's steps. */
 const events = 20
 const steps = events - 2
 /** How many tasks an agent works on at a time. */
@@ -22,7 +22,7 @@ test(
   async () => {
     const database = temporaryDatabase()
     const env = { DATABASE_URL: database.url, CALLS_PER_SECOND: '0' }
-    // A key follows at most 100 tasks.
+    // A key can follow at most 100 tasks.
     const names = Array.from({ length: Math.ceil(tasks / 100) }, (_, n) => `alice-${n}`)
     const { agents: [bob, ...askers] } = await seedAgents(database.url, ['bob', ...names])
     const askerOf = (n: number) => askers[n % askers.length]

@@ -1,4 +1,4 @@
-/** Bodies in tiny chunks: no framing costs much more than one piece. docs/security.md, "Requests". */
+/** Bodies in tiny chunks: no framing costs much more than a single piece. docs/security.md, "Requests". */
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -8,13 +8,15 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { useDatabase } from '../support/use-database.ts'
 
 const database = useDatabase()
-/** Of a process, in milliseconds. */
+/** A process's CPU time, in milliseconds. */
 function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Send a request whole, and resolve to the status and the rest of its answer when the server closes or is done. */
+/**
+ * Sends a complete request, and resolves to the status and the rest of its response when the server closes or is done.
+ */
 function exchange({ port }: ServerProcess, head: string[], body: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -60,7 +62,7 @@ test.each(runtimes)('one-byte chunks cost at most ten times one piece, read or n
   expect(await exchange(server, [...upload, 'Transfer-Encoding: chunked'], inTiny)).toBe('400')
   const [tiny, one] = [await cost(inTiny), await cost(inOne)]
 
-  // The clock of a process has ticks of 10 ms.
+  // A process's CPU clock has a resolution of 10 ms.
   expect(tiny).toBeLessThan(10 * Math.max(one, 30))
   await server.stop()
 })

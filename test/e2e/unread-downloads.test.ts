@@ -1,4 +1,4 @@
-/** Files and streams that clients open and do not read, on each runtime. docs/security.md, "Overload". */
+/** Files and streams that clients open but do not read, on each runtime. docs/security.md, "Overload". */
 import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const fileBytes = 24 * 2 ** 20
 const megabytesOf = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)![1]) / 1_024
 
-test.each(runtimes)('twenty unread downloads take little memory, and sends go on: %s', async (runtime) => {
+test.each(runtimes)('twenty unread downloads take little memory, and sends still work: %s', async (runtime) => {
   const { agents: [ada, ben] } = await seedAgents(database.url, ['ada', 'ben'])
   const server = await startServe(runtime, { DATABASE_URL: database.url })
   const headers = { ...bearer(ada.key), 'Content-Type': 'application/json' }

@@ -1,4 +1,4 @@
-/** The agents of a run, and all that they meet: a channel, a remote agent, a webhook, and a person who decides. */
+/** A run's agents and their counterparts: a channel, a remote agent, a webhook, and a person who decides. */
 import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createSessions } from '../../../src/auth/session.ts'
@@ -30,11 +30,11 @@ const others = ['asker', 'worker', 'client', 'doer']
 export interface Cast {
   account: string
   agents: Map<string, LoadedAgent>
-  /** The cookie of a session of the owner. */
+  /** The cookie of the owner's session. */
   cookie: [name: string, value: string]
 }
 
-/** Prepare an empty database. */
+/** Prepares an empty database. */
 export async function cast(
   settings: Record<string, string | undefined>,
   outside: { remote: string; webhook?: string },
@@ -48,7 +48,7 @@ export async function cast(
     for (const alias of [...readers, ...senders, ...callers, cautious, ...others]) {
       const { agent, apiKey } = await createAgent(account, { alias })
       agents.set(alias, { alias, key: apiKey })
-      // Otherwise those who answer each other would be paused.
+      // Otherwise agents that answer each other would be paused.
       await setAutomated(account, { agent: alias, isAutomated: true })
       if (alias === cautious) await hold(account, { fromKind: 'agent', fromId: agent.id })
     }
@@ -70,7 +70,7 @@ export async function cast(
   }
 }
 
-/** Agents that sign up themselves, at a grid that runs. */
+/** Agents that sign up themselves at a running grid. */
 export async function signUpTrials(url: string, agents: Map<string, LoadedAgent>): Promise<void> {
   for (const alias of [trialReader, ...trialSenders]) {
     const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'tom@trial.example', alias })

@@ -26,14 +26,14 @@ export interface ChaosOptions {
   runtimes: readonly Runner[]
   /** One process on a local file. */
   isLocalFile?: boolean
-  /** A webhook gets every message of the account, one after the other: it has thousands left when the load ends. */
+  /** A webhook gets every message of the account, one at a time, so thousands are pending when the load ends. */
   hasWebhook?: boolean
-  /** Also kill the libsql-server once, in the middle. */
+  /** Also kills the libsql-server once, in the middle. */
   killDatabase: boolean
   /**
-   * Expect every message to be leased to a reader, every question to be answered, and all servers outside to be told,
-   * even after the process that did it died: readers wait this long for what other processes release. If undefined, such
-   * messages are only found with `since`.
+   * Expects every message to be leased to a reader, every question to be answered, and all external servers to be
+   * notified, even if the responsible process died: readers wait this long for what other processes release. If
+   * undefined, such messages are only found with `since`.
    */
   releasedWithinMs?: number
 }
@@ -41,14 +41,17 @@ export interface ChaosOptions {
 const { readers, callers, trialReader, trialSenders } = people
 /** The inbox with two readers at a time. */
 const shared = 'reader-3'
-/** Its answers come to the waiting call or to a reader. */
+/** Its answers go to the waiting call or to a reader. */
 const asker = 'asker'
 const inboxes = [...readers, trialReader, asker, 'worker', ...callers]
 const trialMessages = 10
-/** If nothing more arrives outside for so long, nothing will: a dead process is noticed after a minute, and a failed request is tried again after 5 and 30 s. */
+/**
+ * If nothing more arrives outside for this long, nothing will: a dead process is noticed after a minute, and a failed
+ * request is retried after 5 and 30 s.
+ */
 const silentMs = 180_000
 
-/** The servers outside of the grid. Each takes a moment to answer, in which the grid is killed. */
+/** The external servers. Each takes a moment to respond, during which the grid may be killed. */
 interface Outside {
   remote: RemoteAgent
   push: Webhook
@@ -56,7 +59,7 @@ interface Outside {
   done: DoneSteps
 }
 
-/** Run it. Resolves to the faults, the figures, and the checks of the database after the stop. */
+/** Runs the test. Resolves to the faults, the figures, and the checks of the database after the stop. */
 export async function chaos(
   { seed, seconds, runtimes, isLocalFile = false, hasWebhook = true, killDatabase, releasedWithinMs }: ChaosOptions,
 ) {
@@ -149,7 +152,7 @@ async function startOutside(ledger: Ledger, hasWebhook: boolean): Promise<Outsid
   return { remote, push: await startWebhook(taken), webhook, done: [] }
 }
 
-/** What is wrong with what arrived outside. */
+/** Faults in what arrived outside. */
 function outsideFaults(
   { remote, push, webhook, done }: Outside,
   ledger: Ledger,
@@ -193,7 +196,10 @@ async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Le
   }
 }
 
-/** Kill by the plan under load. Resolves to the number of kills when all clients are done and all instances run. */
+/**
+ * Kills according to the plan, under load. Resolves to the number of kills when all clients are done and all instances
+ * run.
+ */
 async function underLoad(
   cluster: Cluster,
   cast: people.Cast,
@@ -253,7 +259,10 @@ async function underLoad(
   return killed
 }
 
-/** Kill by the plan, except instances that are not ready: on a slow machine none would ever be. Returns the number of kills. */
+/**
+ * Kills according to the plan, except instances that are not ready, because on a slow machine none would ever be.
+ * Returns the number of kills.
+ */
 async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promise<number> {
   const startedAt = performance.now()
   let killed = 0
@@ -270,7 +279,7 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** Check the file of a database that is stopped, with all that is derived in it. */
+/** Checks the file of a stopped database, with all derived data in it. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))

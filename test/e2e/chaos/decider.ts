@@ -8,10 +8,10 @@ import { pauseMs } from './outcome.ts'
 /** Whether the person refuses the message with this number of its sender. */
 export const isRefused = (n: number) => n % 3 === 0
 
-/** So many refusals in a row are no races with decisions whose answers were lost. */
+/** More refusals in a row than this are not just races with decisions whose responses were lost. */
 const maxRefusals = 20
 
-/** Decide on all messages until the end, and until none waits. A decision whose answer was lost is made again. */
+/** Decides on all messages until the end, and until none waits. A decision without a response is repeated. */
 export async function decide({ base, ledger, ended }: Load, { account, cookie }: Cast): Promise<void> {
   const request = (path: string, init: RequestInit) => fetch(base + path, { ...init, redirect: 'manual' })
   const person = browser({ deps: { config: { appUrl: base } }, request })

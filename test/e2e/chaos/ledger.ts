@@ -1,4 +1,4 @@
-/** Records what clients of a run sent and read, and checks it. It uses only answers of the public API. */
+/** Records what a run's clients sent and read, and checks it. Uses only responses of the public API. */
 
 /** A message that a client tried to send. Its text is unique. */
 export interface SentMessage {
@@ -6,7 +6,7 @@ export interface SentMessage {
   /** Aliases of the recipients. */
   inboxes: string[]
   text: string
-  /** The number of the message at its sender, which sends one after the other. */
+  /** The message's number at its sender, which sends one at a time. */
   n: number
   /** Its recipient answers it, once. */
   isAnswered?: boolean
@@ -14,7 +14,7 @@ export interface SentMessage {
   id?: string
 }
 
-/** One message of an answer of `read_messages`. */
+/** One message in a response of `read_messages`. */
 export interface ReadMessage {
   message_id: string
   message: string
@@ -25,9 +25,9 @@ export interface ReadMessage {
 export class Ledger {
   readonly sent: SentMessage[] = []
   readonly byText = new Map<string, SentMessage>()
-  /** The messages that readers got, by inbox, in the order of the answers. */
+  /** The messages that readers got, by inbox, in the order of the responses. */
   readonly leased = new Map<string, ReadMessage[]>()
-  /** Answers that must never occur: another id for a repeated key, or an unexpected error. */
+  /** Responses that must never occur: another id for a repeated key, or an unexpected error. */
   readonly surprises: string[] = []
   unknown = 0
 
@@ -38,7 +38,7 @@ export class Ledger {
     return sent
   }
 
-  /** The answer of an agent to a question, which it may begin to send more than once. */
+  /** An agent's answer to a question, which it may start to send more than once. */
   answer(sender: string, question: string): SentMessage {
     const text = `re ${question}`
     const asker = this.byText.get(question)?.sender
@@ -57,13 +57,13 @@ export class Ledger {
 }
 
 export interface Expectations {
-  /** Whether every stored message must be in an answer to a reader. */
+  /** Whether every stored message must be in a response to a reader. */
   everyLease: boolean
-  /** Inboxes with one reader at a time, whose answers therefore have an order. */
+  /** Inboxes with one reader at a time, whose responses therefore have an order. */
   inOrder: string[]
 }
 
-/** The messages of each inbox in the order of storing, as `since` shows them. */
+/** The messages of each inbox in storage order, as `since` shows them. */
 export type Histories = Map<string, ReadMessage[]>
 
 /** Every broken promise. All lists are empty when all promises hold. */
@@ -95,7 +95,8 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
     leasedTwice: inEach((inbox) => {
       const seen = new Set<string>()
       return leased(inbox).filter(({ message_id, redelivered, replayed }) => {
-        // A repeated question shows what a reader is just given, and its answer may overtake that of the read.
+        // A repeated question shows an answer that a reader is just receiving, and its response may overtake the
+        // read's.
         if (replayed) return false
         const isAgain = seen.has(message_id) && !redelivered
         seen.add(message_id)
@@ -121,7 +122,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
   }
 }
 
-/** Acknowledged questions whose answer is not in the inbox of the asker. */
+/** Acknowledged questions whose answer is not in the asker's inbox. */
 function unanswered(ledger: Ledger, histories: Histories): string[] {
   const found = new Set(
     [...histories].flatMap(([inbox, history]) => history.map(({ message }) => `${inbox}: ${message}`)),
@@ -132,7 +133,7 @@ function unanswered(ledger: Ledger, histories: Histories): string[] {
     .map(({ text }) => text)
 }
 
-/** Messages that are in an inbox but in no answer to a reader, because a process died with the answer. */
+/** Messages that are in an inbox but in no response to a reader, because a process died with the response. */
 export function neverLeased(ledger: Ledger, histories: Histories): string[] {
   return [...histories].flatMap(([inbox, history]) => {
     const ids = new Set(ledger.leased.get(inbox)?.map(({ message_id }) => message_id))

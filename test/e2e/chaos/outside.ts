@@ -1,19 +1,22 @@
-/** What arrived at servers outside of the grid, and what is wrong with it. */
+/** What arrived at external servers, and what is wrong with it. */
 import type { RemoteCall } from '../../support/remote-agent.ts'
 import type { Webhook } from '../../support/webhook.ts'
 import type { Histories, Ledger, SentMessage } from './ledger.ts'
 
 export interface Arrival {
-  /** What has an order: a sender, an inbox, a task. */
+  /** The ordered sequence: a sender, an inbox, a task. */
   line: string
-  /** The place of the arrival there. */
+  /** The arrival's position in it. */
   n: number
   about: string
-  /** By which the receiver knows a repeat. */
+  /** Identifies a repeat for the receiver. */
   id: string
 }
 
-/** Every broken promise: what must have arrived and has not; ids that are not one to one; what came before an earlier one. */
+/**
+ * Every broken promise: what should have arrived and has not; ids that are not one to one; what came before an earlier
+ * one.
+ */
 export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
   const abouts = new Set(arrivals.map(({ about }) => about))
   const ids = new Map<string, string>()
@@ -35,7 +38,7 @@ export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
 
 export const noArrivalFaults = { missing: [], otherId: [], outOfOrder: [] }
 
-/** The messages that a remote agent got. */
+/** The messages that a remote agent received. */
 export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] {
   return calls.map(({ params: { message } }) => {
     const about = String(message!.parts[0].text)
@@ -44,7 +47,7 @@ export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] 
   })
 }
 
-/** The messages of which a webhook was told, each in the order of its sender and in that of each inbox. */
+/** The messages sent to a webhook, each in the order of its sender and in that of each inbox. */
 export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Histories): Arrival[] {
   const lines: [string, Map<string, number>][] = [...histories].map(([inbox, history]) => [
     `inbox of ${inbox}`,

@@ -1,4 +1,4 @@
-/** A2A tasks whose client learns of their events at a webhook. */
+/** A2A tasks whose client learns of their events through a webhook. */
 import { randomUUID } from 'node:crypto'
 import type { Webhook } from '../../support/webhook.ts'
 import type { LoadedAgent } from '../load.ts'
@@ -6,14 +6,14 @@ import type { Load } from './clients.ts'
 import { type Outcome, rpc, settled, tool } from './outcome.ts'
 import type { Arrival } from './outside.ts'
 
-/** What happens in each task, in this order. Its first event may be before the registration of the webhook. */
+/** The steps of each task, in this order. Its first event may be before the registration of the webhook. */
 const steps = ['working', 'artifact', 'completed'] as const
 const order = ['submitted', ...steps]
 
 /** What was acknowledged: `task step`. */
 export type DoneSteps = string[]
 
-/** Start one task after the other and carry it out, until the end. */
+/** Starts one task after the other and carries it out, until the end. */
 export async function carryOut(
   { base, ledger, ended }: Load,
   { client, doer, webhook }: { client: LoadedAgent; doer: LoadedAgent; webhook: string },

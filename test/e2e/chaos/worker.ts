@@ -10,10 +10,10 @@ interface Leased {
   messages: (ReadMessage & { reply_to: string })[]
 }
 
-/** The least time of a lease, which ends by itself if the answer of the call that took it was lost. */
+/** The minimum duration of a lease, which ends by itself if the response of the call that took it was lost. */
 const next = { limit: 1, seconds: 30, wait_seconds: 1 }
 
-/** Answer questions until the end. */
+/** Answers questions until the end. */
 export async function work({ base, ledger, ended }: Load, worker: LoadedAgent): Promise<void> {
   let leased: Leased | undefined
   for (let n = 0;; n++) {

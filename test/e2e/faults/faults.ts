@@ -26,10 +26,10 @@ export interface FaultsOptions {
   runtime: Runtime
 }
 
-/** A disk of its own has the logs of a long run, and still little to fill. */
+/** A separate disk has space for a long run's logs, but little to fill. */
 const diskMegabytes = 96
 
-/** Run it. Resolves to the broken promises, the check of the database, and the figures. */
+/** Runs the test. Resolves to the broken promises, the check of the database, and the figures. */
 export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const random = generator(seed)
   const files = temporaryDatabase()
@@ -41,7 +41,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   // On Deno a server may read only the folder of its database.
   const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
-    // Renamed, so that the process never reads a half of it.
+    // Renamed into place, so that the process never reads a partial file.
     writeFileSync(`${control}.new`, JSON.stringify(settings))
     renameSync(`${control}.new`, control)
   }
@@ -74,7 +74,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   const done: Record<Kind, number> = { kill: 0, full: 0, fsync: 0, write: 0, clock: 0 }
   const exits: (number | null)[] = []
-  /** Resolves when the load goes on, after `count` more acknowledged messages. */
+  /** Resolves when the load continues, after `count` more acknowledged messages. */
   const flowing = (count: number) => {
     const from = ledger.acknowledged().length
     return waitFor('acknowledged messages', () => ledger.acknowledged().length >= from + count)
@@ -107,7 +107,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     async clock() {
       const server = await start()
       await flowing(3)
-      // Less than the lifetime of idempotency keys, in both directions: the way back is a jump too.
+      // Less than the lifetime of idempotency keys, in both directions, because the way back is a jump too.
       obey({ clockMs: Math.round((random() < 0.5 ? 6 : -6) * random() * day) })
       await flowing(5)
       if (random() < 0.5) exits.push(await stopped(server))
@@ -119,14 +119,14 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     },
   }
 
-  /** The disk fails under a commit, and the process ends by itself. */
+  /** The disk fails during a commit, and the process exits by itself. */
   async function dies(call: 'fsync' | 'write'): Promise<void> {
     const after = `${Math.ceil(20 + random() * 60)}`
     const env: Record<string, string> = library
       ? { LD_PRELOAD: library, EIO_ON: call, EIO_AFTER: after, EIO_PATH: path }
       : {}
     const server = await start(env).catch((error: Error) => {
-      // A start writes a little, and more if it has leases to release: it may meet the fault itself.
+      // A start writes a little, and more if it has leases to release, so it may meet the fault itself.
       if (!error.message.includes('ended with 70')) throw error
     })
     if (!server) return

@@ -1,21 +1,21 @@
-/** An HTTP client that writes any bytes, because other clients refuse to send what is not valid. */
+/** An HTTP client that can write any bytes, because other clients refuse to send invalid requests. */
 import { connect } from 'node:net'
 import type { WrittenRequest } from './mutate.ts'
 
 export interface FuzzAnswer {
-  /** 0 without an answer. */
+  /** 0 without a response. */
   status: number
   text: string
-  /** The server did not answer in time. */
+  /** The server did not respond in time. */
   isLate: boolean
 }
 
-/** Above the longest silence of the grid that is meant. */
+/** Above the grid's longest intended silence. */
 const patienceMs = 15_000
 /** How long the rest of a broken request is not sent. */
 const brokenMs = 300
 
-/** Send one request over a connection of its own. Of an event stream, only the head is read. */
+/** Sends one request over a separate connection. Of an event stream, only the head is read. */
 export function exchange(port: number, { bytes, isBroken }: WrittenRequest): Promise<FuzzAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
