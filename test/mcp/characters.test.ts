@@ -52,12 +52,12 @@ const limits: [what: string, limit: number, refusalOf: (text: string) => Promise
   ['context of A2A', 256, (contextId) => a2aRefusal({ contextId })],
 ]
 
-test.each(limits)('%s: %i emoji are taken, and one more is not', async (_, limit, refusalOf) => {
+test.each(limits)('%s: accepts %i emoji, and not one more', async (_, limit, refusalOf) => {
   expect(await refusalOf('🙂'.repeat(limit))).toBeUndefined()
   expect(await refusalOf('🙂'.repeat(limit + 1))).toBe('invalid_input')
 })
 
-test('a description is counted without its invisible characters', async () => {
+test('counts a description without its invisible characters', async () => {
   const description = 'x'.repeat(500) + '\u{e0041}'.repeat(100)
   const created = await admin('admin_create_agent', { alias: 'carol', description })
 
@@ -65,7 +65,7 @@ test('a description is counted without its invisible characters', async () => {
   expect((await signUp(grid, { alias: 'zoe', description })).status).toBe(201)
 })
 
-test('the lengths are published, where JSON Schema counts characters too', async () => {
+test('publishes the lengths, which JSON Schema counts in characters too', async () => {
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
   const ofAgent = await mcp(grid, grid.alice.key, 'tools/list')
   const parameters = (tools: { name: string; inputSchema: { properties: object } }[], tool: string) =>

@@ -11,7 +11,7 @@ import { eras, gridPath, toolResult, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { rpcOver } from '../support/stdio-rpc.ts'
 
-/** What these tests use of every client. */
+/** The common interface of all clients in these tests. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -57,7 +57,7 @@ test('client 1: lists, sends, reads and sees a refusal', async () => {
   await converse(await connect(grid.alice.key), await connect(grid.bob.key))
 })
 
-test('both clients read resources and see an unknown one refused', async () => {
+test('both clients read resources, and get an error for an unknown one', async () => {
   const v1 = new ClientV1(info)
   await v1.connect(new TransportV1(new URL('/api/v1/grid', grid.url), { requestInit: bearing(grid.alice.key) }))
   const v2 = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((method) => [method, `${origin}${path}`]))))(
-  '%s %s without a token is 401 and names the metadata of that address',
+  "%s %s without a token gets 401 and the URL of its resource's metadata",
   async (method, url) => {
     const response = await grid.request(url, { method, headers: fromPage })
     const { origin, pathname } = new URL(url)
@@ -31,7 +31,7 @@ test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((metho
 )
 
 test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`])))(
-  'the metadata that the challenge of %s names describes exactly this resource',
+  'the metadata named in the challenge of %s describes exactly this resource',
   async (url) => {
     const challenge = (await grid.request(url)).headers.get('www-authenticate')!
     const response = await grid.request(challenge.match(/resource_metadata="([^"]+)"/)![1], { headers: fromPage })
@@ -47,7 +47,7 @@ test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`]))
   },
 )
 
-test('the metadata address without a path describes the first path, and other paths have no metadata', async () => {
+test('the metadata URL without a path describes the first path, and other paths have no metadata', async () => {
   const root = await grid.request('/.well-known/oauth-protected-resource')
   const other = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/signup')
   const deeper = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/grid/x')
@@ -56,7 +56,7 @@ test('the metadata address without a path describes the first path, and other pa
   expect([other.status, deeper.status]).toEqual([404, 404])
 })
 
-test('on a loopback address each spelling is a resource of its own', async () => {
+test('on a loopback address, each spelling is a separate resource', async () => {
   const local = await testGrid({ env: { PORT: '8787' } })
   for (const host of ['localhost', '127.0.0.1', '[::1]']) {
     const url = `http://${host}:8787/mcp/v1/grid`
@@ -84,7 +84,7 @@ test.each([
   ['foreign', 'Bearer sk-abc', 'error="invalid_token", error_description="[^"]+ A key begins with grid_agt_[^"]+", '],
   ['empty', 'Bearer ', ''],
   ['of another scheme', 'Basic YTpi', ''],
-])('a credential that is %s is 401 as JSON-RPC', async (_, authorization, error) => {
+])('a credential that is %s gets 401 as JSON-RPC', async (_, authorization, error) => {
   const response = await grid.request(gridPath, { method: 'POST', headers: { Authorization: authorization } })
 
   expect(response.status).toBe(401)
@@ -96,13 +96,13 @@ test.each([
   })
 })
 
-test('the credential is checked before the method and the body', async () => {
+test('checks the credential before the method and the body', async () => {
   const response = await grid.post(gridPath, '{"not json', { Authorization: 'Bearer grid_agt_x' })
 
   expect(response.status).toBe(401)
 })
 
-test('an unknown Host is 421 before anything else', async () => {
+test('refuses an unknown Host with 421 before anything else', async () => {
   const response = await grid.request('https://other.example/mcp/v1/grid', { method: 'POST' })
 
   expect(response.status).toBe(421)
@@ -110,7 +110,7 @@ test('an unknown Host is 421 before anything else', async () => {
 })
 
 test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/grid'])(
-  'a preflight of %s is answered without a credential',
+  'answers a preflight of %s without a credential',
   async (path) => {
     const response = await grid.request(path, { method: 'OPTIONS', headers: fromPage })
     const allowed = response.headers.get('access-control-allow-headers')!.toLowerCase().split(',')
@@ -124,7 +124,7 @@ test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/g
   },
 )
 
-test('every kind of answer can be read by a page of another origin', async () => {
+test('a page of another origin can read every kind of response', async () => {
   const read = (wait_seconds: number) => ({ name: 'read_messages', arguments: { wait_seconds } })
   const post = (request: WireRequest, key: string | undefined = grid.alice.key) =>
     grid.request(gridPath, {
@@ -155,7 +155,7 @@ test('every kind of answer can be read by a page of another origin', async () =>
 })
 
 test.each(paths.flatMap((path) => ['HEAD', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, path])))(
-  '%s %s with a token is 405',
+  '%s %s with a token gets 405',
   async (method, path) => {
     const headers = { Authorization: `Bearer ${grid.alice.key}`, Accept: 'text/event-stream' }
     const response = await grid.request(path, { method, headers })
@@ -179,14 +179,14 @@ test.each([
   ['33 levels', '['.repeat(33) + ']'.repeat(33), -32600],
   ['no JSON-RPC', '{"id":1}', -32600],
   ['an id of null', '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
-])('a body of %s is 400', async (_, body, code) => {
+])('a body of %s gets 400', async (_, body, code) => {
   const answer = await sendWire(grid, grid.alice.key, { ...wireRequest('legacy', 'ping'), body })
 
   expect(answer.status).toBe(400)
   expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
 })
 
-test('a body above 512 KiB is 413, for signup above 16 KiB', async () => {
+test('a body above 512 KiB gets 413, for signup above 16 KiB', async () => {
   const padded = (bytes: number) => ({ ...wireRequest('legacy', 'ping'), body: ' '.repeat(bytes) + '{}' })
 
   const large = await sendWire(grid, grid.alice.key, padded(512 * 1024))
@@ -196,7 +196,7 @@ test('a body above 512 KiB is 413, for signup above 16 KiB', async () => {
   expect(large.body).toMatchObject({ id: null, error: { code: -32600 } })
 })
 
-test('the alias is the same endpoint', async () => {
+test('the alternative path is the same endpoint', async () => {
   const listed = await sendWire(grid, grid.alice.key, wireRequest('legacy', 'tools/list'), '/api/v1/grid')
 
   expect(listed.body).toEqual((await mcp(grid, grid.alice.key, 'tools/list')).body)

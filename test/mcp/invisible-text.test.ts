@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('a message loses its invisible text; sender and reader are notified', async () => {
+test("removes a message's invisible text, and notifies sender and reader", async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)
   const [read] = await inbox()
   const again = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })
@@ -24,7 +24,7 @@ test('a message loses its invisible text; sender and reader are notified', async
   expect(again.text[0]).toMatchObject({ message: 'Good news[2J', sanitized: true, replayed: true })
 })
 
-test('a message without it is not marked, nor is one whose script needs joiners', async () => {
+test('does not mark a message without it, or one whose script needs joiners', async () => {
   for (const text of ['hi', 'نمی\u200cخواهم', 'שלום C++\u200f', '👩‍🚀 ❤️', 'a\r\nb']) {
     expect((await send(text)).text).not.toHaveProperty('sanitized')
     const [read] = await inbox()
@@ -33,7 +33,7 @@ test('a message without it is not marked, nor is one whose script needs joiners'
   }
 })
 
-test('a message of nothing else is refused, and invisible characters do not count', async () => {
+test('refuses a message of nothing else, and does not count invisible characters', async () => {
   expect(await send(hidden)).toMatchObject({
     code: 'invalid_input',
     message: 'The message has only invisible characters. Write text.',
@@ -42,7 +42,7 @@ test('a message of nothing else is refused, and invisible characters do not coun
   expect((await inbox())[0].message).toBe('x'.repeat(10_000))
 })
 
-test('a repeat is recognised by the text that is stored, and gets the same answer', async () => {
+test('recognises a repeat by the stored text, and returns the same result', async () => {
   const first = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const same = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const clean = await send('hi', { idempotency_key: 'k' })
@@ -54,7 +54,7 @@ test('a repeat is recognised by the text that is stored, and gets the same answe
   expect(await inbox()).toHaveLength(1)
 })
 
-test('descriptions of agents, channels and skills lose it, and the answer says so', async () => {
+test('removes it from descriptions of agents, channels and skills, and says so', async () => {
   const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
   const description = `Helps${hidden}`
   const agent = await admin('admin_create_agent', { alias: 'carol', description })
@@ -80,7 +80,7 @@ test('descriptions of agents, channels and skills lose it, and the answer says s
 })
 
 test.each(['tax\u200b', `tax${hidden}`, '\u202etax', 'ta\u00adx', 'tax\x1b', '\u3164'])(
-  'the name %j is refused for skills, guardrails, aliases and channels',
+  'refuses the name %j for skills, guardrails, aliases and channels',
   async (name) => {
     const nameless = { code: 'invalid_input', message: expect.stringContaining('invisible characters') }
     expect(await callTool(grid, grid.alice.key, 'set_skills', { skills: [{ name }] })).toMatchObject(nameless)

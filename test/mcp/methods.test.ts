@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 
 test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
-  'initialize with %s is answered with it',
+  'answers initialize with %s with the same version',
   async (revision) => {
     const answer = await initialize(grid.alice.key, revision)
 
@@ -32,13 +32,13 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
 )
 
 test.each(['2026-07-28', '1999-01-01'])(
-  'initialize with %s is answered with 2025-11-25',
+  'answers initialize with %s with 2025-11-25',
   async (revision) => {
     expect((await initialize(grid.alice.key, revision)).body.result.protocolVersion).toBe('2025-11-25')
   },
 )
 
-test('an admin token and signup declare tools alone', async () => {
+test('an admin token and signup declare only tools', async () => {
   const admin = await initialize(grid.acme.adminKey, '2025-11-25')
   const signup = await initialize(undefined, '2025-11-25', signupPath)
 
@@ -78,7 +78,7 @@ test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of
   }
 })
 
-test('a tool of agents at the signup endpoint is unknown, and the message says what to do', async () => {
+test('an agent tool at the signup endpoint is unknown, and the message says what to do', async () => {
   const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })
   const { body } = await sendWire(grid, undefined, request, signupPath)
 
@@ -89,7 +89,7 @@ test('a tool of agents at the signup endpoint is unknown, and the message says w
   })
 })
 
-test.each(eras)('%s: a call that asks to be a task is a plain call: the grid declares no tasks', async (era) => {
+test.each(eras)('%s: a call that asks to be a task is a plain call, because the grid declares no tasks', async (era) => {
   const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
 
   expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
@@ -111,7 +111,7 @@ test.each(
     ['legacy', 200],
     ['modern', 404],
   ] as const,
-)('%s: an unknown method is -32601 with status %i', async (era, status) => {
+)('%s: an unknown method gets -32601 with status %i', async (era, status) => {
   for (
     const [key, method] of [
       [grid.alice.key, 'nothing/here'],
@@ -143,7 +143,7 @@ test('ping has an empty result before 2026-07-28, and is unknown in it', async (
 })
 
 test.each(['1900-01-01', '2024-01-01'])(
-  'legacy: the version %s is 400 and names the supported ones',
+  'legacy: the version %s gets 400 and the list of supported ones',
   async (revision) => {
     const request = wireRequest('legacy', 'tools/list')
     request.headers['MCP-Protocol-Version'] = revision
@@ -155,7 +155,7 @@ test.each(['1900-01-01', '2024-01-01'])(
   },
 )
 
-test('modern: an unknown version is 400, -32022 with the supported and the requested one', async () => {
+test('modern: an unknown version gets 400 and -32022 with the supported and the requested one', async () => {
   const request = wireRequest('modern', 'tools/list')
   request.headers['MCP-Protocol-Version'] = '1900-01-01'
   request.body.params._meta[versionKey] = '1900-01-01'
@@ -175,7 +175,7 @@ test.each([
   ['with another Mcp-Method', 'Mcp-Method', 'tools/list'],
   ['without Mcp-Name', 'Mcp-Name', undefined],
   ['with another Mcp-Name', 'Mcp-Name', 'read_messages'],
-])('modern: a call %s is 400, -32020', async (_, header, value) => {
+])('modern: a call %s gets 400 and -32020', async (_, header, value) => {
   const request = wireRequest('modern', 'tools/call', { name: 'list_agents', arguments: {} })
   if (value === undefined) delete request.headers[header]
   else request.headers[header] = value
@@ -193,7 +193,7 @@ test('modern: Mcp-Name may be Base64', async () => {
 })
 
 test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(
-  'modern: without %s it is 400, -32602',
+  'modern: without %s it gets 400 and -32602',
   async (key) => {
     const request = wireRequest('modern', 'tools/list')
     request.body.params._meta = envelope()
@@ -205,7 +205,7 @@ test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(
 )
 
 test.each(['application/json', '*/*'])(
-  'accepting %s alone is enough',
+  'accepting only %s is enough',
   async (accept) => {
     const answers = await Promise.all(eras.map((era) => {
       const request = wireRequest(era, 'tools/list')
@@ -218,7 +218,7 @@ test.each(['application/json', '*/*'])(
   },
 )
 
-test.each(eras)('%s: a body that is not declared as JSON is 415', async (era) => {
+test.each(eras)('%s: a body that is not declared as JSON gets 415', async (era) => {
   const request = wireRequest(era, 'tools/list')
   request.headers['Content-Type'] = 'text/plain'
 
@@ -228,13 +228,13 @@ test.each(eras)('%s: a body that is not declared as JSON is 415', async (era) =>
   })
 })
 
-test.each(eras)('%s: a fractional id is 400, -32600', async (era) => {
+test.each(eras)('%s: a fractional id gets 400 and -32600', async (era) => {
   const answer = await sendWire(grid, grid.alice.key, wireRequest(era, 'tools/list', {}, 1.5))
 
   expect(answer).toMatchObject({ status: 400, body: { error: { code: -32600 } } })
 })
 
-test.each(eras)('%s: a notification is 202 without a body', async (era) => {
+test.each(eras)('%s: a notification gets 202 without a body', async (era) => {
   const request = wireRequest(era, 'notifications/cancelled', { requestId: 1 })
   delete request.body.id
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -242,7 +242,7 @@ test.each(eras)('%s: a notification is 202 without a body', async (era) => {
   expect([answer.status, answer.body]).toEqual([202, undefined])
 })
 
-test('no session id is created, and one that is sent is ignored', async () => {
+test('creates no session id, and ignores one that is sent', async () => {
   const request = wireRequest('legacy', 'tools/list')
   request.headers['Mcp-Session-Id'] = 'made-up'
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -251,7 +251,7 @@ test('no session id is created, and one that is sent is ignored', async () => {
   expect(answer.headers.has('mcp-session-id')).toBe(false)
 })
 
-test('lists have a cache lifetime in the modern era only', async () => {
+test('lists have a cache lifetime only in the modern era', async () => {
   for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
     const legacy = await mcp(grid, grid.alice.key, method)
     const modern = await mcp(grid, grid.alice.key, method, {}, 'modern')
@@ -281,7 +281,7 @@ test.each(eras)('%s: the resources are agents, channels and the inbox', async (e
   if (era === 'modern') expect(agents.body.result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
 })
 
-test.each(eras)('%s: an unknown resource is -32602 with its address', async (era) => {
+test.each(eras)('%s: an unknown resource gets -32602 with its URI', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://secrets' }, era)
 
   expect(answer).toMatchObject({ status: 200, body: { error: { code: -32602, data: { uri: 'grid://secrets' } } } })

@@ -1,4 +1,4 @@
-/** The prompts of agents. See docs/protocol/mcp.md, "Resources and prompts". */
+/** Agents' prompts. See docs/protocol/mcp.md, "Resources and prompts". */
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -29,7 +29,7 @@ test.each(eras)('%s: an agent has the prompts inbox and introduce', async (era) 
   expect(await textOf('introduce', {}, era)).toContain('Look at this project')
 })
 
-test.each(eras)('%s: an unknown prompt, or wrong arguments, is -32602', async (era) => {
+test.each(eras)('%s: an unknown prompt, or wrong arguments, gets -32602', async (era) => {
   const wrong: [Record<string, unknown>, string][] = [
     [{ name: 'nothing' }, 'Unknown prompt: nothing. The prompts are inbox and introduce.'],
     [{}, 'name is missing.'],

@@ -15,7 +15,7 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
 })
 
-test.each(eras)('%s: read_messages with wait_seconds answers when a message comes', async (era) => {
+test.each(eras)('%s: read_messages with wait_seconds returns when a message arrives', async (era) => {
   const reading = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 }, era)
   await idle(1)
   await send('hello')
@@ -23,13 +23,13 @@ test.each(eras)('%s: read_messages with wait_seconds answers when a message come
   expect((await reading).text).toMatchObject([{ message: 'hello' }])
 })
 
-test.each([[-1], [1.5], ['soon']])('a wait of %s is refused', async (wait_seconds) => {
+test.each([[-1], [1.5], ['soon']])('refuses a wait of %s', async (wait_seconds) => {
   const refused = await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds })
 
   expect(refused.code).toBe('invalid_input')
 })
 
-test.each(eras)('%s: a wait above 20 s is answered as a stream, with a heartbeat at once', async (era) => {
+test.each(eras)('%s: a wait above 20 s returns a stream, with a heartbeat at once', async (era) => {
   const response = await waiting({ wait_seconds: 50 }, era)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('cache-control')).toBe('no-cache, no-transform')
@@ -46,7 +46,7 @@ test.each(eras)('%s: a wait above 20 s is answered as a stream, with a heartbeat
   expect(await events.frame()).toBeUndefined()
 })
 
-test.each(eras)('%s: a send that waits above 20 s for its answer is answered as a stream', async (era) => {
+test.each(eras)('%s: a send that waits above 20 s for its answer returns a stream', async (era) => {
   await callTool(grid, grid.alice.key, 'read_messages')
   const question = { to: '@alice', message: 'ready?', wait_seconds: 50 }
   const events = readEvents(await calling('send_message', question, era))
@@ -59,7 +59,7 @@ test.each(eras)('%s: a send that waits above 20 s for its answer is answered as 
   expect(text).toMatchObject({ recipient: '@alice', answer: [{ message: 'yes' }] })
 })
 
-test('a wait up to 20 s is one JSON answer', async () => {
+test('a wait up to 20 s is one JSON response', async () => {
   await send('hello')
   const response = await waiting({ wait_seconds: 20 })
 
@@ -67,7 +67,7 @@ test('a wait up to 20 s is one JSON answer', async () => {
   await response.body?.cancel()
 })
 
-test.each([20, 50])('when the caller of a wait of %i s leaves, nothing is leased', async (wait_seconds) => {
+test.each([20, 50])('leases nothing when the caller of a wait of %i s disconnects', async (wait_seconds) => {
   const client = new AbortController()
   const response = waiting({ wait_seconds }, 'legacy', client.signal)
   await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
@@ -79,7 +79,7 @@ test.each([20, 50])('when the caller of a wait of %i s leaves, nothing is leased
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hello' }])
 })
 
-test('waits are answered when the process stops', async () => {
+test('waits return when the process stops', async () => {
   const short = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
   const long = readEvents(await waiting({ wait_seconds: 50 }))
   await waitFor('both waits', () => grid.store.waiting.reads.count === 2)
@@ -121,7 +121,7 @@ test('an event stream signals new messages of its own inbox only', async () => {
   for (let said; (said = await alice.frame()) !== undefined;) expect(said).not.toContain('data:')
 })
 
-test('a fourth event stream is 405 until one of the others is closed', async () => {
+test('a fourth event stream gets 405 until one of the others is closed', async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await stream(grid.bob.key)))
   expect((await stream(grid.bob.key)).status).toBe(405)
@@ -162,7 +162,7 @@ function waiting(args: object, era?: (typeof eras)[number], signal?: AbortSignal
   return calling('read_messages', args, era, signal)
 }
 
-/** A call of @bob. */
+/** A call by @bob. */
 function calling(
   name: string,
   args: object,

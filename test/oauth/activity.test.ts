@@ -1,4 +1,4 @@
-/** Consent and revocation in the activity log of the account. */
+/** Consent and revocation in the account's activity log. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
@@ -96,7 +96,7 @@ describe('consent', () => {
   })
 })
 
-test('revoking an own grant is logged in the account of the grant, whichever account the user is viewing', async () => {
+test("revoking an own grant is logged in the grant's account, whichever account the user is viewing", async () => {
   await joinEvil(grid)
   const { grantId } = await accessTokenFor(grid, ann(), grid.evil.id, grid.eve.id)
   const { grantId: eds } = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
@@ -178,7 +178,7 @@ test('when the log cannot be written, nothing changes', async () => {
   expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
 })
 
-/** The rows of an account, newest first. */
+/** An account's rows, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

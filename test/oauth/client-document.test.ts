@@ -65,7 +65,7 @@ async function tokensOf() {
   return await exchange(grid, redirectParameters(allowed).code, { client_id: url, redirect_uri: callback })
 }
 
-test('a client signs in with the URL of its document, on any loopback port', async () => {
+test("a client signs in with its document's URL, on any loopback port", async () => {
   const { fetched } = await open({ [url]: { json: good } })
 
   const { html, response } = await page()
@@ -164,7 +164,7 @@ test('concurrent requests share one fetch of a document, and at most 8 documents
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE kind = 'document'")).toHaveLength(1)
 })
 
-test('one user whose documents are slow does not keep others from signing in', async () => {
+test("one user's slow documents do not keep others from signing in", async () => {
   const { safeFetch } = fakeWeb({ [url]: { json: good } })
   let fail = () => {}
   const slow = new Promise<never>((_, reject) => fail = () => reject(new Error('slow')))
@@ -185,7 +185,7 @@ test('one user whose documents are slow does not keep others from signing in', a
   await Promise.all(slowPages)
 })
 
-test('eight documents are fetched at a time, two of them for one user, and a fetch that ends makes room', async () => {
+test('fetches eight documents at a time, two of them for one user, and a finished fetch frees a slot', async () => {
   const { fakeFetch, asked } = unanswered()
   grid = await oauthGrid({ safeFetch: fakeFetch, env: { OAUTH_CIMD: 'on' } })
   const clients = createClients(grid.store)
@@ -193,7 +193,7 @@ test('eight documents are fetched at a time, two of them for one user, and a fet
   const found = ['a', 'b', 'c', 'd', 'e'].flatMap((user) => [1, 2, 3].map((n) => find(user + n, user)))
   await waitFor('eight requests', () => asked.length === 8)
 
-  // All others were refused: they wait for nothing.
+  // All others were refused, and do not wait.
   expect(await Promise.all([found[2], found[14]])).toEqual([undefined, undefined])
   for (const { fail } of asked) fail()
   await Promise.all(found)
@@ -203,7 +203,7 @@ test('eight documents are fetched at a time, two of them for one user, and a fet
   await later
 })
 
-/** A web that answers on demand. */
+/** A fake web that responds on demand. */
 function unanswered() {
   const asked: { fail(): void }[] = []
   const fakeFetch: SafeFetch = () =>

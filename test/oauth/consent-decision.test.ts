@@ -1,4 +1,4 @@
-/** Answers to the consent page: Allow, Deny, and the checks of an answer. See docs/security.md, "OAuth". */
+/** Responses to the consent page: Allow, Deny, and their checks. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
@@ -47,7 +47,7 @@ test('Allow redirects with a code, state and iss, each once, and the code yields
   }
 })
 
-test('@admin needs a proof of the last ten minutes, an agent does not', async () => {
+test('@admin needs a confirmation within ten minutes, an agent does not', async () => {
   grid.clock.now += 10 * minute
   const { handle } = await openConsentPage(grid, grid.ann)
 
@@ -88,7 +88,7 @@ test('Deny redirects with access_denied, state and iss', async () => {
   expect((await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(400)
 })
 
-test('a page is answered once, also by 20 concurrent answers', async () => {
+test('a page can be answered once, even with 20 concurrent responses', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const cookies = new Map(grid.ann.cookies)
 
@@ -113,7 +113,7 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
     async () => ({ pick: admin(), handle: (await openConsentPage(grid, grid.ed)).handle }),
   ],
   ['an unknown decision', () => ({ pick: admin(), decision: 'maybe' })],
-])('%s is 400 and grants nothing', async (_, changes) => {
+])('%s gets 400 and grants nothing', async (_, changes) => {
   const { handle } = await openConsentPage(grid, grid.ann)
 
   const response = await submitConsent(grid, grid.ann, { handle, decision: 'allow', ...(await changes()) })
@@ -124,7 +124,7 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
   }
 })
 
-test("another browser's page, another session's page and an old page are 400", async () => {
+test("another browser's page, another session's page and an old page get 400", async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const decision = { handle, pick: admin(), decision: 'allow' }
   const sessionAlone = [...grid.ann.cookies].filter(([name]) => name.endsWith('session'))
@@ -153,7 +153,7 @@ test('two tabs have independent pages, each with its own cookie', async () => {
   }
 })
 
-test('a form of another session is 403 and grants nothing', async () => {
+test('a form of another session gets 403 and grants nothing', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const csrf = 'csrf of another session'
 

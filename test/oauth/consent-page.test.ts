@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     },
   )
 
-  test('shows a name that imitates the page as it is, and the badge is not text', async () => {
+  test('shows a name that imitates the page unchanged, and the badge is not text', async () => {
     const { page, close } = await visit()
     await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
 
@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await visitor.close()
   })
 
-  /** Choose an agent and press Allow. */
+  /** Chooses an agent and presses Allow. */
   async function allowed({ page }: Visitor, redirect: string) {
     await openAccountPicker(page, await authorizeUrl(redirect), ann)
     await chooseEntry(page, '@alice')

@@ -55,7 +55,7 @@ test.each([
 )
 
 test.each([api, issuer, internal])(
-  'the challenge and the metadata of the resource at %s name it, and no scope',
+  'the challenge and the metadata of the resource at %s name it, without a scope',
   async (origin) => {
     const refused = await grid.request(`${origin}/mcp/v1/grid`, { method: 'POST' })
     const challenge = refused.headers.get('www-authenticate')!
@@ -85,11 +85,11 @@ test('each spelling of a loopback address is an issuer', async () => {
   }
 })
 
-/** The requests of a client that knows the grid by one of its names; Ann answers on the page. */
+/** The requests of a client that knows the grid by one of its names; Ann decides on the page. */
 test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`, and a token', async (origin) => {
   const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
     await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
-  // As clients do that do not parse the address.
+  // Like clients that do not parse the URL.
   const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
   const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
   const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
@@ -113,7 +113,7 @@ test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`,
   expect(tools.status).toBe(200)
 })
 
-test('every way back from the page keeps its issuer', async () => {
+test('every return from the page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`
   const open = async (changes = {}) => await browse(grid, grid.ann, `${page}?${authorizeQuery(grid, changes)}`)
   const handleOf = async (response: Response) => (await response.text()).match(/name="handle" value="([^"]+)"/)![1]
@@ -136,7 +136,7 @@ test('every way back from the page keeps its issuer', async () => {
   expect(`${strayed.headers.get('location')} ${await strayed.text()}`).toContain(`iss=${encodeURIComponent(internal)}`)
 })
 
-test('a host that the grid is not has no page of consent', async () => {
+test('an unknown host has no consent page', async () => {
   const response = await browse(grid, grid.ann, `/oauth/authorize/evil.example?${authorizeQuery(grid)}`)
 
   expect(response.status).toBe(404)

@@ -34,7 +34,7 @@ const ann = () => grid.ann.visitor.user.id
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
 
-test('a reset ends all programs of the user, and is logged in each account where one lost its access, and in no other', async () => {
+test("a reset ends all of the user's programs, and is logged only in accounts where one lost its access", async () => {
   await joinEvil(grid)
   const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
   const { apiKey } = (await fetchApiKey(grid, tokens[1].access_token)).body
@@ -139,7 +139,7 @@ test('after a reset neither an unused code nor an open consent page gives access
   for (const one of [code, lateCode]) {
     if (one) expect((await exchange(grid, one)).body).toMatchObject({ error: 'invalid_grant' })
   }
-  // An answer that passed the session check finds no pending request.
+  // A response that passed the session check finds no pending request.
   expect(await rows(grid, 'SELECT * FROM oauth_requests WHERE user_id = ?', [grid.ann.visitor.user.id])).toEqual([])
 })
 
@@ -154,7 +154,7 @@ test('changing the password keeps the grants', async () => {
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-/** The rows of an account, newest first. */
+/** An account's rows, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

@@ -1,4 +1,4 @@
-/** Redirect URIs: the allowed kinds, and that only a registered one is used. See docs/protocol/oauth.md. */
+/** Redirect URIs: the allowed kinds, and that only registered ones are used. See docs/protocol/oauth.md. */
 import { expect, test } from 'vitest'
 import { policySource } from '../../src/html/html-response.tsx'
 import { isAllowedRedirect, isSameRedirect, redirectHost } from '../../src/oauth/redirect-uri.ts'

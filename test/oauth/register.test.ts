@@ -24,7 +24,7 @@ async function register(metadata: unknown, address?: string) {
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 
-/** Store `n` registered clients: `old 1`, `old 2` and so on. */
+/** Stores `n` registered clients: `old 1`, `old 2` and so on. */
 async function fill(n: number, { createdAt, lastUsedAt }: { createdAt: number; lastUsedAt: number | null }) {
   await rows(
     grid,
@@ -73,13 +73,13 @@ test.each<[string, unknown]>([
 })
 
 test.each<[string, unknown]>([['broken JSON', '{'], ['a list', '[]'], ['text', '"x"'], ['null', 'null']])(
-  '%s is rejected as metadata',
+  'rejects %s as metadata',
   async (_, body) => {
     expect(await register(body)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } })
   },
 )
 
-test('at most 20 redirect URIs are stored, without duplicates', async () => {
+test('stores at most 20 redirect URIs, without duplicates', async () => {
   const uris = Array.from({ length: 25 }, (_, n) => `https://client.example/${n}`)
 
   const { body } = await register({ redirect_uris: [uris[0], ...uris] })
@@ -87,7 +87,7 @@ test('at most 20 redirect URIs are stored, without duplicates', async () => {
   expect(body.redirect_uris).toEqual(uris.slice(0, 20))
 })
 
-test('60 of 200 registrations from one /64 are stored, and another network has its own limit', async () => {
+test('stores 60 of 200 registrations from one /64, and another network has its own limit', async () => {
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) => register({ redirect_uris: [callback] }, `2001:db8:0:1::${n.toString(16)}`)),
   )
@@ -100,7 +100,7 @@ test('60 of 200 registrations from one /64 are stored, and another network has i
   expect((await register({ redirect_uris: [callback] }, '2001:db8:0:1::1')).status).toBe(201)
 })
 
-test('the grid keeps 10,000 clients: the oldest unused ones are removed, used ones stay', async () => {
+test('keeps 10,000 clients: removes the oldest unused ones, and keeps used ones', async () => {
   await fill(9_999, { createdAt: 0, lastUsedAt: null })
   await rows(grid, "UPDATE oauth_clients SET created_at = substr(id, 5) WHERE id LIKE 'old %'")
   await rows(grid, 'UPDATE oauth_clients SET last_used_at = created_at WHERE created_at < 100')
@@ -129,7 +129,7 @@ test('when 20,000 clients are in use, registration fails until one was not used 
   expect(await clientCount()).toBe(19_001)
 })
 
-test('a flood of 10,000 registrations neither stops a new client nor removes one that is 14 minutes old', async () => {
+test('a flood of 10,000 registrations neither blocks a new client nor removes one that is 14 minutes old', async () => {
   const { body } = await register({ redirect_uris: [callback] }, '192.0.2.1')
   await fill(9_500, { createdAt: grid.clock.now, lastUsedAt: null })
   grid.clock.now += minute

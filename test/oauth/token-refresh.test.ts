@@ -1,4 +1,4 @@
-/** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "OAuth". */
+/** Refresh tokens, and what ends a grant's tokens. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -71,7 +71,7 @@ test('an old refresh token after the grace period revokes the grant with its acc
   expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a third process that comes with the old token, after its successor was used, ends nothing', async () => {
+test('a third process with the old token, after its successor was used, ends nothing', async () => {
   const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
   const last = (await refresh(grid, next.refresh_token)).body
@@ -101,7 +101,7 @@ test('a used refresh token gives one more pair a second, and at most five', asyn
   expect((await refresh(grid, next.refresh_token)).status).toBe(200)
 })
 
-test('a refresh for a resource that is not of this grid is refused, and the token stays', async () => {
+test('refuses a refresh for a resource outside this grid, and the token stays valid', async () => {
   const { refresh_token } = await obtainTokens(grid)
 
   const refused = await refresh(grid, refresh_token, { resource: 'https://bank.example/mcp' })
@@ -119,7 +119,7 @@ test('another client cannot use a refresh token, and revokes nothing by trying',
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-test('a token for a deleted agent is rejected, also when its alias is used again', async () => {
+test('rejects a token for a deleted agent, even when its alias is used again', async () => {
   const tokens = await obtainTokens(grid, agent())
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')
@@ -208,7 +208,7 @@ test.each(ends)('after %s and the old role again: admin %s, agent %s', async (ho
   expect((await exchange(grid, code)).status).toBe(statusFor(admin))
 })
 
-test('the grants of other users, and of the same user in other accounts, are kept', async () => {
+test('keeps the grants of other users, and of the same user in other accounts', async () => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user
   await grid.store.write([grid.evil.store.change.team.addMember(id, 'admin', grid.clock.now)])
