@@ -89,11 +89,14 @@ test('an agent tool at the signup endpoint is unknown, and the message says what
   })
 })
 
-test.each(eras)('%s: a call that asks to be a task is a plain call, because the grid declares no tasks', async (era) => {
-  const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
+test.each(eras)(
+  '%s: a call that asks to be a task is a plain call, because the grid declares no tasks',
+  async (era) => {
+    const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
 
-  expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
-})
+    expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
+  },
+)
 
 test.each(eras)('%s: bad arguments are a tool error with the code invalid_input', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 'send_message', arguments: { to: 5 } }, era)
