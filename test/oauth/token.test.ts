@@ -81,7 +81,7 @@ test('a used code from another client revokes nothing', async () => {
 test.each(['role', 'agent'] as const)(
   'a code is rejected if the %s was lost before it was redeemed',
   async (end) => {
-    // Grants of other users stay live and must not be mistaken for this one.
+    // Other users' grants stay live and must not be mistaken for this one.
     await obtainTokens(grid, undefined, { browser: await signedInPerson(grid, 'owner') })
     const code = await codeFor(grid, end === 'agent' ? agent() : undefined)
 

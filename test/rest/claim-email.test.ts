@@ -1,4 +1,4 @@
-/** The claim email of a signup. See docs/security.md, "Signup and claims". */
+/** A signup's claim email. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
 import { takeEmailAttempt } from '../../src/grid/people/throttle.ts'
 import { minute } from '../../src/lib/time.ts'
@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000' } })
 })
 
-test('the first signup for an owner sends the link and the alias, and no other input of the signup', async () => {
+test("an owner's first signup sends the link and the alias, and no other input", async () => {
   const answer = await signUp(1, { description: 'canary text', skills: ['canary'] })
   const { trial } = await answer.json()
 
@@ -68,7 +68,10 @@ function signUp(n: number, more: Record<string, unknown> = {}): Promise<Response
   )
 }
 
-/** Signups do not wait for their emails. Each email takes two units, so it is sent once two later ones are committed. */
+/**
+ * Signups do not wait for their emails. Each email takes two units, so it has been sent when two later ones are
+ * committed.
+ */
 async function emailsSettled(): Promise<void> {
   for (const n of [1, 2]) {
     const email = `settled-${n}-${grid.clock.now}@x.example`

@@ -1,4 +1,7 @@
-/** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol/guardrails.md, "Over REST". */
+/**
+ * `/api/v1/guardrails`. `test/roles.test.ts` tests which credentials it accepts. See docs/protocol/guardrails.md, "Over
+ * REST".
+ */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { dump, rows } from '../support/database.ts'
@@ -26,7 +29,7 @@ const call = (route: string, args?: Record<string, unknown>, key: string = grid.
 const ofAcme = (what: string) => rows(grid, `SELECT ${what} WHERE account_id = ?`, [grid.acme.id])
 
 describe('an admin', () => {
-  test('creates, lists, shows, changes and deletes guardrails, as admin_list_guardrails shows them', async () => {
+  test('creates, lists, shows, changes and deletes guardrails, in the format of admin_list_guardrails', async () => {
     const created = await call(create, {
       name: 'Länge',
       provider: 'length',
@@ -77,7 +80,7 @@ describe('an admin', () => {
     expect(second).not.toHaveProperty('next_cursor')
   })
 
-  test('can use an OAuth token, and every call is a row of the activity log, without the token', async () => {
+  test('accepts an OAuth token, and logs every call without the token', async () => {
     const [ann] = await rows(grid, "SELECT id FROM users WHERE email = 'ann@acme.example'")
     const oauth = await accessTokenFor(grid, String(ann.id), grid.acme.id)
     const config = { baseUrl: 'https://llm.example', model: 'm', policy: 'p' }
@@ -122,7 +125,7 @@ describe('an admin', () => {
 })
 
 describe('the token', () => {
-  test('is set, kept, replaced and removed, and is in no answer', async () => {
+  test('can be set, kept, replaced and removed, and is in no response', async () => {
     const id = await makeJudge(grid.acme)
     const sealed = async () => (await ofAcme('encrypted_token FROM guardrails'))[0].encrypted_token
     const first = await sealed()
@@ -142,7 +145,7 @@ describe('the token', () => {
     for (const { text } of [kept, replaced, refused, removed, on]) expect(text).not.toMatch(/sk-very|"[a-z]*token"/i)
   })
 
-  test('has to be written again for another server address', async () => {
+  test('must be given again for another server address', async () => {
     const id = await makeJudge(grid.acme)
     const config = { baseUrl: 'https://elsewhere.example', model: 'm', policy: 'p' }
 
@@ -158,7 +161,7 @@ describe('the token', () => {
     expect([changed.status, changed.body.config]).toEqual([200, config])
   })
 
-  test('a change of one setting does not undo another at the same time', async () => {
+  test('simultaneous changes of two settings do not undo each other', async () => {
     const id = await makeJudge(grid.acme)
 
     await Promise.all([

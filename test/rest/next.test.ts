@@ -1,4 +1,4 @@
-/** Leases that wait, and sends that take the next messages. See docs/protocol/rest.md, "Messages". */
+/** Leases that wait, and sends that lease the next messages. See docs/protocol/rest.md, "Messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { day, second } from '../../src/lib/time.ts'
@@ -44,7 +44,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.bob.key))).toEqual(['three'])
   })
 
-  test('a send that is refused takes nothing, whether before its commit or in it', async () => {
+  test('a refused send leases nothing, whether refused before or in its commit', async () => {
     await ask('one')
     const refused = [
       await answer({ to: '@nobody', next: {} }),
@@ -58,7 +58,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await read(grid.bob.key))[0].redelivered).toBeUndefined()
   })
 
-  test('a failed next is reported in the answer, and the message is stored', async () => {
+  test('reports a failed next in the response, and the message is stored', async () => {
     const id = await ask('one')
     const { status, body } = await answer({ next: { message_ids: [id], conversation_id: 'c' } })
 
@@ -91,7 +91,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(other.body.next.lease_id).not.toBe(first.body.next.lease_id)
   })
 
-  test('a lease acknowledges earlier work first, and leases nothing if that has come back', async () => {
+  test('a lease acknowledges earlier work first, and leases nothing if that was released', async () => {
     for (const text of ['one', 'two', 'three']) await ask(text)
     const first = (await lease(grid, grid.bob.key, { limit: 1 })).body
     const acks = { lease_id: first.lease_id }
@@ -105,7 +105,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test('the answer of a repeat keeps its lease when the answer of the first call turns out to be lost', async () => {
+test("a repeat's response keeps its lease when the first call's response turns out to be lost", async () => {
   grid = await testGrid()
   await ask('one')
   let lose = () => {}
@@ -139,7 +139,7 @@ test('a lease and a next wait for a message, and the answer is delivered before 
   expect([textsOf(first.messages), textsOf(early), textsOf(body.next.messages)]).toEqual([['one'], ['answer'], ['two']])
 })
 
-test.each(['rest', 'mcp'])('an answer that the caller of %s took is not leased to it any more', async (door) => {
+test.each(['rest', 'mcp'])('an answer that the caller of %s received is no longer leased to it', async (door) => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   await read(grid.alice.key)
@@ -169,7 +169,7 @@ test('a wait ends when its credential ends', async () => {
 })
 
 test.each(['/api/v1/inbox/leases', '/api/v1/messages'])(
-  'when the caller of a wait at %s leaves, nothing is leased',
+  'leases nothing when the caller of a wait at %s disconnects',
   async (path) => {
     grid = await testGrid()
     const idle = followIdle(grid.store)
@@ -190,7 +190,7 @@ test.each(['/api/v1/inbox/leases', '/api/v1/messages'])(
   },
 )
 
-/** Call as @bob, over a connection of the test. */
+/** Calls as @bob, over the test's own connection. */
 async function request(
   path: string,
   body: object,

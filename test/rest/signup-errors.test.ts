@@ -1,4 +1,4 @@
-/** Errors of the fields of a signup. See docs/protocol/signup.md, "Errors". */
+/** Field errors of a signup. See docs/protocol/signup.md, "Errors". */
 import { beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -21,11 +21,11 @@ test.each([
   ['with a Cyrillic letter', 'аdmin1'],
   ['with a lone surrogate', 'zoe\ud800'],
   ['that is missing', undefined],
-])('invalid_alias: alias does not meet the format (one %s)', async (_, alias) => {
+])('invalid_alias: alias has an invalid format (one %s)', async (_, alias) => {
   expect(await refusal(grid, { alias })).toEqual({ status: 400, code: 'invalid_alias' })
 })
 
-test.each(['123', 'a'.repeat(32), 'a--b'])('the alias %s meets the format', async (alias) => {
+test.each(['123', 'a'.repeat(32), 'a--b'])('accepts the alias %s', async (alias) => {
   expect((await signUp(grid, { alias })).status).toBe(201)
 })
 
@@ -78,7 +78,7 @@ test.each([
   ['of 255 characters', `ann@${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example`],
   ['with U+0000', 'ann\0@example.com'],
   ['that becomes a list when normalised', 'ann＠example.com，eve@example.com'],
-])('invalid_email: owner_email invalid (%s)', async (_, owner_email) => {
+])('invalid_email: owner_email is invalid (%s)', async (_, owner_email) => {
   expect(await refusal(grid, { owner_email })).toEqual({ status: 400, code: 'invalid_email' })
 })
 
@@ -87,7 +87,7 @@ test.each([
   ['  ann@owner.example\t', 'ann@owner.example'],
   ['ann+tag@owner.example', 'ann+tag@owner.example'],
   ['ａｎｎ@owner.example', 'ann@owner.example'],
-])('the address %j is stored as %s', async (owner_email, stored) => {
+])('stores the address %j as %s', async (owner_email, stored) => {
   expect((await signUp(grid, { owner_email })).status).toBe(201)
 
   expect(await signups(grid, stored)).toHaveLength(1)

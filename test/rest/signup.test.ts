@@ -10,14 +10,14 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
 
-test('a signup is 201 with the key, the alias with @, the trial, the claim link and a ready configuration', async () => {
+test('a signup gets 201 with the key, the alias with @, the trial, the claim link and a ready configuration', async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' } })
   const response = await signUp(grid, { alias: 'zoe-agent' })
   const body = await response.json()
 
   expect(response.status).toBe(201)
   const line = 'npx https://app.grid.example/agent-grid.tgz connect --url https://api.grid.example --as zoe-agent'
-  // It comes first, because it is what to do.
+  // It comes first, because it is the next step.
   expect(Object.keys(body)[0]).toBe('connect')
   expect(body).toEqual({
     connect: `AGENT_GRID_KEY=${body.api_key} ${line}`,

@@ -1,4 +1,7 @@
-/** Files uploaded in pieces: broken off and resumed, named by one message, and their limits. docs/protocol/rest.md, "Uploads". */
+/**
+ * Files uploaded in pieces: interrupted and resumed, included in one message, and their limits. docs/protocol/rest.md,
+ * "Uploads".
+ */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -56,7 +59,7 @@ async function read({ key }: TestAgent = grid.bob) {
   return (await callTool(grid, key, 'read_messages')).text[0]
 }
 
-/** So many bytes, and then the connection is gone. */
+/** This many bytes, and then the connection breaks. */
 function brokenOff(bytes: Buffer): ReadableStream {
   let isSent = false
   return new ReadableStream({
@@ -73,7 +76,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('a file goes from agent to agent, whole and in ranges, and belongs to one message', async () => {
+  test('a file goes from agent to agent, complete and in ranges, and belongs to one message', async () => {
     const upload_id = await uploaded(content, { filename: 'a\u202eb.bin', mediaType: 'application/x-test' })
 
     const sent = await send([{ upload_id }])
@@ -111,7 +114,7 @@ onEachDatabase((open) => {
   })
 
   test.each([0, 1, rowBytes - 1, rowBytes, rowBytes + 1, 2 * rowBytes + 5, content.length - 1])(
-    'broken off after %i bytes, it goes on at the last whole row',
+    'interrupted after %i bytes, it continues at the last complete row',
     async (length) => {
       const { body: { upload_id } } = await begin(content.length)
 
@@ -128,7 +131,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('bytes for another place are refused with the right one, and of two at once one is stored', async () => {
+  test('refuses bytes at a wrong offset and names the right one, and stores one of two simultaneous ones', async () => {
     const { body: { upload_id } } = await begin(content.length)
     const first = content.subarray(0, rowBytes)
 
@@ -143,7 +146,7 @@ onEachDatabase((open) => {
     expect(Buffer.from(row.content as ArrayBuffer).equals(winner)).toBe(true)
   })
 
-  test('unknown, foreign, named and expired uploads look alike', async () => {
+  test('unknown, foreign, used and expired uploads look alike', async () => {
     const foreign = await uploaded(content, {}, grid.eve)
     const ofMate = await uploaded(content, {}, grid.bob)
     const named = await uploaded(content)
@@ -164,7 +167,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a part has an upload or another content, and the upload of a refused part stays', async () => {
+  test("a part has an upload or other content, and a refused part's upload stays", async () => {
     const upload_id = await uploaded(content)
     for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
       const { code, message } = await send([{ upload_id, ...other }])
@@ -174,7 +177,7 @@ onEachDatabase((open) => {
     expect((await send([{ upload_id }])).code).toBeUndefined()
   })
 
-  test('what no message names is removed after an hour, and what one names with the message', async () => {
+  test('unused uploads are removed after an hour, and used ones with their message', async () => {
     const count = async (table: string) =>
       (await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).length
     await send([{ upload_id: await uploaded(content) }])
@@ -189,7 +192,7 @@ onEachDatabase((open) => {
   })
 })
 
-test('what a message says of its file comes before what its upload said', async () => {
+test("a message's own description of its file takes precedence over the upload's", async () => {
   const upload_id = await uploaded(content, { filename: 'a.bin', mediaType: 'application/a' })
   await send([{ upload_id, filename: 'b.bin' }])
 
@@ -202,7 +205,7 @@ test.each([
     grid.clock.now += 11_000
     await expireMessages(grid.store)
   }],
-])('the files of a message that was %s go with it', async (_, end) => {
+])('the files of a message that was %s are removed with it', async (_, end) => {
   const upload_id = await uploaded(content)
   const sent = { to: 'bob', message: 'see', parts: [{ upload_id }], expires_in_seconds: 10 }
   const { text: { message_id } } = await callTool(grid, grid.alice.key, 'send_message', sent)
@@ -214,7 +217,7 @@ test.each([
   expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('pieces of less than a row that are not the end are refused, and more than was declared too', async () => {
+test('refuses pieces smaller than a row before the end, and more bytes than declared', async () => {
   const { body: { upload_id } } = await begin(rowBytes + 1)
 
   expect((await put(upload_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
@@ -222,7 +225,7 @@ test('pieces of less than a row that are not the end are refused, and more than 
   expect((await send([{ upload_id }])).message).toContain('An upload has')
 })
 
-test('an agent has 4 uploads that no message has named, and the declared bytes count for the day', async () => {
+test('an agent can have 4 unused uploads, and the declared bytes count towards the day', async () => {
   grid = await testGrid({ env: { MEGABYTES_PER_DAY: '1', MAX_FILE_BYTES: '900000' } })
 
   expect((await begin(900_001)).body.error.code).toBe('payload_too_large')
@@ -234,7 +237,7 @@ test('an agent has 4 uploads that no message has named, and the declared bytes c
   expect((await begin(10)).status).toBe(201)
 })
 
-test('an agent on trial uploads 1 MiB in all, also when messages have named it', async () => {
+test('an agent on trial can upload 1 MiB in total, including used uploads', async () => {
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 24 * hour })
   const half = Buffer.alloc(512 * 1024, 'a')
 
@@ -243,7 +246,7 @@ test('an agent on trial uploads 1 MiB in all, also when messages have named it',
   expect((await begin(half.length)).status).toBe(201)
 })
 
-test('files are refused before messages when the disk fills up', async () => {
+test('refuses files before messages when the disk fills up', async () => {
   const mark = 200 * 2 ** 20
   const space = { free: 2 * mark + content.length, total: 100 * mark }
   grid = await testGrid({ readSpace: () => Promise.resolve(space) })
@@ -252,7 +255,7 @@ test('files are refused before messages when the disk fills up', async () => {
   const { status, body: { upload_id } } = await begin(content.length)
   expect(status).toBe(201)
   expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
-  // Also those that have begun.
+  // Including those in progress.
   space.free -= 1
   await grid.store.storage.check()
   expect((await put(upload_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })
@@ -316,7 +319,7 @@ test('an upload that is masked for one member of a channel is whole for the othe
     return part.text ?? (await callRest(grid, key, 'GET /api/v1/parts/{id}', { id: part.part_id })).text
   }))
   expect(files).toEqual(['a [redacted]', `a ${secret}`])
-  // The copy of one member does not hold what is whole in the upload.
+  // One member's copy does not contain what is complete in the upload.
   const copies = await rows(grid, 'SELECT a2a FROM deliveries WHERE account_id = ? AND a2a IS NOT NULL', [grid.acme.id])
   expect(JSON.stringify(copies)).not.toContain(btoa('harmless'))
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.1` })).text).toBe('harmless')
