@@ -1,4 +1,4 @@
-/** Whether the listener reports that a response was taken. Bun does not report it; Deno is tested in `e2e/`. */
+/** Whether the listener reports that a response was received. Bun does not report it; Deno is tested in `e2e/`. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -6,13 +6,13 @@ import { minute } from '../src/lib/time.ts'
 import { listen, type Listener } from '../src/listen.ts'
 import { waitFor } from './support/wait-for.ts'
 
-/** More than the socket buffers of a connection hold. */
+/** More than a connection's socket buffers hold. */
 const big = 'x'.repeat(20_000_000)
 
 let server: Listener
 /** The newest report of each path. */
 const sent = new Map<string, Promise<boolean>>()
-/** The paths whose newest answer is sent, as far as a limit of time allows. */
+/** The paths whose newest response has been sent, as far as a timeout can tell. */
 const ended = new Set<string>()
 /** Streams of `/held` that were given up. */
 let cancelled = 0
@@ -48,7 +48,7 @@ test.each([
   expect(await sent.get(path)).toBe(isAll)
 })
 
-test('each response of one connection is reported', async () => {
+test('reports each response of one connection', async () => {
   const reports = []
   for (const path of ['/first', '/second', '/third']) {
     await (await fetch(`http://127.0.0.1:${server.port}${path}`)).text()
@@ -59,11 +59,11 @@ test('each response of one connection is reported', async () => {
 })
 
 test.each(['keep-alive', 'close'])(
-  'a client that dies with the response unread has not taken it: %s',
+  'a client that dies with the response unread has not received it: %s',
   async (header) => {
     const path = `/unread-${header}`
     const socket = connect(server.port, '127.0.0.1')
-    // What nobody reads stays with the operating system, which then resets the connection.
+    // Unread data stays with the operating system, which then resets the connection.
     socket.pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: ${header}\r\n\r\n`)
     await waitFor('the request', () => sent.has(path))
@@ -75,7 +75,7 @@ test.each(['keep-alive', 'close'])(
   },
 )
 
-test('a next request says that the answer before it was taken, also if its own answer is not', async () => {
+test('a next request shows that the previous response was received, even if its own is not', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /before HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
   await once(socket, 'data')
@@ -88,7 +88,7 @@ test('a next request says that the answer before it was taken, also if its own a
   expect(await sent.get('/before')).toBe(true)
 })
 
-test('streams that were asked for on one connection end with it', async () => {
+test('streams requested on one connection end with it', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(3))
   await once(socket, 'data')
@@ -97,7 +97,7 @@ test('streams that were asked for on one connection end with it', async () => {
   await waitFor('their end', () => cancelled === 3)
 })
 
-test('an answer is sent once the client has it, without its next request', async () => {
+test('a response counts as sent once the client has it, without its next request', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /kept HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
   await once(socket, 'data')
@@ -108,7 +108,7 @@ test('an answer is sent once the client has it, without its next request', async
   socket.destroy()
 })
 
-test('a client that does not take its answer in time is disconnected', async () => {
+test('disconnects a client that does not read its response in time', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.pause()
   socket.write('GET /stalled-big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
@@ -119,7 +119,7 @@ test('a client that does not take its answer in time is disconnected', async () 
   await once(socket, 'close')
 })
 
-test('a client that takes nothing of its answer for a while is disconnected', async () => {
+test('disconnects a client that reads nothing of its response for a while', async () => {
   let isEnded = false
   const impatient = await listen((_, connection) => {
     connection.answerSent!(10 * minute).then(() => isEnded = true)

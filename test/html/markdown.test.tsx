@@ -25,7 +25,7 @@ test.each([
   expect(html(text)).toContain(expected)
 })
 
-test('a link says where it leads, and tells the other side nothing', () => {
+test('a link shows its target, and reveals nothing to the other side', () => {
   const link = 'href="https://evil.example/x" rel="noopener noreferrer nofollow" target="_blank"'
 
   expect(html('[bank.example](https://evil.example/x)')).toContain(`<a ${link}>bank.example</a> `)
@@ -44,11 +44,11 @@ test.each([
   'tel:1',
   '//evil.example',
   '/accounts/x/settings',
-])('the address %s is not a link', (address) => {
+])('the URL %s is not a link', (address) => {
   expect(html(`[x](${address}) <${address}>`)).not.toContain('<a')
 })
 
-test('an image is not loaded, and its host is named', () => {
+test('does not load an image, and names its host', () => {
   expect(html('![chart](https://tracker.example/p.gif?who=me)'))
     .toBe(
       '<p dir="auto"><span class="host">[image: <bdi>chart</bdi>, not loaded: <bdi>tracker.example</bdi>]</span></p>',
@@ -62,7 +62,7 @@ test('HTML is text', () => {
   expect(html(text)).toContain('&lt;script&gt;')
 })
 
-test('no text makes an element or attribute of its own', () => {
+test('no text can create an element or attribute', () => {
   const pieces = [
     '*',
     '**',
@@ -115,7 +115,7 @@ test.each([
   ['brackets', '['.repeat(8_000)],
   ['links in links', '[a]('.repeat(2_000)],
   ['backticks', Array.from({ length: 130 }, (_, i) => '`'.repeat(i)).join(' ')],
-])('a hostile text of %s ends and has a bounded depth', (_, text) => {
+])('rendering a hostile text of %s terminates with a bounded depth', (_, text) => {
   const page = html(text)
   let depth = 0
   let deepest = 0
@@ -128,11 +128,11 @@ test.each([
   expect(deepest).toBeLessThan(60)
 })
 
-test('a text that is too long to parse is shown as it is', () => {
+test('shows a text that is too long to parse unchanged', () => {
   expect(html('**x** '.repeat(4_000))).toMatch(/^<pre class="plain" dir="auto">\*\*x\*\*/)
 })
 
-test('emphasis within emphasis ends at a depth, and its text stays', () => {
+test('limits the depth of nested emphasis, and keeps its text', () => {
   const depth = 60
   const shown = html('*a '.repeat(depth) + 'x' + ' b*'.repeat(depth))
 

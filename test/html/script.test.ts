@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts'
 describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let server: Awaited<ReturnType<typeof serveScriptPages>>
-  /** One for each kind. The pages keep nothing in the browser. */
+  /** One of each kind. The pages store nothing in the browser. */
   const visitors = new Map<string, Visitor>()
   let visitor: Visitor
   beforeAll(async () => {
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toHaveLength(1)
     })
 
-    test('shows times in the zone of the reader, and in UTC on hover', async () => {
+    test("shows times in the reader's zone, and in UTC on hover", async () => {
       const page = await open('/agent', { timeZone: 'Asia/Tokyo' })
       const time = page.locator('time[data-local]')
 
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/sign-out', fields: { csrf: 'token-of-the-session' } }])
     })
 
-    test('leads to every section at the bottom of a phone', async () => {
+    test('reaches every section from the bottom of the screen on a phone', async () => {
       const page = await open('/agent', { withScript, viewport: 'small' })
       const bar = page.locator('nav.bottom')
       expect(await page.locator('nav.side').isVisible()).toBe(false)
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       await page.waitForURL('**/accounts/a1/guardrails')
     })
 
-    test('opens both menus of the header within the narrowest window', async () => {
+    test('opens both header menus within the narrowest window', async () => {
       const page = await open('/agent', { withScript, viewport: 'small' })
 
       for (const menu of ['details.menu:not(.user)', 'details.user']) {

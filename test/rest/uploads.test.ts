@@ -276,7 +276,7 @@ test('a guardrail sees the text of an upload when a message names it, and what i
   expect((await send([{ upload_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
 })
 
-test('a client of A2A gets the upload of an answer or an artifact as an address, which it opens with its key', async () => {
+test("an A2A client gets an answer's or artifact's upload as a URL, which it opens with its key", async () => {
   const { body } = await postA2a(
     grid,
     grid.alice.key,
@@ -304,7 +304,7 @@ test('a client of A2A gets the upload of an answer or an artifact as an address,
   }
 })
 
-test('an upload that is masked for one member of a channel is whole for the others', async () => {
+test('an upload that is redacted for one channel member is complete for the others', async () => {
   const carol = await grid.acme.agent('carol')
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
@@ -326,7 +326,7 @@ test('an upload that is masked for one member of a channel is whole for the othe
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
 })
 
-test('20 uploads of one message are all there, also those whose handles do not fit into a read', async () => {
+test('a message with 20 uploads includes all of them, even if a read cannot show their handles', async () => {
   const ids: string[] = []
   for (let n = 0; n < 4; n++) ids.push(await uploaded(Buffer.from(`${n}`), { filename: 'n'.repeat(250) }))
   const parts = Array.from({ length: 20 }, (_, n) => ({ upload_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
@@ -359,7 +359,7 @@ test.each([
   expect((await send(parts)).code).toBe(code)
 })
 
-test('a send that says part_id for an upload is taken as one that says upload_id', async () => {
+test('a send with part_id for an upload is treated like one with upload_id', async () => {
   const [upload_id, other] = [await uploaded(content), await uploaded(content)]
   const sendOnce = async (part: Record<string, string>) =>
     (await callTool(grid, grid.alice.key, 'send_message', {
@@ -376,7 +376,7 @@ test('a send that says part_id for an upload is taken as one that says upload_id
   expect((await send([{ upload_id: other, text: 'and this' }])).code).toBe('invalid_input')
 })
 
-test('of two messages that name an upload at once, one has it', async () => {
+test('of two messages that name an upload at once, only one gets it', async () => {
   const upload_id = await uploaded(content)
 
   const sent = await Promise.all([send([{ upload_id }]), send([{ upload_id }])])
@@ -385,7 +385,7 @@ test('of two messages that name an upload at once, one has it', async () => {
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
 })
 
-test('an upload that is over while a guardrail looks at its message is not named', async () => {
+test('an upload that expires while a guardrail checks its message is not used', async () => {
   const { remote, guardrailChecks } = testProviders()
   grid = await testGrid({ guardrailChecks })
   await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', action: 'block' })
@@ -397,7 +397,7 @@ test('an upload that is over while a guardrail looks at its message is not named
   expect((await send([{ upload_id: await uploaded(letters(100)) }])).code).toBe('part_not_found')
 })
 
-test('the file of a message that is parked while it is downloaded is gone for its recipient', async () => {
+test('a file becomes unavailable to its recipient if its message is parked during the download', async () => {
   const { id } = await send([{ upload_id: await uploaded(content) }])
   const file = await findPart(storeOf(grid, grid.bob), `${id}.0`)
   await rows(grid, "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?", [grid.acme.id])

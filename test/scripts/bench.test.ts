@@ -6,7 +6,7 @@ import type { Workload } from '../../scripts/bench/load.ts'
 import { setTurnLimits } from '../../src/grid/messaging/turns.ts'
 import { liveGrid } from '../support/server.ts'
 
-test('the questions that one number of clients leaves to a worker count for the next number', async () => {
+test('questions left over from one number of clients count for the next number', async () => {
   const grid = await liveGrid()
   onTestFinished(grid.close)
   await setTurnLimits(grid.acme.store, { warn: 0, perHour: 0 })

@@ -1,4 +1,4 @@
-/** What `npm run lab -- cluster` prints. */
+/** The output of `npm run lab -- cluster`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'

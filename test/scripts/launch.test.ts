@@ -31,7 +31,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What V8 says of the cache: true if it was refused, undefined if there was none. */
+/** What V8 reports about the cache: true if it was refused, undefined if there was none. */
 const reports = `import vm from 'node:vm'
 vm.Script = class extends vm.Script {
   constructor(...args) {
@@ -41,7 +41,7 @@ vm.Script = class extends vm.Script {
 }
 `
 
-test('the second start takes the code cache of the first', () => {
+test('the second start uses the code cache of the first', () => {
   build("console.log('hello')\n")
   const first = start(['--import', reporter()], { CODE_CACHE: 'write' })
   const second = start(['--import', reporter()])
@@ -62,7 +62,7 @@ test.each([
         readFileSync(join(dist, cacheName())).map((byte, i) => i === 8 ? byte ^ 1 : byte),
       ),
   ],
-])('a cache %s is passed over in silence, and written again', (_, flags, spoil) => {
+])('silently ignores a cache %s, and writes it again', (_, flags, spoil) => {
   build("console.log('hello')\n")
   start([], { CODE_CACHE: 'write' })
   spoil()

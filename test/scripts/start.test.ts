@@ -81,12 +81,12 @@ test.each(['deno', 'bun'] as const)('%s needs no package, only the runtime on PA
   expect(output).toMatch(/^\[ ["']serve["'] \]\n$/)
 })
 
-test('Deno may also write in the folders of scheduled backups and of backups of a remote database', () => {
+test("Deno may also write to the folders of scheduled backups and of a remote database's backups", () => {
   expect(runtimeCommand('deno', 'libsql://grid.example', '/b')).toContain(`--allow-write=/b,${tmpdir()}`)
   expect(runtimeCommand('deno', 'file:/a/grid.db', '/b')).toContain('--allow-write=/a,/b')
 })
 
-test('Deno may use the files that the command line names', () => {
+test('Deno may use the files named on the command line', () => {
   const elsewhere = join(database.folder, 'else, where')
   mkdirSync(elsewhere)
   writeFileSync(join(elsewhere, 'key'), 'a long pass phrase')
@@ -111,7 +111,7 @@ test('Deno may use the files that the command line names', () => {
   })
 })
 
-test('Deno may not use the folder of what is no path', () => {
+test('Deno may not use the folder of a value that is not a path', () => {
   const writes = (...words: string[]) =>
     otherRuntimeCommand('deno', 'libsql://grid.example', undefined, words).filter((word) => word.includes('write'))
 
@@ -120,7 +120,7 @@ test('Deno may not use the folder of what is no path', () => {
   expect(writes('import-account', '/b/1', '--rename', '/a/x=y')).toEqual([`--allow-write=/b,${tmpdir()}`])
 })
 
-test('Deno may write only in the folder of the database, and nowhere with a remote one', () => {
+test("Deno may write only to the database's folder, and nowhere with a remote one", () => {
   const permissions = (url?: string) => runtimeCommand('deno', url).filter((word) => word.startsWith('--allow-'))
   const own = ['--allow-net', '--allow-env', expect.stringMatching(/^--allow-read=/), expect.stringMatching(/ffi/)]
 

@@ -1,4 +1,6 @@
-/** How often a process asks a remote database while nothing happens. See docs/architecture.md, "After the commit". */
+/**
+ * How often a process queries a remote database while nothing happens. See docs/architecture.md, "After the commit".
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { second } from '../../src/lib/time.ts'
@@ -29,15 +31,15 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('a process with nothing to do asks the database at most 75 times a minute', async () => {
+test('an idle process queries the database at most 75 times a minute', async () => {
   proxy.requests = 0
   await pause(seconds)
 
-  // A heartbeat may come once more in a short time.
+  // A short time may contain one more heartbeat.
   expect(proxy.requests).toBeLessThanOrEqual(75 * seconds / 60 + (seconds < 60 ? 4 : 0))
 })
 
-test('with ten agents that wait, at most 320 times', async () => {
+test('with ten waiting agents, at most 320 times', async () => {
   const agents = await Promise.all(Array.from({ length: 10 }, (_, n) => grid.acme.agent(`waits-${n}`)))
   const waits = agents.map((agent) =>
     waitForMessages(storeOf(grid, agent), {}, { seconds: seconds + 2, lookEveryMs: 100 * second })

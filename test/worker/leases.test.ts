@@ -1,4 +1,4 @@
-/** Leases of dead processes with heartbeats called by the tests. */
+/** Dead processes' leases, with heartbeats called by the tests. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -61,7 +61,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(releases).toBe(1)
   })
 
-  test('a lease with an expiry is released when it expires and not before; a later ack does nothing', async () => {
+  test('a timed lease is released exactly when it expires, and a later ack does nothing', async () => {
     await send('hi')
     const bob = at(grid.store, grid.bob)
     const end = grid.clock.now + minute
@@ -111,7 +111,7 @@ describe('on a local file', () => {
     await worker.stop()
   })
 
-  test('the leases of all accounts are released before the process is ready', async () => {
+  test('releases the leases of all accounts before the process is ready', async () => {
     await send('hi')
     await read()
     const mallory = await grid.evil.agent('mallory')
@@ -150,7 +150,7 @@ describe('of several processes on libsql-server', () => {
     theirs = new LeaseRecovery(otherStore)
   })
 
-  test('a start and many heartbeats do not release the leases of another live process', async () => {
+  test("a start and many heartbeats do not release another live process's leases", async () => {
     await theirs.start()
     await send('hi')
     const { lease } = await read(otherStore)

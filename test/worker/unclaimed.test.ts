@@ -35,7 +35,7 @@ onEachDatabase((open) => {
       text: 'hi',
       a2a: { messageId: 'm', parts: [{ text: 'beans '.repeat(2_000) }] },
     })
-    // The operator may give an account guardrails on the command line.
+    // The operator can give an account guardrails on the command line.
     const ofOne = { ...grid.acme, store: grid.store.account(one.home, { type: 'system', job: 'test' }) }
     const guardrail = await guard(ofOne, 'zoe-one', { direction: 'outbound' })
     await allowText(ofOne.store, guardrail, '0'.repeat(64))
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     expect(await status(again.key)).toBe(200)
   })
 
-  test('a recently joined account is kept until the trial of its newest agent is over', async () => {
+  test("keeps a recently joined account until its newest agent's trial is over", async () => {
     const old = await signUp('zoe-one', zoe)
     grid.clock.now += 7 * day - hour
     await signUp('zoe-two', zoe)
@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect(await status(old.key)).toBe(401)
   })
 
-  test('a claimed account is kept', async () => {
+  test('keeps a claimed account', async () => {
     const signed = await signUp('zoe-one', zoe)
     await claimAgents(grid, signed.link)
     const before = await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])
@@ -130,7 +130,7 @@ onEachDatabase((open) => {
     expect(await status(signed.key)).toBe(401)
   })
 
-  test('an account that was claimed after it was found does not keep others from being removed', async () => {
+  test('an account claimed after it was found does not keep others from being removed', async () => {
     const [claimed, other] = [await signUp('zoe-one', zoe), await signUp('yan-one', 'yan@owner.example')]
     await claimAgents(grid, claimed.link)
     grid.clock.now += 8 * day
@@ -143,7 +143,7 @@ onEachDatabase((open) => {
     expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
   })
 
-  test('two sweeps at once remove every account without errors', async () => {
+  test('two simultaneous sweeps remove every account without errors', async () => {
     const signed = []
     for (let n = 0; n < 6; n++) signed.push(await signUp(`agent-${n}`, `owner-${n}@new.example`))
     grid.clock.now += 8 * day
@@ -161,7 +161,7 @@ onEachDatabase((open) => {
 
 const signUp = (alias: string, email: string, more = {}) => signUpAs(grid, email, alias, more)
 
-/** Lease one of the agent's messages and release it. */
+/** Leases one of the agent's messages and releases it. */
 async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   const account = storeOf(grid, { id, alias }, { id: home })
   const { lease } = await readMessages(account, { limit: 1 })
@@ -169,7 +169,7 @@ async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }
 
-/** How many rows an account has in each table that has any. */
+/** How many rows an account has in each non-empty table. */
 async function rowCounts(home: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of accountTables) {

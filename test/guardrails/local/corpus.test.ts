@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { corpus, localGuardrails, verdictOn } from './corpus.ts'
 
-/** As many texts may be judged wrongly. A change that judges better lowers the numbers. */
+/** How many texts may be judged wrongly. A change that judges better lowers the numbers. */
 const recorded: Record<string, { falseAlarms: number; misses: number }> = {
   'phrases': { falseAlarms: 9, misses: 19 },
   'patterns': { falseAlarms: 0, misses: 0 },

@@ -1,4 +1,4 @@
-/** What all local guardrails have in common, and the small ones. */
+/** Properties of all local guardrails, and tests of the small ones. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { joined } from '../../../src/guardrails/local/view.ts'
@@ -6,7 +6,10 @@ import { maxGuardedLength } from '../../../src/grid/message/guarded-text.ts'
 import { isLong } from '../../support/long.ts'
 import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
 
-/** Any text: of all of Unicode with lone surrogates, of what matters to the guardrails, of pieces of the corpus. */
+/**
+ * Any text: from all of Unicode including lone surrogates, from what matters to the guardrails, and from pieces of the
+ * corpus.
+ */
 const pieces = corpus().map(({ text }) => text).filter((text) => text.length < 200)
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
@@ -22,7 +25,7 @@ const anyText = fc.oneof(
   ).map((parts) => parts.join('')),
 )
 
-test.each(localGuardrails)('$id never throws, and its spans are ordered stretches of the text', ({ check }) => {
+test.each(localGuardrails)('$id never throws, and its spans are ordered ranges of the text', ({ check }) => {
   fc.assert(fc.property(anyText, (text) => {
     const { kinds, spans = [] } = verdictOn(check, text)
     if (kinds.length === 0) expect(spans).toEqual([])
@@ -32,7 +35,7 @@ test.each(localGuardrails)('$id never throws, and its spans are ordered stretche
 })
 
 test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'invisible-text'].includes(id)))(
-  '$id finds nothing more in a text that was masked',
+  '$id finds nothing more in a redacted text',
   ({ check }) => {
     fc.assert(fc.property(anyText, (text) => {
       const { spans = [] } = verdictOn(check, text)
@@ -45,7 +48,7 @@ test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'inv
   },
 )
 
-/** Each is repeated until it is a quarter as long as the longest text that guardrails see, in the long form as long. */
+/** Each is repeated up to a quarter of the longest text that guardrails see, in the long form up to all of it. */
 const repeatedLength = isLong ? maxGuardedLength : maxGuardedLength / 4
 
 test.each([
@@ -66,7 +69,7 @@ test.each([
   'YWJj',
   'heron ',
 ])(
-  '%j, again and again, takes no guardrail long',
+  '%j, repeated, does not slow down any guardrail',
   (piece) => {
     const text = piece.repeat(repeatedLength).slice(0, repeatedLength)
     const listed = prepared('phrases', { phrases: ['heron', 'a'.repeat(12), 'heron heron heron'] })
@@ -74,13 +77,13 @@ test.each([
     for (const check of [...localGuardrails.map(({ check }) => check), listed]) {
       const startedAt = process.cpuUsage()
       verdictOn(check, text)
-      // Generous: what is quadratic takes many times as long.
+      // Generous: quadratic algorithms take many times as long.
       expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(isLong ? 6_000 : 2_000)
     }
   },
 )
 
-test('length counts characters, and masks what is too much', () => {
+test('length counts characters, and redacts the excess', () => {
   const check = prepared('length', { maxCharacters: 3 })
 
   expect(verdictOn(check, '👍é👍').kinds).toEqual([])
@@ -99,7 +102,7 @@ test.each([
   expect(foundIn(text, verdictOn(prepared('invisible-text', {}), text))).toEqual(found)
 })
 
-test('a foreign script is masked alone, and of a foreign language in an allowed script its stretch', () => {
+test('redacts only a foreign script, and of a foreign language in an allowed script its section', () => {
   const check = prepared('language', { languages: ['en'] })
   const mixed = 'The report: все проверки прошли. Thanks for your help with this!'
 

@@ -11,7 +11,7 @@ test.each([
   ['iban', 'bank account number', 'to DE89 3704 0044 0532 0130 00 today', 'DE89 3704 0044 0532 0130 00'],
   ['national_id', 'national id number', 'SSN 123-45-6788.', '123-45-6788'],
   ['api_key', 'key or token', 'url postgres://bob:s3cr3tpw@db.test', 'postgres://bob:s3cr3tpw@'],
-])('%s is found as %s in %j', (kind, name, text, found) => {
+])('finds %s as %s in %j', (kind, name, text, found) => {
   const verdict = verdictOn(prepared('pii', { kinds: [kind] }), text)
 
   expect(verdict.kinds).toEqual([name])
@@ -19,13 +19,13 @@ test.each([
   expect(verdictOn(prepared('pii', {}), text).kinds).toContain(name)
 })
 
-test('only the chosen kinds are looked for', () => {
+test('searches only the chosen kinds', () => {
   const text = 'alice@example.com, 4111 1111 1111 1111'
 
   expect(foundIn(text, verdictOn(prepared('pii', { kinds: ['card'] }), text))).toEqual(['4111 1111 1111 1111'])
 })
 
-test('a key of the grid is found, and one with a wrong check sum is not', () => {
+test('finds a grid key, but not one with a wrong checksum', () => {
   const { key } = mintKey('agent_key')
   const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
   const text = `${key} ${wrong}`
@@ -33,7 +33,7 @@ test('a key of the grid is found, and one with a wrong check sum is not', () => 
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([key])
 })
 
-test('a private key without its end is masked to the end of the text', () => {
+test('redacts a private key without its end to the end of the text', () => {
   const text = `see -----BEGIN ${'PRIVATE KEY'}-----\nMIIE\nabc`
 
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([text.slice(4)])

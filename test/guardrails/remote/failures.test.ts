@@ -1,4 +1,4 @@
-/** Every remote provider with every failure of its service. */
+/** Every remote provider combined with every failure of its service. */
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { failureForTenants, type FailureReason, ProviderFailure } from '../../../src/guardrails/provider.ts'
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const json = { 'Content-Type': 'application/json' }
-/** An answer that repeats what it got, as services do in their errors. */
+/** A response that repeats its request, as services do in their errors. */
 const status = (code: number): Answer => ({ headers, text }, response) =>
   response.writeHead(code, json).end(
     JSON.stringify({ error: `canary of the answer ${text} ${JSON.stringify(headers)}` }),
@@ -106,11 +106,11 @@ describe.each(ids)('%s fails if its service', (id) => {
     expect(failure.message).toContain(new URL(service.url).host)
     expect(failure.message).toContain(says)
     expectHidden(failure, logs)
-    // One attempt; the judge asks a server that refuses structured answers in another way.
+    // One attempt; the judge repeats its request differently to a server that refuses structured responses.
     expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
   })
 
-  test('cannot be connected to: not_connected, after two attempts', async () => {
+  test('is unreachable: not_connected, after two attempts', async () => {
     let attempts = 0
     const logs: string[] = []
     const check = checkWith(id, `http://127.0.0.1:${await freePort()}`, { logs, onFetch: () => attempts++ })
@@ -150,7 +150,7 @@ describe.each(ids.filter((id) => remoteProviders[id].token))('%s with a token', 
   )
 })
 
-test('tenants do not learn why a service was not reached', () => {
+test('tenants do not learn why a service was unreachable', () => {
   const told = failures.map(({ reason }) => failureForTenants(new ProviderFailure(reason, `host:1 ${reason}`)).reason)
 
   expect(new Set(told)).toEqual(
@@ -164,7 +164,7 @@ async function failureOf(check: Promise<unknown>): Promise<ProviderFailure> {
   return error as ProviderFailure
 }
 
-/** The error and the log contain no text, no token and no answer of the service. */
+/** The error and the log contain no text, token or response of the service. */
 function expectHidden(failure: ProviderFailure, logs: string[]): void {
   const shown = [failure.message, failure.stack, JSON.stringify(failure), ...logs].join('\n')
   expect(hidden.filter((secret) => shown.includes(secret))).toEqual([])

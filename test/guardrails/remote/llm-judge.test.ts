@@ -1,4 +1,4 @@
-/** The model that judges: what it is told, and which of its answers are judgements. */
+/** The model that judges: its prompt, and which of its responses are judgements. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { readJudgement } from '../../../src/guardrails/remote/llm-judge.ts'
 import {
@@ -25,7 +25,7 @@ async function serve(content: unknown): Promise<string> {
   return service.url
 }
 
-/** What the fence of a message to the model encloses. */
+/** The text inside the fence of a message to the model. */
 function fenced({ body }: ServiceRequest): string {
   const user: string = body.messages.at(-1).content
   const [, fence] = user.match(/(TEXT-[0-9a-f]{32})-BEGIN\n/)!
@@ -33,7 +33,7 @@ function fenced({ body }: ServiceRequest): string {
 }
 
 describe('the request', () => {
-  test('has the model, the policy, the fenced text, and the form of the answer', async () => {
+  test('contains the model, the policy, the fenced text, and the response format', async () => {
     const url = await serve('{"violation":true,"reason":"An insult."}')
 
     const verdict = await checkWith('llm-judge', url)('You fool!')
@@ -61,7 +61,7 @@ describe('the request', () => {
   })
 })
 
-describe('a server that refuses structured answers', () => {
+describe('a server that refuses structured responses', () => {
   const refusing = (content: string) =>
     startService(({ body }, response) => {
       const isPlain = body.response_format === undefined &&

@@ -1,4 +1,4 @@
-/** The webhook: signed as Standard Webhooks says, checked with its library. */
+/** The webhook provider: signed according to Standard Webhooks, verified with its library. */
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import { providers } from '../../../src/guardrails/providers.ts'
@@ -16,7 +16,7 @@ async function serve(answer: unknown): Promise<string> {
 }
 
 describe('the request', () => {
-  test('says what is checked, and its signature is verified by the library', async () => {
+  test('sends what is checked, with a signature that the library verifies', async () => {
     const url = await serve({ decision: 'allow', reasons: [] })
 
     await checkWith('webhook', url)('Grüße 😀\u2028', { direction: 'outbound', sender: '@jo', recipient: '#general' })
