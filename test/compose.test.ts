@@ -59,7 +59,7 @@ test('an instance starts after durability is set, and the proxy after all instan
 })
 
 test(
-  'the durability service makes libsql-server fsync each commit, also after a restart',
+  'the durability service makes libsql-server fsync each commit, even after a restart',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
     const [port, adminPort] = [await freePort(), await freePort()]

@@ -1,7 +1,7 @@
 /**
- * With a remote database an agent is taken for who it was, and its look-up is in the request of the first reads. Every
- * change of a credential, committed by another process, counts for the next call of every verb: it is answered as by a
- * process that has never seen the credential. See docs/security.md, "Keys and tokens".
+ * With a remote database, an agent is assumed to be the same as before, and its lookup shares the request of the first
+ * reads. Every change of a credential committed by another process takes effect in the next call of every verb: the
+ * response equals that of a process that has never seen the credential. See docs/security.md, "Keys and tokens".
  */
 import { createClient } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ const rest = (route: string, args: Record<string, unknown> = {}): Use => (grid, 
 
 const isLookUp = (sql: string) => /^SELECT (credentials|oauth_tokens)\.account_id/.test(sql)
 
-/** Of an open lease of alice. */
+/** The id of alice's open lease. */
 let leaseId: string
 
 const hello = { to: '@bob', message: 'hello' }
@@ -68,7 +68,7 @@ onLibsqlServer((openGrid) => {
     await grid.close()
   })
 
-  /** A process that knows no caller yet. */
+  /** A process that does not know any caller yet. */
   function newProcess(): TestGrid {
     const app = createApp(store)
     const request: TestGrid['request'] = (path, init = {}, remoteAddress = '203.0.113.7') =>
@@ -82,7 +82,7 @@ onLibsqlServer((openGrid) => {
     return { ...grid, store, app, request, post }
   }
 
-  /** How many messages and leases there are. */
+  /** The number of messages and leases. */
   async function written(): Promise<unknown> {
     const client = createClient({ url: grid.deps.config.databaseUrl })
     const { rows } = await client.execute('SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM leases)')
@@ -90,9 +90,9 @@ onLibsqlServer((openGrid) => {
     return [rows[0][0], rows[0][1]]
   }
 
-  // Every verb with every change in the long tests; otherwise each third, in turn.
+  // Every verb with every change in the long tests; otherwise each third combination, in turn.
   const cases = agentChanges.map(([name, prepare], place) => [name, prepare, place] as const)
-  test.each(cases)('%s: the next call of a verb is answered as by the database', async (_, prepare, place) => {
+  test.each(cases)('%s: the next call of a verb behaves as the database says', async (_, prepare, place) => {
     await tool('send_message', { to: 'alice', message: 'a leased secret' })(grid, grid.bob.key)
     leaseId = (await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')).body.lease_id
     await tool('send_message', { to: 'alice', message: 'the secret' })(grid, grid.bob.key)
@@ -109,7 +109,7 @@ onLibsqlServer((openGrid) => {
       const before = await written()
       asked.length = 0
       const { status, body } = await use(process, prepared.key)
-      // An ack begins with a write, which waits for the look-up.
+      // An ack starts with a write, which waits for the lookup.
       if (name !== 'an ack') {
         expect(asked.filter((sql) => !isLookUp(sql)).length, `${name} is begun with the look-up`).toBeGreaterThan(0)
       }
@@ -119,7 +119,7 @@ onLibsqlServer((openGrid) => {
         if (name === 'a list') expect(withoutTimes(body)).toBe(withoutTimes(bodyAsNew))
         continue
       }
-      // A body that has been read is answered under its id.
+      // A body that was read gets a response with its id.
       expect([name, status, { ...Object(body), id: null }]).toEqual([name, 401, { ...Object(bodyAsNew), id: null }])
       expect(await written(), name).toEqual(before)
     }
@@ -141,7 +141,7 @@ onLibsqlServer((openGrid) => {
   })
 })
 
-test('an account whose caller is not proven reads nothing and writes nothing, and one that is proven does', async () => {
+test('an account whose caller is not proven reads and writes nothing, and one that is proven does', async () => {
   const { store, acme, alice, bob, ...grid } = await testGrid()
   const actor = { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'key' } as const
   const refused = new Error('refused')

@@ -1,7 +1,7 @@
 /**
- * Account isolation of the verbs that only pages and commands call: what programs can call is in `isolation.test.ts`.
- * Each is called with what names a thing of another account, and answers as to a name that nothing has; the owner's
- * rows stay the same. See docs/security.md, "Four nets".
+ * Account isolation of the verbs that only pages and commands call; `isolation.test.ts` covers what programs can call.
+ * Each is called with the name of another account's object, and responds as to an unused name; the owner's rows stay
+ * the same. See docs/security.md, "Four nets".
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
@@ -63,7 +63,7 @@ const hash = '0'.repeat(64)
 
 const everywhere = { direction: 'both', agents: 'all' } as const
 
-/** Attach a guardrail of the calling account to an agent that it does not have. */
+/** Attaches a guardrail of the calling account to an agent that it does not have. */
 async function attachOwn(account: AccountStore, agent: string) {
   const { id } = await createGuardrail(account, { name: newId(), provider: 'invisible-text' })
   await attachGuardrail(account, id, { direction: 'both', agents: [agent] })
@@ -169,7 +169,7 @@ describe('two accounts', () => {
     await grid.evil.agent('mallory')
   })
 
-  test('the same names in two accounts name two things', async () => {
+  test('the same names in two accounts denote different objects', async () => {
     const before = await dump(grid, grid.acme)
     await setSkills(storeOf(grid, grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
     await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
@@ -183,7 +183,7 @@ describe('two accounts', () => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test('who was written to may answer the writer, and reaches nothing else', async () => {
+  test('the recipient may answer the writer, and reaches nothing else', async () => {
     await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'eve'", [grid.evil.id])
     const unknown = await resultOf(sendMessage(storeOf(grid, grid.eve), { to: 'bob', text: 'before' }), 'bob')
     await sendMessage(storeOf(grid, grid.bob), { to: 'eve', text: 'question' })
@@ -199,7 +199,7 @@ describe('two accounts', () => {
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
-    // The turns of the two are counted in both accounts, and the unread messages of the recipient.
+    // Both accounts count the turns of the two, and the recipient's unread messages.
     const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
     expect(counted).toHaveLength(2)
     expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
@@ -228,7 +228,7 @@ describe('two accounts', () => {
   })
 })
 
-/** The result or error of a call as JSON, without the value that it named. */
+/** A call's result or error as JSON, without the value that it named. */
 async function resultOf(call: Promise<unknown>, value: string): Promise<string> {
   const result = await call.then(
     (result) => ({ result }),

@@ -10,12 +10,12 @@ afterAll(cleanUp)
 const clients = Number(process.env.CONNECTION_CLIENTS ?? 200)
 const seconds = Number(process.env.CONNECTION_SECONDS ?? (isLong ? 5 : 1))
 
-// The server of Node as it is takes 3 to 5 seconds here, and serves only some of the clients.
-// Both requests take a millisecond.
+// Node's unmodified server takes 3 to 5 seconds here, and serves only some of the clients. Both requests take a
+// millisecond.
 test.each(
   runtimes.flatMap((runtime) => (isLong ? ['/work', '/readyz'] : ['/work']).map((path) => [runtime, path] as const)),
 )(
-  'a new connection to %s is served while others ask for %s without end',
+  'serves a new connection to %s while others request %s endlessly',
   async (runtime, path) => {
     const server = await startScript(runtime, ['scripts/new-connections/server.ts'])
     const measured = await measureNewConnections(server.port, clients, seconds, path)

@@ -1,4 +1,4 @@
-/** What an overloaded process answers (docs/security.md, "Overload"). */
+/** An overloaded process's responses (docs/security.md, "Overload"). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/http/body.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
@@ -55,7 +55,7 @@ describe('an overloaded process', () => {
     expect((await grid.request('/readyz')).status).toBe(200)
   })
 
-  test('answers again when it no longer is', async () => {
+  test('recovers afterwards', async () => {
     for (let n = 0; n < 4; n++) grid.deps.overload.sample()
 
     expect((await mcp()).status).toBe(200)
@@ -83,7 +83,7 @@ describe('a call that waited too long for its turn', () => {
     ['/mcp/v1/grid', 'POST', inRpc],
     ['/a2a/v1/grid', 'POST', inRpc],
     ['/api/v1/inbox', 'GET', { error: { code: 'unavailable', message } }],
-  ])('is refused at %s in the words of the door, and is served in time', async (path, method, body) => {
+  ])("is refused at %s in the interface's format, and is served in time", async (path, method, body) => {
     const refused = await call(path, method, 3_001)
 
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
@@ -95,7 +95,7 @@ describe('a call that waited too long for its turn', () => {
 describe('bodies in flight', () => {
   const stranger = '198.51.100.1'
 
-  /** Requests of a caller whose bodies do not end after what has come. Each declares so many bytes. */
+  /** A caller's requests whose bodies never end. Each declares this many bytes. */
   async function hold(
     count: number,
     { declared, sent }: { declared: number; sent: number },
@@ -111,14 +111,14 @@ describe('bodies in flight', () => {
     await turn()
   }
 
-  test('are counted until they are answered, and no longer', async () => {
+  test('are counted until the response, and no longer', async () => {
     expect((await mcp()).status).toBe(200)
     expect(grid.deps.bodies.bytes).toBe(0)
     await hold(1, { declared: 1_000, sent: 1 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('are counted as they come if they are large or of undeclared length', async () => {
+  test('are counted as they arrive if they are large or of undeclared length', async () => {
     await hold(100, { declared: 200_000, sent: 10 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
@@ -138,7 +138,7 @@ describe('bodies in flight', () => {
 
   const full = () => hold(5_000, { declared: 16_000, sent: 1 }, 'any')
 
-  test('are limited for each caller: 503 with Retry-After beyond', async () => {
+  test('are limited per caller: 503 with Retry-After beyond', async () => {
     await full()
     const response = await mcp(list.padEnd(16_000))
 

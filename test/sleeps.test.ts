@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** What makes a fixed sleep, and other ways to poll than our own. */
+/** Ways to sleep for a fixed time, and to poll other than with `waitFor`. */
 const refused = [
   /\bsetTimeout\(/,
   /\bsleep\(/,

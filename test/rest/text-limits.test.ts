@@ -12,7 +12,8 @@ import { restRoutes } from '../../src/rest/routes.ts'
 type Schema = any
 
 /**
- * `setSkills` checks the limits of skills, which are not published to models. A message's text is limited by quotas.
+ * `setSkills` checks the limits of skills, which are not published to models. A task's text counts towards the task's
+ * size.
  */
 const known = ['set_skills.skills', 'set_skills.skills.name', 'set_skills.skills.description', 'update_task.text']
 
