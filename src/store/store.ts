@@ -47,9 +47,7 @@ export interface Store {
   /** Extensions that features add to verbs. */
   readonly hooks: readonly CoreHooks[]
   readonly keyRing: KeyRing
-  /**
-   * Encrypts a secret that belongs to no account, see `secretContext`. `AccountStore` encrypts an account's secrets.
-   */
+  /** Encrypts a secret that belongs to no account, see `secretContext`. `AccountStore` encrypts account secrets. */
   seal(table: SecretTable, id: string, secret: string): Promise<SealedToken>
   open(table: SecretTable, id: string, sealed: SealedToken): Promise<string>
   /** Waiting reads and event streams of this process, and their limits. */

@@ -194,7 +194,7 @@ export interface RemoteProgress {
 interface Failure {
   error: string
   dueAt: number
-  /** Nothing of the message can have arrived. */
+  /** No part of the message can have arrived. */
   isUnsent: boolean
   /** All of it arrived, and there was no usable answer. */
   isUnanswered: boolean
