@@ -45,7 +45,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly change: Changes
   /** An optional feature's statements, bound to this account. */
   readonly feature: AccountTables['feature']
-  /** What features add to verbs. */
+  /** Extensions that features add to verbs. */
   readonly hooks: readonly CoreHooks[]
   write(statements: Statement[]): Promise<UnitRows>
   /** Fails with `storage_full` while the disk has no space for new data, or for a file of this many bytes. */
@@ -72,11 +72,11 @@ export interface AccountStore<Caller extends Actor = Actor> {
   tasksOf(home: string): Reads['tasks']
 }
 
-/** Additions of a feature to verbs of the core. */
+/** A feature's extensions to core verbs. */
 export interface CoreHooks {
   /** Statements for the unit that deletes a channel. */
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
-  /** The program that forwarded a person's post from outside into a channel. */
+  /** The program that forwarded a person's post to a channel from an external system. */
   programOf?(account: AccountStore, post: { channelId: string; agentId: string }): Promise<string | undefined>
   /** The servers that receive the texts of people who allow it. */
   services?(account: AccountStore): Promise<TextService[]>
@@ -84,11 +84,11 @@ export interface CoreHooks {
   joined?(account: AccountStore, userId: string): Statement[]
   /** The issuers trusted for an email address by the operator or the owner of its domain. */
   vouchingIssuers?(store: AcrossAccounts, email: string): Promise<string[]>
-  /** What needs a person, for Attention. */
+  /** Conditions that need a person's attention, for the Attention page. */
   conditions?(account: AccountStore): Promise<FeatureCondition[]>
 }
 
-/** Reads of a hook across accounts. */
+/** A hook's reads across accounts. */
 export interface AcrossAccounts {
   readonly deps: Deps
   feature<T>(tables: (db: Db) => T): T
@@ -98,7 +98,7 @@ export interface AcrossAccounts {
 export interface FeatureCondition<Facts extends object = object> {
   /** The id used by snoozes. Visible to owners and admins. */
   kind: 'webhook' | 'domain'
-  /** Its subject, unique within its kind. */
+  /** The condition's subject, unique within its kind. */
   subject: string
   since: number | null
   level: number

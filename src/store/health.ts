@@ -1,4 +1,4 @@
-/** The facts of a database that `agent-grid doctor` judges. Nothing is changed. */
+/** The facts about a database that `agent-grid doctor` judges. Reading them changes nothing. */
 import type { Client } from '@libsql/client'
 import type { Config } from '../config.ts'
 import { openStopped } from './backup/stopped.ts'
@@ -12,7 +12,7 @@ import { clientSettings, databaseName, requestTimeoutMs } from './open-database.
 import { Db } from './sql.ts'
 import { explained } from './start-error.ts'
 
-/** At most ten lines. It reads the whole database. With `isFull` indexes are compared with their tables too. */
+/** Returns at most ten lines. Reads the whole database. With `isFull`, also compares the indexes with their tables. */
 async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
   const name = isFull ? 'integrity_check' : 'quick_check'
   const { rows } = await client.execute(`PRAGMA ${name}(10)`)
@@ -24,32 +24,32 @@ interface HealthSource {
   client: Client
   global: Pick<GlobalTables, 'clock' | 'keyChecks' | 'pulses' | 'sealedTokens'>
   isLocal: boolean
-  /** Whether other calls wait for this process. */
+  /** Whether other calls wait while this process reads. */
   isServer: boolean
   now: () => number
 }
 
 export interface DatabaseHealth {
-  /** The pragmas of a local file that decide whether an acknowledged message is on disk. `synchronous` 2: each is. */
+  /** A local file's pragmas that decide if acknowledged messages are on disk. With `synchronous` 2, they are. */
   writeMode: { journal: string; synchronous: number } | null
-  /** Damage, and the number of rows with broken references; null if the database is too large for a full read. */
+  /** Damage, and the number of rows with broken references. Null if the database is too large for a full read. */
   damage: string[] | null
   danglingRows: number | null
-  /** The latest time that was stored, in milliseconds. */
+  /** The latest stored time, in milliseconds. */
   storedAt: number | null
   now: number
-  /** Rows of the log that a rebuild of the conversations would read again. */
+  /** The number of skipped log rows that a rebuild of the conversations would read again. */
   leftOut: number
   keys: { key: string; tokens: number }[]
   /** See `wrongKeys`. */
   keyChecks: SealedToken[]
 }
 
-/** A database up to this size is read completely, in about a second, or in about 30 ms in a server. */
+/** A database up to this size is read completely, which takes about a second, or about 30 ms in a server. */
 const wholeBytes = 256 * 2 ** 20
 const wholeBytesServed = 16 * 2 ** 20
 
-/** Read the facts. With `isFull` everything is read, which may take minutes; not for a server, in which others wait. */
+/** Reads the facts. `isFull` reads everything, which may take minutes. Not for a server, where other calls wait. */
 export async function readHealth(source: HealthSource, isFull: boolean): Promise<DatabaseHealth> {
   const { client, global, isLocal, isServer, now } = source
   const pragma = async (name: string) => (await client.execute(`PRAGMA ${name}`)).rows[0][0]
@@ -74,13 +74,13 @@ export async function readHealth(source: HealthSource, isFull: boolean): Promise
 
 interface InspectedDatabase {
   client: Client
-  /** The migrations of the next start. Fails with the `StartError` of a start that would be refused. */
+  /** The migrations that the next start would apply. Fails with the `StartError` of a start that would be refused. */
   plan(): Promise<MigrationPlan>
-  /** Facts of a database with the newest schema. `isFull`: see `readHealth`. */
+  /** The facts about a database with the newest schema. `isFull`: see `readHealth`. */
   health(isFull: boolean): Promise<DatabaseHealth>
 }
 
-/** Open the database for `look`, and close it. Fails with the `StartError` of a start. */
+/** Opens the database for `look`, and closes it afterwards. Fails with the same `StartError` as a start. */
 export async function inspectDatabase<Result>(
   config: Config,
   now: () => number,

@@ -1,10 +1,10 @@
-/** The states of the newest messages of a thread that is open on a page. */
+/** The states of the newest messages in a thread that is open on a page. */
 import type { overview } from './account/attention.ts'
 import type { seenTasks } from './account/seen-tasks.ts'
 import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/conversations.ts'
 
-/** The number of watched messages of a thread: one page. */
+/** The number of watched messages per thread: one page. */
 const maxMessages = 50
 
 export interface LiveReads {
@@ -13,13 +13,13 @@ export interface LiveReads {
   threadMessages: Pick<ReturnType<(typeof threadMessages)['reads']>, 'newest' | 'direct' | 'posts'>
 }
 
-/** The final states of a task. */
+/** A task's final states. */
 const ended = ['completed', 'canceled', 'failed', 'rejected']
 
 interface State {
   /** A fingerprint of everything that a page shows about the message's state. */
   mark: string
-  /** Something may still happen to it. */
+  /** Whether the state may still change. */
   isOpen: boolean
   isUntouched: boolean
   toAgentId: string | null
@@ -29,7 +29,7 @@ export class ThreadStates {
   readonly #read: LiveReads
   readonly #accountId: string
   readonly #threadId: number
-  /** The newest messages and their last known states. */
+  /** The newest messages, and their last known states. */
   #places = new Map<number, LivePlace>()
   #states = new Map<number, State>()
   #hasGrown = true
@@ -41,17 +41,17 @@ export class ThreadStates {
     this.#threadId = threadId
   }
 
-  /** Whether a first look was taken; changes are noticed after it. */
+  /** Whether the states were read once. Only later changes are noticed. */
   get isKnown(): boolean {
     return this.#isKnown
   }
 
-  /** The thread has a new message, which may be a reply to one whose state is final otherwise. */
+  /** Call when the thread has a new message. It may be a reply to a message whose state is otherwise final. */
   grows(): void {
     this.#hasGrown = true
   }
 
-  /** The messages whose state changed since the last look. One query while no state is open. */
+  /** Returns the messages whose state changed since the last check. Runs one query if no state is open. */
   async changed(): Promise<LivePlace[]> {
     const isFirst = !this.#isKnown
     const seqs = this.#hasGrown ? await this.#newest() : this.#open()
@@ -59,7 +59,7 @@ export class ThreadStates {
     const states = await this.#stateOf(seqs)
     const changed = seqs.filter((seq) => {
       const [before, now] = [this.#states.get(seq), states.get(seq)]
-      // A page notified of a new message may show a state before the first change.
+      // A page that was notified of a new message may still show the state before its first change.
       return before ? before.mark !== now?.mark : !isFirst && now?.isUntouched === false
     })
     for (const [seq, state] of states) this.#states.set(seq, state)

@@ -1,6 +1,6 @@
 /**
- * Live updates for the open pages of this process: new messages in conversations, states of messages, and agents that
- * come and go. One query serves all open pages.
+ * Live updates for the open pages of this process: new messages in conversations, message states, and agents' presence.
+ * One query serves all open pages.
  */
 import type { Deps } from '../deps.ts'
 import type { Presence, Presences } from '../presence.ts'
@@ -12,38 +12,38 @@ import type { Batch, Loop, ProcessFollower } from './loop.ts'
 
 export type { LivePlace }
 
-/** How often states of messages and agents are queried. */
+/** How often message states and agents are queried. */
 const statesMs = 250
 const presenceMs = second
-/** Maximum share of time for queries of states and agents: with many of them, they run less often. */
+/** Maximum share of time for queries of states and agents. If there are many of them, the queries run less often. */
 const statesShare = 0.2
 const presenceShare = 0.05
-/** How often the database is asked while pages are open. */
+/** The poll interval of the database while pages are open. */
 const pollMs = 200
-/** Maximum new messages between two looks that pages get one by one. */
+/** Maximum number of new messages between two polls that pages receive one by one. */
 const maxPlaces = 1_000
 const maxAgents = 200
-/** An agent is active for this long after it was seen. */
+/** How long an agent counts as active after it was last seen. */
 const activeMs = 5 * minute
 
-/** Who attends an agent, in any process. Without a client, the last-seen time decides. */
+/** The state of an agent's client in any process. Without a client, the last-seen time decides. */
 type LivePresence = Presence['state'] | 'active' | 'away' | 'never seen'
 
 interface LiveAgent {
   agentId: string
   state: LivePresence
-  /** Its unread messages; 100 stands for 100 or more. */
+  /** The number of the agent's unread messages, where 100 stands for 100 or more. */
   queue: number
 }
 
-/** The updates of an account for a page. `lost`: there were too many, so the page reloads. */
+/** An account's updates for a page. `lost`: there were too many updates, so the page reloads. */
 export type LiveNews =
   | { kind: 'place'; place: LivePlace }
   | { kind: 'states'; places: LivePlace[] }
   | { kind: 'presence'; agents: LiveAgent[] }
   | { kind: 'lost' }
 
-/** A page that listens to an account and to the message states of some threads. It must not fail. */
+/** A page that listens to an account and to the message states of some threads. `notify` must not throw. */
 interface Listener {
   accountId: string
   threads: readonly number[]
@@ -58,7 +58,7 @@ interface LiveFeedOptions {
   loop: Loop
 }
 
-/** The follower of the log that updates open pages. While there are any, it also looks at states that the log does not have. */
+/** The log follower that updates open pages. While pages are open, it also polls states that are not in the log. */
 export class LiveFeed implements ProcessFollower {
   readonly name = 'live pages'
   readonly pollMs = pollMs
@@ -66,12 +66,12 @@ export class LiveFeed implements ProcessFollower {
   readonly looksAlways = true
   readonly #options: LiveFeedOptions
   readonly #listeners = new Set<Listener>()
-  /** Listeners that join at the next look. */
+  /** Listeners that join at the next poll. */
   readonly #joining = new Map<Listener, (position: number) => void>()
   readonly #states = new Map<string, ThreadStates>()
-  /** The last sent state, by account and agent. */
+  /** The last sent presence, by account and agent. */
   readonly #presence = new Map<string, Map<string, string>>()
-  /** Everything up to this position was sent; undefined before the first look. */
+  /** Everything up to this position was sent. Undefined before the first poll. */
   #position: number | undefined
   #statesAt = -Infinity
   #presenceAt = -Infinity
@@ -85,7 +85,7 @@ export class LiveFeed implements ProcessFollower {
     return this.#position ?? 0
   }
 
-  /** Resolves to the position where the listener starts, and the function that ends it. */
+  /** Resolves to the listener's start position, and a function that removes the listener. */
   async join(listener: Listener): Promise<{ position: number; leave(): void }> {
     const position = await new Promise<number>((resolve) => {
       this.#joining.set(listener, resolve)
@@ -94,7 +94,7 @@ export class LiveFeed implements ProcessFollower {
     return { position, leave: () => void this.#listeners.delete(listener) }
   }
 
-  /** The messages of an account after a position and up to another one, oldest first. */
+  /** An account's messages after one position and up to another, oldest first. */
   places(accountId: string, after: number, upTo: number, limit: number): Promise<LivePlace[]> {
     return this.#options.global.livePlaces.after([accountId], after, upTo, limit)
   }
@@ -110,7 +110,7 @@ export class LiveFeed implements ProcessFollower {
 
   begin(): void {}
 
-  /** The places of one unit appear with its position, so they are complete up to there. */
+  /** A unit's places are stored together with its position, so they are complete up to there. */
   end(pulse: Pulse): number {
     return Math.max(0, pulse.positions.get('conversations') ?? 0)
   }
@@ -128,7 +128,7 @@ export class LiveFeed implements ProcessFollower {
     this.#position ??= upTo
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
-    // Only changes of states and agents are sent, so the current ones must be known first.
+    // Only changes of states and agents are sent, so the current ones must be read first.
     if (joining.length > 0) {
       await this.#lookAtStates(false)
       const accounts = new Set(joining.map(([{ accountId }]) => accountId))
@@ -169,7 +169,7 @@ export class LiveFeed implements ProcessFollower {
     }
   }
 
-  /** Look at the messages of watched threads that are not read yet; `isNotified` is false for the first look at a thread. */
+  /** Checks the open messages in watched threads. If `isNotified` is false, only reads unknown threads. */
   async #lookAtStates(isNotified: boolean): Promise<void> {
     const watched = new Map<string, Listener[]>()
     for (const listener of this.#listeners) {
@@ -230,7 +230,7 @@ export class AccountLive {
     return this.#feed.position
   }
 
-  /** See `LiveFeed`. `threads`: those with messages whose states are announced. */
+  /** See `LiveFeed`. `threads`: the threads whose message states are sent. */
   join(threads: readonly number[], notify: (news: LiveNews) => void) {
     return this.#feed.join({ accountId: this.#accountId, threads, notify })
   }
@@ -240,7 +240,7 @@ export class AccountLive {
   }
 }
 
-/** The time of the next look after one that began at `from` and has just ended. */
+/** When to poll again after a poll that began at `from` and has just ended. */
 function dueAfter(from: number, leastMs: number, share: number): number {
   return from + Math.max(leastMs, (performance.now() - from) / share)
 }

@@ -1,6 +1,6 @@
 /**
- * The one loop of a process. It notices its own commits at once and others by polling the database, and runs followers
- * that are behind and duties that are due. See docs/architecture.md, "After the commit".
+ * A process's only loop. It notices its own commits at once and other commits by polling the database, then runs
+ * followers that are behind and duties that are due. See docs/architecture.md, "After the commit".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError, isStorageFull } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { Log } from '../lib/log.ts'
 import { hour, second } from '../lib/time.ts'
 import type { Pulse, StoredDuty, StoredFollower } from './global/pulse.ts'
 
-/** The rows of the log after one number and up to another. */
+/** The log rows after one number and up to another. */
 export interface Batch {
   after: number
   upTo: number
@@ -16,45 +16,43 @@ export interface Batch {
 
 interface AnyFollower {
   readonly name: string
-  /** The last position that it can read now. */
+  /** The last position that the follower can read at this time. */
   end(pulse: Pulse): number
-  /** The number of the last of the next `limit` rows. */
+  /** Resolves to the number of the last of the next `limit` rows. */
   next(after: number, end: number, limit: number): Promise<number>
-  /** The size of a batch in rows. */
+  /** The batch size in rows. */
   readonly limit: number
 }
 
-/** A follower that the grid has once, with a stored position. */
+/** A follower that exists once per grid, with a stored position. */
 export interface GridFollower extends AnyFollower {
   readonly name: StoredFollower
-  /** How long a row waits for others to share a batch; default 40 ms. */
+  /** How long a row waits for other rows to share its batch. The default is 40 ms. */
   readonly gatherMs?: number
-  /**
-   * Write the results of the batch and advance the position, in one unit. Does nothing if another process has done it.
-   */
+  /** Writes the batch's results and advances the position in one unit. Does nothing if another process has done so. */
   apply(batch: Batch): Promise<void>
-  /** Skip a batch of one row that keeps failing. */
+  /** Skips a batch of one row that keeps failing. */
   skip(batch: Batch, reason: string): Promise<void>
 }
 
 /** A follower that serves this process. Its position is kept in memory. */
 export interface ProcessFollower extends AnyFollower {
-  /** Whether it has listeners. Otherwise it skips everything. */
+  /** Whether the follower has listeners. Without any, it skips all rows. */
   isActive(): boolean
-  /** The poll interval while it has listeners. */
+  /** The poll interval while the follower has listeners. */
   readonly pollMs: number
-  /** It also reads data outside the log, so it runs at every turn of the loop. */
+  /** The follower also reads data outside the log, so it runs at every turn of the loop. */
   readonly looksAlways?: true
   apply(batch: Batch): Promise<void>
-  /** Called when it begins to follow: it may have missed earlier events. */
+  /** Called when the follower starts, because it may have missed earlier events. */
   begin(): void
 }
 
-/** Work that is due at the stored time of its name, at the first of several, or every `everyMs`. */
+/** Work that is due at the time stored under its name, at the earliest of several stored times, or every `everyMs`. */
 export type Duty =
   & {
     run(): Promise<void>
-    /** Resolves when all work started by its runs has ended. */
+    /** Resolves when all work that the duty's runs started has ended. */
     settled?(): Promise<void>
   }
   & (
@@ -63,7 +61,7 @@ export type Duty =
     | { name: string; everyMs: number; firstMs?: number }
   )
 
-/** A stuck follower, and the time since which it is stuck, in milliseconds since the epoch. */
+/** A stuck follower, and when it got stuck, in milliseconds since the epoch. */
 export interface Standing {
   follower: StoredFollower
   since: number
@@ -72,14 +70,14 @@ export interface Standing {
 interface RunningFollower {
   follower: GridFollower | ProcessFollower
   position: number | undefined
-  /** Its batch, while there is one. */
+  /** The batch in progress, if any. */
   work?: Promise<void>
-  /** The time since which it is behind, by `performance.now()`. */
+  /** When the follower fell behind, by `performance.now()`. */
   behindSince?: number
   limit: number
   failures: number
   retryAt: number
-  /** Its position, the time of its last advance, and of its last progress log, by `performance.now()`. */
+  /** The follower's position, and the times of its last advance and last progress log, by `performance.now()`. */
   stands: { position: number; since: number }
   loggedAt: number
 }
@@ -87,30 +85,30 @@ interface RunningFollower {
 interface RunningDuty {
   duty: Duty
   work?: Promise<void>
-  /** Not before this time, by `performance.now()`. */
+  /** The earliest time of the next run, by `performance.now()`. */
   nextAt: number
 }
 
 interface LoopOptions {
   pulse(): Promise<Pulse>
   log: Log
-  /** The clock of the grid, for times that are stored. */
+  /** The grid's clock, for stored times. */
   now(): number
   /** The delay after a failure. */
   retryMs?: number
-  /** A follower that is behind and has not advanced for this long is stuck. */
+  /** How long a follower may be behind without advancing before it counts as stuck. */
   standsMs?: number
 }
 
-/** Other processes may have stored something. */
+/** How often the loop polls for commits of other processes. */
 const pollMs = second
 const gatherMs = 40
 const defaultRetryMs = second
 const defaultStandsMs = hour
-/** The backlog from which a follower's progress is logged, and how often. */
+/** The backlog in rows from which a follower's progress is logged, and how often. */
 const manyRows = 10_000
 const logMs = 10 * second
-/** How often a row may fail alone before it is skipped. */
+/** How many times a row may fail on its own before it is skipped. */
 const maxFailures = 3
 
 export class Loop {
@@ -122,10 +120,10 @@ export class Loop {
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = Infinity
   #ticking: Promise<void> | undefined
-  /** Another look was requested during a look. */
+  /** Whether another turn was requested during a turn. */
   #isWanted = false
   #isClosed = false
-  /** The last answer of the database. */
+  /** The database's last response. */
   pulse: Pulse | undefined
 
   constructor(options: LoopOptions) {
@@ -134,7 +132,7 @@ export class Loop {
     this.#standsMs = options.standsMs ?? defaultStandsMs
   }
 
-  /** Run a follower from now on. Returns the function that ends this and waits for its batch. */
+  /** Starts a follower. Returns a function that stops it and waits for its batch. */
   follow(follower: GridFollower | ProcessFollower): () => Promise<void> {
     const running: RunningFollower = {
       follower,
@@ -154,14 +152,14 @@ export class Loop {
     }
   }
 
-  /** The unread rows of a stored follower, as this process last saw them. */
+  /** The number of rows that a stored follower has not read, as this process last saw it. */
   behind(follower: StoredFollower): number {
     const running = [...this.#followers].find((running) => running.follower.name === follower)
     if (!running || !this.pulse) return 0
     return Math.max(0, running.follower.end(this.pulse) - Math.max(0, this.pulse.positions.get(follower) ?? 0))
   }
 
-  /** The stored followers that stand still, as this process sees them, and since when by the clock of the grid. */
+  /** The stuck stored followers, as this process sees them, and when they got stuck, by the grid's clock. */
   standing(): Standing[] {
     const now = performance.now()
     return [...this.#followers].flatMap(({ follower, position, stands: { since } }) => {
@@ -171,7 +169,7 @@ export class Loop {
     })
   }
 
-  /** Run a duty from now on. Returns the function that ends this and waits for its run. */
+  /** Starts a duty. Returns a function that stops it and waits for its run. */
   perform(duty: Duty): () => Promise<void> {
     const firstMs = duty.everyMs === undefined ? 0 : duty.firstMs ?? duty.everyMs
     const running: RunningDuty = { duty, nextAt: performance.now() + firstMs }
@@ -185,7 +183,7 @@ export class Loop {
     }
   }
 
-  /** Call after a commit or for a new listener: looks soon. */
+  /** Schedules a turn soon. Call after a commit or for a new listener. */
   wake(): void {
     this.#schedule(this.#isServing() ? 0 : gatherMs)
   }
@@ -221,7 +219,7 @@ export class Loop {
     })
   }
 
-  /** The shortest poll interval of all listeners. */
+  /** The poll intervals of all followers with listeners. */
   #activePolls(): number[] {
     return [...this.#followers].flatMap(({ follower }) =>
       servesProcess(follower) && follower.isActive() ? [follower.pollMs] : []
@@ -277,7 +275,7 @@ export class Loop {
     this.#start(running, running.position, end)
   }
 
-  /** Logs a follower that is far behind or stuck. */
+  /** Logs that a follower is far behind or stuck. */
   #watch(running: RunningFollower, position: number, end: number): void {
     const now = performance.now()
     if (running.stands.position !== position) running.stands = { position, since: now }
@@ -294,7 +292,7 @@ export class Loop {
     running.behindSince = undefined
     running.work = step(running.follower, after, end, running.limit).then((upTo) => {
       running.position = upTo
-      // A batch that is full waits for no more rows.
+      // After a full batch, the next one does not wait for more rows.
       if (upTo < end) running.behindSince = 0
       running.failures = 0
       running.limit = Math.min(running.follower.limit, running.limit * 2)
@@ -307,12 +305,12 @@ export class Loop {
   async #failed(running: RunningFollower, after: number, end: number, error: unknown): Promise<void> {
     const { follower } = running
     running.retryAt = performance.now() + this.#retryMs
-    // The storage has already logged it.
+    // The storage has already logged the full disk.
     if (isStorageFull(error)) return
     this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
     if (servesProcess(follower) || (error instanceof GridError && error.kind === 'unavailable')) return
     if (running.limit > 1) {
-      // One of the rows may be at fault.
+      // A single row may be at fault, so the next batches have one row each.
       running.limit = 1
       return
     }
@@ -335,13 +333,13 @@ export class Loop {
     const waitMs = duty.everyMs === undefined
       ? Math.max(dueAt(duty, pulse) - this.#options.now(), running.nextAt - performance.now())
       : running.nextAt - performance.now()
-    // Repeated duties have time until the next look. Each look is a request to a remote database.
+    // A repeated duty can wait for the next regular turn. An extra turn would cost a request to a remote database.
     if (waitMs > 0) return duty.everyMs === undefined ? this.#schedule(waitMs) : undefined
     running.work = duty.run().catch((error) => {
       this.#options.log.warn('A task of the worker failed', { error, task: duty.name })
     }).finally(() => {
       running.work = undefined
-      // What could not be done yet is still due.
+      // Work that could not be done yet is still due.
       running.nextAt = performance.now() + (duty.everyMs ?? gatherMs)
     })
   }
@@ -360,7 +358,7 @@ function servesProcess(follower: GridFollower | ProcessFollower): follower is Pr
   return 'isActive' in follower
 }
 
-/** Apply a follower to its next rows. Resolves to the number of the last row. */
+/** Applies a follower to its next rows. Resolves to the number of the last row. */
 export async function step(
   follower: Pick<GridFollower, 'next' | 'apply'>,
   after: number,

@@ -5,26 +5,26 @@ import { migrations } from '../../db/migrations.ts'
 import { isBusy, isConstraint } from './driver/database-errors.ts'
 import { StartError } from './start-error.ts'
 
-/** A process that finds the database locked by another one that migrates tries again, for 10 s. */
+/** How often and how many times to retry, 10 s in total, while another process that migrates locks the database. */
 const [retryMs, maxTries] = [200, 50]
 
 type Migration = (typeof migrations)[number]
 
-/** The fact that says how many steps a program must know to use the database. */
+/** The key of the fact that states how many steps a program must know to use the database. */
 const neededFact = 'needed_schema'
 
 interface MigrationEvents {
-  /** Called once before the first step, if the database has a schema already. If it fails, nothing is migrated. */
+  /** Called once before the first step if the database has a schema. If this call fails, nothing is migrated. */
   before?(version: number): Promise<void>
-  /** Then called before each step, the number `n` of all `steps` of this program. */
+  /** Called before each step, with its number `n` out of all `steps` of this program. */
   onStep?(step: string, n: number, steps: number): void
 }
 
 /**
- * Migrate the database to the newest schema. Errors call it `name`. Returns the names of the applied steps, and the number
- * of all steps of the database. Each step is atomic and first inserts its number, so two processes that start together do
- * not apply a step twice. Fails with a `StartError` if the database is too new for this program, was migrated with other
- * steps, or belongs to another program.
+ * Migrates the database to the newest schema. Errors refer to the database as `name`. Returns the names of the applied
+ * steps, and the number of all steps of the database. Each step is atomic and first inserts its number, so two
+ * processes that start together cannot both apply it. Fails with a `StartError` if the database is too new for this
+ * program, was migrated with other steps, or belongs to another program.
  */
 export async function migrate(
   client: Client,
@@ -54,18 +54,18 @@ export async function migrate(
       ])
       applied.push(step.name)
     } catch (error) {
-      // Another process may have applied the step, or is about to. If the version has not changed, the step itself is bad.
+      // Another process may have applied the step or be about to. If the version is unchanged, the step itself is bad.
       if (isBusy(error) && tries++ < maxTries) await sleep(retryMs)
       else if (!isConstraint(error) || (await schemaVersion(client, name, steps)) <= version) throw error
     }
     version = await schemaVersion(client, name, steps)
   }
-  // The check reads the whole database, so it is skipped if nothing was applied.
+  // The check reads the whole database, so it is skipped if no step was applied.
   if (applied.length > 0) await checkForeignKeys(client, name)
   return { applied, version }
 }
 
-/** The number of the last step whose result the program before cannot use. */
+/** Returns the number of the last step after which older programs cannot use the database. */
 function neededBy(steps: readonly Migration[]): number {
   return steps.reduce((needed, { compatible }, n) => compatible ? needed : n + 1, 1)
 }
@@ -76,7 +76,7 @@ export interface MigrationPlan {
   missing: string[]
 }
 
-/** What `migrate` would do. Changes nothing, and fails as it does. */
+/** Returns what `migrate` would do. Changes nothing, and fails in the same cases. */
 export async function planMigration(
   client: Client,
   name: string,
@@ -85,14 +85,14 @@ export async function planMigration(
   return planAfter(await schemaVersion(client, name, steps), steps)
 }
 
-/** What a migration of a database with this schema would do: nothing if the schema is newer. */
+/** Returns what a migration of a database with this schema would do, which is nothing if the schema is newer. */
 export function planAfter(version: number, steps: readonly Migration[] = migrations): MigrationPlan {
   return { version, newest: steps.length, missing: steps.slice(version).map((step) => step.name) }
 }
 
 /**
- * The number of applied steps. It is higher than the number of `steps` if the others leave the database usable by this program.
- * Fails with a `StartError` if this program cannot use the schema.
+ * Returns the number of applied steps. It exceeds the number of `steps` if a newer program's steps leave the database
+ * usable. Fails with a `StartError` if this program cannot use the schema.
  */
 async function schemaVersion(client: Client, name: string, steps: readonly Migration[]): Promise<number> {
   const { rows: tables } = await client.execute(
@@ -102,7 +102,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
   if (tables.length === 0) return 0
   const isOurs = tables.some((table) => table.name === '__drizzle_migrations')
   const { rows } = isOurs ? await client.execute('SELECT hash FROM __drizzle_migrations ORDER BY id') : { rows: [] }
-  // The first step makes its tables in one unit with its row.
+  // The first step creates its tables in the same unit as its row.
   if (rows.length === 0) {
     throw new StartError(
       'database_not_empty',
@@ -112,7 +112,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
         'grid, or to one that is empty.',
     )
   }
-  // Another text than the one that was applied means another schema than the program expects.
+  // A step whose text differs from the applied one makes a schema that the program does not expect.
   const changed = steps.find((step, i) => i < rows.length && step.hash !== rows[i].hash)
   if (changed) {
     throw new StartError(
@@ -141,7 +141,7 @@ async function neededSchema(client: Client): Promise<number> {
   return fact === undefined ? Infinity : Number(fact.value)
 }
 
-/** Needed because `client.migrate` disables foreign keys during a step. */
+/** Checks foreign keys, because `client.migrate` disables them during a step. */
 async function checkForeignKeys(client: Client, name: string): Promise<void> {
   const { rows } = await client.execute('PRAGMA foreign_key_check')
   if (rows.length > 0) {

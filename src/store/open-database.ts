@@ -1,4 +1,4 @@
-/** Opening the database: its client, the lock and the disk of a local file, and the migrations. */
+/** Opens the database: its client, a local file's lock and disk, and the migrations. */
 import type { Client } from '@libsql/client'
 import { dirname } from 'node:path'
 import { migrations } from '../../db/migrations.ts'
@@ -34,17 +34,17 @@ import { Db } from './sql.ts'
 import { emptyDatabase, explained, StartError } from './start-error.ts'
 
 export interface DatabaseOptions {
-  /** How long to wait for another process to release the local file. The default does not wait. */
+  /** How long to wait for another process to release the local file. By default, does not wait. */
   lockWaitSeconds?: number
-  /** Migrate without a copy of a local file, or a fresh backup of a remote database, from before. */
+  /** Migrates without first copying a local file or requiring a recent backup of a remote database. */
   withoutBackup?: boolean
   /** Replaces the database client (fault tests). */
   connect?: typeof connect
   /** Replaces the requests to a remote database (fault tests). */
   post?: Post
-  /** Replaces the look at the file system of the local file (fault tests). */
+  /** Replaces the check of the local file's file system (fault tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
-  /** Called when the disk failed during a commit. The default ends the process. */
+  /** Called when the disk failed during a commit. By default, the process exits. */
   onStorageFault?: (error: unknown) => void
 }
 
@@ -57,24 +57,24 @@ export interface Database {
   lock: FileLock | undefined
   owner: FileOwner
   migrated: string[]
-  /** The number of steps that the database has: more than this program knows, if a newer one has migrated it. */
+  /** The number of the database's migration steps. Exceeds this program's number if a newer program migrated it. */
   schemaVersion: number
   /** The copy of a local file from before the migration. */
   keptFile: string | undefined
   epoch: string
   keyRing: KeyRing
-  /** Read everything as of one commit. */
+  /** Opens a snapshot, in which all reads see the state of one commit. */
   openSnapshot(): Promise<Snapshot>
-  /** Close it after an error of the start, and explain the error to the operator. */
+  /** Closes the database after an error at start. Resolves to the error with an explanation for the operator. */
   abandon(error: unknown): Promise<unknown>
 }
 
-/** How long a remote database may take for a request, and for a request of a migration. */
+/** Timeouts of a request to a remote database, and of a request during a migration. */
 export const requestTimeoutMs = 10_000
 const migrationTimeoutMs = 120_000
 const megabyte = 2 ** 20
 
-/** Open the database, lock a local file, and migrate. Fails with `database_in_use` and with a `StartError`. */
+/** Opens the database, locks a local file, and migrates. Fails with `database_in_use` and with a `StartError`. */
 export async function openDatabase(deps: Deps, options: DatabaseOptions): Promise<Database> {
   const { config, log, now } = deps
   const path = localPath(config.databaseUrl)
@@ -145,10 +145,10 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
       log.info('A newer agent-grid has migrated the database, and this one can use it', { schemaVersion })
     }
     timeout.ms = requestTimeoutMs
-    // Without statistics the planner may choose worse indexes; the server does this itself.
+    // Without statistics, the planner may choose worse indexes. A server gathers them itself.
     if (path) {
       await client.execute('PRAGMA optimize=0x10002').catch((error) => {
-        // A full disk does not stop a start that only improves something.
+        // A full disk must not stop a start because of a mere optimization.
         if (!isFull(error)) throw error
         storage.full()
       })
@@ -165,7 +165,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 }
 
-/** Fails with a `StartError` unless the database had this schema at a backup of the last 24 hours. */
+/** Fails with a `StartError` unless there is a backup of this schema from the last 24 hours. */
 async function requireBackup(client: Client, name: string, version: number, now: number): Promise<void> {
   const { made } = await backups(new Db(client)).history()
   if (made?.schema === version && Math.abs(now - made.at) < day) return
@@ -177,7 +177,7 @@ async function requireBackup(client: Client, name: string, version: number, now:
   )
 }
 
-/** The configuration of the client. A request to a remote database may take up to the current `timeout`. */
+/** The client's configuration. A request to a remote database may take up to the current `timeout`. */
 export function clientSettings(
   { databaseUrl, databaseAuthToken }: Config,
   timeout: { ms: number },
@@ -186,7 +186,7 @@ export function clientSettings(
   return {
     url: databaseUrl,
     authToken: databaseAuthToken,
-    // One request at a time, like queries, so that concurrent sends are stored in the order of their calls.
+    // One request at a time, like queries, so that concurrent sends are stored in call order.
     concurrency: 1,
     intMode: 'number' as const,
     post,
@@ -201,7 +201,7 @@ export function databaseName({ databaseUrl }: Pick<Config, 'databaseUrl'>, path:
   return `The database ${path ?? new URL(databaseUrl).host}`
 }
 
-/** The id of this database's history. The first start makes it. */
+/** The id of this database's history. The first start creates it. */
 async function loadEpoch(client: Client): Promise<string> {
   const known = await storedEpoch(client)
   if (known !== undefined) return known

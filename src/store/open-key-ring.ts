@@ -1,4 +1,4 @@
-/** The key ring of a process, at its start. See docs/security.md, "What is encrypted". */
+/** Opens a process's key ring at start. See docs/security.md, "What is encrypted". */
 import type { Client } from '@libsql/client'
 import type { Deps } from '../deps.ts'
 import { GridError } from '../errors.ts'
@@ -11,9 +11,9 @@ import { Db, type Statement } from './sql.ts'
 import { explainedKeyRing, StartError, wrongKeyRing } from './start-error.ts'
 
 /**
- * The ring of the settings, or next to a local file. A new one is made only if nothing is encrypted yet: with another
- * ring stored tokens do not open. Fails with a `StartError` if the file is no ring, or cannot be read, and if the ring has
- * another key under the id of one that has encrypted something.
+ * Opens the key ring from the settings, or the one next to a local file. Creates one only if nothing is encrypted yet,
+ * because stored tokens cannot be decrypted with another ring. Fails with a `StartError` if the file is not a key ring
+ * or cannot be read, or if the ring has a different key under an id that was used to encrypt.
  */
 export async function openKeyRing(
   { config, log }: Pick<Deps, 'config' | 'log'>,
@@ -37,8 +37,8 @@ export async function openKeyRing(
 }
 
 /**
- * Store the check text of the newest key before the key encrypts anything. Of several processes with another key under the
- * same id, one stores it; encrypting fails with `unavailable` in the others.
+ * Stores the newest key's check text before the key encrypts anything. If several processes have different keys under
+ * the same id, one stores its check text. In the others, encrypting fails with `unavailable`.
  */
 export function storeKeyCheck(
   keyRing: KeyRing,

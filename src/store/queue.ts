@@ -1,10 +1,9 @@
 /**
- * The write queue: a group commit of all units that wait.
+ * The write queue: a group commit of all waiting units.
  *
- * A unit is an atomic list of statements. A group of units is one `batch(…, 'write')`, and the promise of a unit
- * settles only after that commit returned. So a caller never gets an answer before its data is on disk. One commit is
- * in
- * flight per process.
+ * A unit is an atomic list of statements. A group of units is one `batch(…, 'write')`, and a unit's promise settles
+ * only after that commit returns. So a caller never gets a response before its data is on disk. Each process has one
+ * commit in flight.
  *
  * A deferred unit, which no caller waits for, joins the next group or is committed alone a moment later. A crash may
  * lose it.
@@ -33,27 +32,27 @@ export type { UnitRows }
 export interface QueueOptions {
   client: Pick<Client, 'batch'>
   log: Log
-  /** Milliseconds, of a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   now: () => number
-  /** On a remote database, a group is sent once more if its result was lost or the database was locked. */
+  /** False for a remote database, where a group is sent once more if its result was lost or the database was locked. */
   local: boolean
-  /** Told when the disk is full, and when a remote database has written again. */
+  /** Notified when the disk is full, and when a remote database accepts writes again. */
   storage: Pick<DiskSpace, 'isFull' | 'hasRoomFor' | 'full' | 'recover'>
   inspect?: (sql: string) => void
-  /** Told of each commit before it is answered. */
+  /** Notified of each commit before its callers get a response. */
   keys?: { committed(statements: readonly Statement[]): void }
   metrics?: Metrics
   /** Called after each commit. */
   committed?: () => void
-  /** The disk failed during a commit: what is in the file is unknown, and the process must end. */
+  /** Called when the disk failed during a commit. The file's content is unknown, so the process must end. */
   onStorageFault: (error: unknown) => void
 }
 
 /** How often overdue units are refused while a commit hangs. */
 const sweepMs = 250
-/** Maximum turns of the event loop in which a group gathers units. */
+/** Maximum number of event loop turns in which a group gathers units. */
 export const maxGatherTurns = 4
-/** Deferred units: how many may wait, how many join one group, and how long they wait for one. */
+/** Deferred units: how many may wait, how many may join one group, and how long they wait for a group. */
 const maxDeferred = 10_000
 const maxDeferredInGroup = 256
 const deferMs = 200
@@ -81,9 +80,9 @@ export class WriteQueue {
   }
 
   /**
-   * Commit `statements` as one unit. `lane` is the account, or empty for global writes. Fails with `write_conflict` if
-   * a constraint or a precondition failed, with `storage_full` if the disk is full, and with `unavailable` if the queue
-   * is full or the database took no writes.
+   * Commits `statements` as one unit. `lane` is the account, or empty for global writes. Fails with `write_conflict` if
+   * a constraint or a precondition fails, with `storage_full` if the disk is full, and with `unavailable` if the queue
+   * is full or the database does not accept writes.
    */
   write(lane: string, statements: Statement[]): Promise<UnitRows> {
     this.#inspect(statements)
@@ -101,22 +100,22 @@ export class WriteQueue {
     return this.#lanes.size
   }
 
-  /** Fails with `storage_full` while a local disk is full, or for a file of so many bytes. A remote database is asked with each write. */
+  /** Fails with `storage_full` if a local disk lacks room for `fileBytes`. A remote disk is only checked by writes. */
   requireSpace(fileBytes = 0): void {
     const { local, storage } = this.#options
     if (local && (storage.isFull || (fileBytes > 0 && !storage.hasRoomFor(fileBytes)))) throw storageFull()
   }
 
-  /** Refuse further units, and drop further deferred ones. Resolves when the queue is drained. */
+  /** Refuses further units, and drops further deferred ones. Resolves when the queue is drained. */
   end(): Promise<void> {
     this.#ended = true
     return this.drained()
   }
 
   /**
-   * Commit `statements` as a deferred unit, which has no commit of its own if other units are written. If the database
-   * refuses it, that is logged; if the database is unavailable, it is tried again. It must be safe to repeat, and a
-   * crash may lose it.
+   * Commits `statements` as a deferred unit, which joins the commit of other units if there are any. Logs a refusal by
+   * the database. Retries if the database is unavailable. The statements must be safe to repeat, and a crash may lose
+   * them.
    */
   writeLater(statements: Statement[]): void {
     this.#inspect(statements)
@@ -156,7 +155,7 @@ export class WriteQueue {
     this.#schedule()
   }
 
-  /** A refusal is final. If the database is unavailable, the unit is tried again, unless the queue is being drained. */
+  /** Logs a refusal, which is final. Retries if the database is unavailable, unless the queue is being drained. */
   #rejectDeferred(unit: Unit, error: unknown): void {
     if (this.#hasStorageFault) return
     const isRefused = !(error instanceof GridError) || error.kind !== 'unavailable'
@@ -164,14 +163,14 @@ export class WriteQueue {
     this.#options.log.warn('A deferred write failed', { error })
   }
 
-  /** Units that arrive in the same few turns of the event loop share a commit. */
+  /** Starts a commit, which units that arrive within a few turns of the event loop share. */
   #schedule(): void {
     if (this.#running) return
     this.#running = true
     this.#gather(0, maxGatherTurns)
   }
 
-  /** Waits while each turn brings a unit, because calls that read in the same turn write in the next ones. */
+  /** Waits as long as each turn adds a unit, because calls that read in the same turn write in the following turns. */
   #gather(before: number, turns: number): void {
     setImmediate(() => {
       const { size } = this.#lanes
@@ -191,7 +190,7 @@ export class WriteQueue {
       // Deferred units come first, because they were submitted first.
       const group = [...this.#takeDeferred(), ...this.#lanes.take()]
       if (group.length > 0) await this.#commit(group)
-      // A commit on a local file takes no turn of the event loop. Others are served between two large groups.
+      // A commit to a local file blocks the event loop, so other work gets a turn between two groups.
       if (this.#lanes.size > 0 && this.#options.local) await new Promise<void>(nextIteration)
     }
     clearInterval(sweep)
@@ -236,7 +235,7 @@ export class WriteQueue {
     }
   }
 
-  /** The one place where changes reach the database. */
+  /** The only place where changes reach the database. */
   async #send(statements: Statement[]): Promise<ResultSet[]> {
     const { client, keys, local, log, storage } = this.#options
     try {
@@ -244,13 +243,13 @@ export class WriteQueue {
       if (storage.isFull && !local) storage.recover()
       return results
     } catch (error) {
-      // The result was lost, or another process held the lock of the server: the group may or may not be stored. Units
-      // are safe to repeat, so it is sent once more.
+      // The result was lost, or another process held the server's lock, so the group may or may not be stored. Units
+      // are safe to repeat, so the group is sent once more.
       if (local || !(isConnectionLoss(error) || isBusy(error))) throw error
       log.warn('The database was lost or locked during a commit; repeating it once')
       return await client.batch(statements, 'write')
     } finally {
-      // Also after an error: the outcome may be unknown.
+      // Also after an error, because the outcome may be unknown.
       keys?.committed(statements)
     }
   }
@@ -260,9 +259,9 @@ export class WriteQueue {
       return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
     if (isStatementFault(error)) return error
-    // The storage has logged it once; each further call would repeat it.
+    // The storage logs a full disk once. Logging it for each call would only repeat that.
     if (!isFull(error)) this.#options.log.error('A commit failed', { code: errorCode(error), error })
-    // Only for a local file: a server deals with faults of its own disk.
+    // Only for a local file, because a server handles faults of its own disk.
     if (this.#options.local && isStorageFault(error)) return this.#stopWriting(error)
     if (isFull(error)) {
       this.#options.storage.full()
@@ -273,7 +272,7 @@ export class WriteQueue {
     })
   }
 
-  /** After a storage fault this process writes nothing more. */
+  /** After a storage fault, this process never writes again. */
   #stopWriting(error: unknown): GridError {
     this.#hasStorageFault = true
     this.#options.onStorageFault(error)
@@ -281,7 +280,7 @@ export class WriteQueue {
   }
 }
 
-/** One group for each unit, but one for all deferred units if there are others. */
+/** Splits a group into one group per unit. Deferred units stay together if the group has others. */
 function split(group: Unit[]): Unit[][] {
   const deferred = group.filter((unit) => unit.isDeferred)
   if (deferred.length === group.length) return group.map((unit) => [unit])

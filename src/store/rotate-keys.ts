@@ -1,4 +1,4 @@
-/** Encrypting stored tokens anew with the newest key. */
+/** Re-encrypts stored tokens with the newest key. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GridError } from '../errors.ts'
 import { second } from '../lib/time.ts'
@@ -7,24 +7,24 @@ import { type SealedTable, type StoredToken, tokensByKey } from './global/sealed
 import type { Store } from './store.ts'
 
 const batchSize = 200
-/** Maximum time of a run, because a server's idle connection may be closed after more. */
+/** Maximum duration of a run, because a server may close a connection that is idle for longer. */
 const maxRunMs = 20 * second
 
 interface KeyRotation {
   key: string
   rotated: Record<string, number>
-  /** False if the time of the run ended first. The next run continues. */
+  /** False if the run reached its time limit. The next run continues. */
   isFinished: boolean
-  /** The number of tokens that did not open, because their key is missing or they are damaged. They stay unchanged. */
+  /** The number of unchanged tokens that could not be decrypted: their key is missing or they are damaged. */
   unreadable: number
-  /** Each key in the ring or in the database, with its tokens after the run. */
+  /** Each key in the ring or in the database, with its number of tokens after the run. */
   keys: { key: string; tokens: number; isInRing: boolean }[]
 }
 
 /**
- * Encrypt every token under another key with the newest one. Each batch is a unit of its own, so a run that was killed
- * has done what it committed, and the next one does the rest. Tokens that change meanwhile are left alone: whoever
- * changes one uses the newest key. Fails with `invalid_input` without a key ring, or if a process that lives lacks the
+ * Re-encrypts every token under another key with the newest one. Each batch is a separate unit, so a killed run keeps
+ * what it committed, and the next run does the rest. Tokens that change during the run are skipped, because every
+ * change encrypts with the newest key. Fails with `invalid_input` without a key ring, or if a running process lacks the
  * newest key. `waitForHeartbeats` is for tests.
  */
 export async function rotateKeys(store: Store, waitForHeartbeats = () => sleep(20 * second)): Promise<KeyRotation> {
@@ -50,7 +50,7 @@ async function requireEverywhere({ global }: Store, key: string, waitForHeartbea
   const lacking = async () => (await global.instances.all()).filter(({ keyIds }) => !keyIds.includes(key))
   const found = new Map((await lacking()).map(({ id, heartbeats }) => [id, heartbeats]))
   if (found.size === 0) return
-  // A process that was killed has left its row.
+  // A killed process leaves its row behind.
   await waitForHeartbeats()
   const living = (await lacking()).filter(({ id, heartbeats }) => found.get(id) !== heartbeats)
   if (living.length === 0) return
@@ -79,7 +79,7 @@ async function rotateTable(store: Store, table: SealedTable, key: string, until:
   }
 }
 
-/** The statement that replaces a token; none if it does not open, which the log says. */
+/** Returns the statement that replaces a token. If the token cannot be decrypted, logs an error and returns none. */
 async function replaced({ keyRing, deps }: Store, table: SealedTable, token: StoredToken): Promise<Statement[]> {
   const context = table.context(token)
   try {

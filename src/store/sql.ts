@@ -1,10 +1,10 @@
 /** Statements of the store: SQL text with named parameters. See docs/architecture.md, "Reads and writes". */
 import type { Client, InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
 
-/** Reads a value that is not NULL as the database returned it. */
+/** Decodes a non-null value from the database. */
 export type Decoder<T = unknown> = (value: Value) => T
 
-/** A decoder for each field of a row that is neither a text nor a number. */
+/** A decoder for each field of a row that is neither a string nor a number. */
 type Decoders<Result> = {
   [Field in keyof Result as NonNullable<Result[Field]> extends string | number ? never : Field]-?: Decoder<
     NonNullable<Result[Field]>
@@ -16,14 +16,14 @@ export const boolean: Decoder<boolean> = (value) => value !== 0
 // deno-lint-ignore no-explicit-any -- the row type of the query says what it is
 export const json: Decoder<any> = (value) => JSON.parse(String(value))
 
-/** Every statement of the program, for the tests of isolation. */
+/** Every statement of the program, for the isolation tests. */
 export const allQueries: Query<unknown>[] = []
 
-/** A statement that is not bound yet. `Result` is a row that it returns. */
+/** An unbound statement. `Result` is the type of the rows that it returns. */
 export class Query<Result> {
-  /** A cross-account query has a name, and the tests know it. */
+  /** The name of a cross-account query, which the isolation tests must list. */
   readonly crossAccount: string | undefined
-  /** See `traffic`. What only reads is. */
+  /** See `traffic`. True for every statement that only reads. */
   readonly isTraffic: boolean
   readonly #text: string
   readonly #decoders: Record<string, Decoder | undefined>
@@ -38,7 +38,7 @@ export class Query<Result> {
     allQueries.push(this)
   }
 
-  /** With `?1`, `?2` and so on for the parameters. */
+  /** The SQL with `?1`, `?2` and so on for the parameters. */
   get sql(): string {
     return (this.#parsed ??= parse(this.#text)).sql
   }
@@ -47,7 +47,7 @@ export class Query<Result> {
     return (this.#parsed ??= parse(this.#text)).names
   }
 
-  /** The rows of a result, with the column `some_name` as `someName`. */
+  /** Converts a result's rows. The column `some_name` becomes `someName`. */
   rows({ columns, rows }: Pick<ResultSet, 'columns' | 'rows'>): Result[] {
     const fields = this.#columns ??= columns.map((column) => {
       const name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
@@ -65,7 +65,7 @@ export class Query<Result> {
   }
 }
 
-/** Rows have the names of the columns in camel case; `decoders` names those that are neither texts nor numbers. */
+/** Rows use camel-case column names. `decoders` covers every field that is neither a string nor a number. */
 export function query<Result extends object>(
   text: string,
   ...[decoders]: keyof Decoders<Result> extends never ? [] : [Decoders<Result>]
@@ -73,7 +73,7 @@ export function query<Result extends object>(
   return new Query<Result>(text, decoders)
 }
 
-/** A query that may see several accounts. Its name is in the list of `test/support/tripwire.ts`. */
+/** A query that may read several accounts. Its name must be listed in `test/support/tripwire.ts`. */
 export function crossAccountQuery<Result extends object>(
   name: string,
   text: string,
@@ -86,32 +86,32 @@ export function statement(text: string): Query<Row> {
   return new Query<Row>(text)
 }
 
-/** A statement of a unit that may see several accounts. */
+/** A statement that may access several accounts. */
 export function crossAccountStatement(name: string, text: string): Query<Row> {
   return new Query<Row>(text, {}, name)
 }
 
 /**
- * A statement that many calls run, and that changes nothing that a look-up of a key depends on: keys stay in memory. Every
- * other write empties that memory, see `KeyCache`.
+ * A statement that runs often and changes nothing that a key lookup depends on, so keys stay cached. Every other write
+ * clears the cache, see `KeyCache`.
  */
 export function traffic(text: string): Query<Row> {
   return new Query<Row>(text, {}, undefined, true)
 }
 
-/** Changes nothing, and fails its whole unit unless `condition` holds: it would insert NULL where none may be. */
+/** Changes nothing. Fails its whole unit unless `condition` holds, by inserting NULL into a NOT NULL column. */
 export function precondition(condition: string): Query<Row> {
   return traffic(preconditionText(condition))
 }
 
-/** The text of a precondition, for one that may see several accounts. */
+/** A precondition's SQL, for one that may access several accounts. */
 export function preconditionText(condition: string): string {
   return `INSERT INTO store_facts (key, value) SELECT 'precondition', NULL WHERE NOT (${condition})`
 }
 
 /**
- * A bound statement, ready for the write queue. `rows` is about how many rows it writes (default 1). Where the comment
- * of a statement says "a constraint error", its whole unit fails with `write_conflict`.
+ * A bound statement, ready for the write queue. `rows` is about how many rows it writes (default 1). Where a
+ * statement's comment says "a constraint error", its whole unit fails with `write_conflict`.
  */
 export interface Statement {
   sql: string
@@ -121,10 +121,10 @@ export interface Statement {
   isTraffic?: boolean
 }
 
-/** Values by the names of parameters. `null` is a value; `undefined` and objects throw a `TypeError`. */
+/** Values by parameter name. `null` is a value. `undefined` and objects throw a `TypeError`. */
 export type Values = Record<string, string | number | boolean | bigint | Uint8Array | null>
 
-/** Resolves if a caller's credential is valid. Repeated calls look it up once. */
+/** Resolves if a caller's credential is valid. Repeated calls share one lookup. */
 export type Proof = () => Promise<unknown>
 
 /** Runs queries and binds statements on tables that belong to no account. */
@@ -140,8 +140,8 @@ export class Db {
   }
 
   /**
-   * The same for a caller that is still to be proven: a query begins with the proof, so that a remote database is asked
-   * once, and fails as the proof does.
+   * Returns a `Db` for a caller that is not authenticated yet. Each query starts together with the proof, so a remote
+   * database needs only one round trip, and fails if the proof fails.
    */
   behind(proof: Proof): Db {
     const { client } = this
@@ -149,7 +149,7 @@ export class Db {
       async execute(statement: InStatement) {
         const proven = proof()
         const found = client.execute(statement)
-        // It is no unhandled rejection if the proof fails too.
+        // Prevents an unhandled rejection if the proof fails too.
         found.catch(() => {})
         await proven
         return await found
@@ -157,7 +157,7 @@ export class Db {
     }, this.inspect)
   }
 
-  /** The same for the tables of one account: the parameter `account` is its id. */
+  /** Returns a `Db` for the tables of one account. The parameter `account` is the account's id. */
   forAccount(accountId: string): AccountDb {
     return new AccountDb(this.client, this.inspect, accountId)
   }
@@ -175,7 +175,7 @@ export class Db {
   bind<Result>(query: Query<Result>, values: Values = {}): Statement {
     const args = query.names.map((name) => {
       const value = name === 'account' && this.#accountId !== undefined ? this.#accountId : values[name]
-      // The native driver ends the process when it gets an object, and one `undefined` would fail a whole group.
+      // The native driver terminates the process when it gets an object, and one `undefined` would fail a whole group.
       if (value === undefined || (typeof value === 'object' && value !== null && !(value instanceof Uint8Array))) {
         throw new TypeError(`The statement was given no value for ${name}`)
       }
@@ -185,7 +185,7 @@ export class Db {
   }
 }
 
-/** Runs queries and binds statements for one account, which wins over a value of the name `account`. */
+/** Runs queries and binds statements for one account. Its id overrides a value named `account`. */
 export class AccountDb extends Db {
   readonly accountId: string
 
@@ -197,7 +197,7 @@ export class AccountDb extends Db {
 
 export type Inspect = (sql: string, crossAccountQuery?: string) => void
 
-/** Texts and names in quotes, which have no parameters; parameters; and white space. */
+/** Matches quoted strings and names, which have no parameters, then parameters and white space. */
 const pieces = /'(?:[^']|'')*'|"[^"]*"|(?<![\w:]):([A-Za-z]\w*)|\s+/g
 
 function parse(text: string): { sql: string; names: string[] } {
@@ -213,7 +213,7 @@ function parse(text: string): { sql: string; names: string[] } {
   return { sql, names }
 }
 
-/** The condition that the column contains the search text. */
+/** A condition that the column contains the search text. */
 export function contains(column: string): string {
   return `instr(lower(${column}), lower(:search)) > 0`
 }
@@ -222,16 +222,16 @@ export function matchesSearchText(columns: string[], ...conditions: string[]): s
   return `(${[`:search = ''`, ...columns.map(contains), ...conditions].join(' OR ')})`
 }
 
-/** Their names, for a select and for an insert. */
+/** The columns of a sealed token, for a SELECT or an INSERT. */
 export const sealedColumns = 'encrypted_token, token_iv, token_auth_tag, token_key_id'
 
-/** Their values in an insert. The parameters have the names of the fields of `SealedToken`. */
+/** A sealed token's values in an INSERT. The parameters are named after the fields of `SealedToken`. */
 export const insertedToken = ':encryptedToken, :tokenIv, :tokenAuthTag, :tokenKeyId'
 
-/** The same in an update. */
+/** A sealed token's assignments in an UPDATE. */
 export const updatedToken = `encrypted_token = :encryptedToken, token_iv = :tokenIv,
     token_auth_tag = :tokenAuthTag, token_key_id = :tokenKeyId`
 
-/** The assignments of an upsert: the values that it would have inserted. */
+/** A sealed token's assignments in an upsert, which take the values proposed for insertion. */
 export const excludedToken = `encrypted_token = excluded.encrypted_token, token_iv = excluded.token_iv,
     token_auth_tag = excluded.token_auth_tag, token_key_id = excluded.token_key_id`

@@ -1,4 +1,4 @@
-/** Why the database cannot be opened, in sentences for the operator: the file or address, the reason, the next step. */
+/** Explains to the operator why the database cannot be opened: the file or address, the reason, the next step. */
 import { dirname } from 'node:path'
 import { GridError } from '../errors.ts'
 import { newKeyInShell } from '../lib/key-ring.ts'
@@ -29,7 +29,7 @@ type StartErrorCode =
   | 'not_a_database'
   | 'schema_newer'
 
-/** A start was refused. The message may name paths and addresses, so only the operator sees it. */
+/** Thrown when a start is refused. The message may contain paths and addresses, so only the operator sees it. */
 export class StartError extends Error {
   readonly code: StartErrorCode
 
@@ -56,7 +56,7 @@ export function emptyDatabase(path: string): StartError {
   )
 }
 
-/** The key ring has other keys under these ids than those that have encrypted. `file` is absent for `GRID_KEYS`. */
+/** The ring's keys under these ids differ from the keys that encrypted tokens. `file` is absent for `GRID_KEYS`. */
 export function wrongKeyRing(ids: readonly string[], file: string | undefined): StartError {
   return new StartError(
     'key_ring_wrong',
@@ -65,20 +65,20 @@ export function wrongKeyRing(ids: readonly string[], file: string | undefined): 
   )
 }
 
-/** What to do without the keys of stored tokens. `file` is absent for `GRID_KEYS`. */
+/** Tells the operator what to do when the keys of stored tokens are missing. `file` is absent for `GRID_KEYS`. */
 export function restoreKeyRing(file: string | undefined): string {
   const command = file === undefined ? `GRID_KEYS="${newKeyInShell}"` : `(umask 077; echo "${newKeyInShell}" > ${file})`
   return 'Restore the key ring from where it is kept apart from the data. If it is lost, make one with a new id ' +
     `(${command}), and enter the tokens again.`
 }
 
-/** Explain an error of opening the database at `url`. `path` is the local file. Other errors stay unchanged. */
+/** Explains an error of opening the database at `url`. `path` is the local file. Returns other errors unchanged. */
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
 }
 
-/** Explain an error of reading or making the key ring in `file`. A full disk and other errors stay unchanged. */
+/** Explains an error of reading or creating the key ring in `file`. Returns a full disk and other errors unchanged. */
 export function explainedKeyRing(error: unknown, file: string): unknown {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)
@@ -98,7 +98,7 @@ export function explainedKeyRing(error: unknown, file: string): unknown {
 
 const readOnly = 'The file system is read-only for this process: a unit of systemd needs the folder in ReadWritePaths.'
 
-/** Why a folder for backups cannot be written, in words; undefined if the error says something else. */
+/** Explains why a backup folder cannot be written. Returns undefined if the error has another cause. */
 export function explainedFolder(error: unknown, folder: string): string | undefined {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   if (isNoSpace(error)) return `The disk of the folder ${folder} is full.`
@@ -111,7 +111,7 @@ export function explainedFolder(error: unknown, folder: string): string | undefi
   return `The folder ${folder} cannot be written (${code || name}). ${step}`
 }
 
-/** The errors of Deno that have no code. */
+/** Whether the name is that of a Deno permission error, which has no code. */
 function isDenied(name: string): boolean {
   return name === 'NotCapable' || name === 'PermissionDenied'
 }
@@ -191,7 +191,7 @@ function explainedRemote(error: unknown, url: string): unknown {
   )
 }
 
-/** The code of the system or of the driver that is deepest among the causes, or the deepest message. */
+/** Returns the innermost system or driver code among the causes, or else the innermost message. */
 function reasonOf(error: unknown): string {
   const reasons: { code?: string; message?: string }[] = []
   for (let at = error; at !== undefined && at !== null; at = Object(at).cause ?? Object(at).errors?.[0]) {

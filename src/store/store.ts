@@ -30,7 +30,7 @@ import { type UnitRows, WriteQueue } from './queue.ts'
 import { Db, type Inspect, type Statement } from './sql.ts'
 import { openWaiting, type Waiting } from './waiting.ts'
 
-/** `databaseBytes` is undefined on a remote database. */
+/** `databaseBytes` is undefined for a remote database. */
 export interface ProcessLoad {
   waitingUnits: number
   pausedServers: number
@@ -42,30 +42,30 @@ export interface Store {
   readonly account: OpenAccount
   /** Tables that belong to no account, and the cross-account queries. */
   readonly global: GlobalTables
-  /** The look-ups of an optional feature across accounts. */
+  /** An optional feature's lookups across accounts. */
   feature<T>(tables: (db: Db) => T): T
-  /** What features add to verbs. */
+  /** Extensions that features add to verbs. */
   readonly hooks: readonly CoreHooks[]
   readonly keyRing: KeyRing
-  /** Encrypt a secret that belongs to no account, see `secretContext`. An `AccountStore` encrypts those of its account. */
+  /** Encrypts a secret that belongs to no account, see `secretContext`. `AccountStore` encrypts account secrets. */
   seal(table: SecretTable, id: string, secret: string): Promise<SealedToken>
   open(table: SecretTable, id: string, sealed: SealedToken): Promise<string>
   /** Waiting reads and event streams of this process, and their limits. */
   readonly waiting: Waiting
-  /** Runs the followers of the log and the duties. */
+  /** Runs the log's followers and the duties. */
   readonly loop: Loop
   /** The state of the database's backups, as this process last saw it. */
   backups: BackupHistory
-  /** The number of outside servers that are paused after failures, as this process last saw it. */
+  /** The number of external servers that are paused after failures, as this process last saw it. */
   readonly outbound: { pausedServers: number }
   readonly storage: Pick<DiskSpace, 'problem' | 'check'>
   /**
-   * Commit statements as one unit; they may belong to several accounts. Resolves once the unit is on disk. Fails with
-   * `write_conflict` if a constraint or a precondition failed, with `storage_full`, and with `unavailable`.
+   * Commits statements as one unit, possibly for several accounts. Resolves once the unit is on disk. Fails with
+   * `write_conflict` if a constraint or a precondition fails, with `storage_full`, and with `unavailable`.
    */
   write(statements: Statement[]): Promise<UnitRows>
   record(rows: ActivityEntry[], statements: Statement[]): Promise<UnitRows>
-  /** `full` or `relaxed` for a local file. `remote`: the server decides. */
+  /** `full` or `relaxed` for a local file. `remote` means that the server decides. */
   readonly durability: 'full' | 'relaxed' | 'remote'
   readonly migrated: string[]
   /** See `Database`. */
@@ -75,29 +75,29 @@ export interface Store {
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
-  /** The ids in the key ring that name another key than the one that has encrypted stored tokens. Asks the database. */
+  /** Reads the database. Returns the key ring's ids whose key differs from the one that encrypted stored tokens. */
   wrongKeys(): Promise<string[]>
   /** The workload of this process, and the size of a local file. */
   load(): ProcessLoad
   health(): Promise<DatabaseHealth>
-  /** Remove what is kept of a local file from before a migration. Returns the files. */
+  /** Removes the copies of a local file from before migrations. Returns the removed files. */
   removePreviousFiles(): string[]
-  /** Publish where this process takes commands. Does nothing on a remote database. */
+  /** Publishes the address at which this process accepts commands. Does nothing for a remote database. */
   announce(control: FileOwner['control']): void
-  /** Write the state of one commit into a new SQLite file. Fails with `storage_full`, and when the store is closed. */
+  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and when the store is closed. */
   copyTo(target: string): Promise<void>
-  /** Commit what is queued; for a local file, then checkpoint the log and release the file. */
+  /** Commits queued units. For a local file, then checkpoints the log and releases the file. */
   close(): Promise<void>
 }
 
 export interface StoreOptions extends DatabaseOptions {
-  /** Called with every statement before it runs, and the name of a cross-account query; may throw. */
+  /** Called before each statement runs, with its SQL and, for a cross-account query, the query's name. May throw. */
   inspect?: Inspect
-  /** What features add to the core. */
+  /** Extensions that features add to the core. */
   hooks?: readonly CoreHooks[]
 }
 
-/** Open the store: locked, and migrated. Fails with `database_in_use` and with a `StartError`. */
+/** Opens the store: locks the database and migrates it. Fails with `database_in_use` and with a `StartError`. */
 export async function openStore(deps: Deps, options: StoreOptions = {}): Promise<Store> {
   const database = await openDatabase(deps, options)
   try {
@@ -200,7 +200,7 @@ function buildStore(
       await queue.end()
       if (path) {
         await releaseLocalFile(client)
-        // Before the lock is released: afterwards the file may belong to the next owner.
+        // Must precede the lock's release, after which the file may belong to the next owner.
         removeOwner(path)
         await lock!.release()
       } else {

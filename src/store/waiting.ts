@@ -9,61 +9,61 @@ import type { Pulses } from './global/pulse.ts'
 import type { Waits } from './global/waits.ts'
 import type { Loop, ProcessFollower } from './loop.ts'
 
-/** Waits per credential, and streams per credential. */
+/** Maximum waits per credential, and maximum streams per credential. */
 const perCredential = 3
-/** Event streams of one person. The oldest makes room for a new one. */
+/** Maximum event streams per person. The oldest stream is closed to make room for a new one. */
 const perPerson = 4
-/** Waits in the process, and streams in the process. Each costs a socket and some 20 KiB. */
+/** Maximum waits per process, and maximum streams per process. Each costs a socket and about 20 KiB. */
 const perProcess = 10_000
 const taskStreamsPerKey = 100
-/** Files that are being sent, of which each may hold half a megabyte of memory until it is read. */
+/** Limits for files in transfer, each of which may hold half a megabyte of memory until the client has read it. */
 const downloadLimits = { perKey: 20, perGroup: 60, total: 200 }
-/** Lists that are being made or sent. A client that asks for every list when it starts has six. */
+/** Limits for lists in preparation or transfer. A client that requests every list when it starts has six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /**
- * How many bytes lists and tasks may have that are being made or sent. Each takes some times as much memory. An account
- * alone has a quarter of them, and a key two thirds of that: room for the largest task.
+ * How many bytes the lists and tasks in preparation or transfer may have. Each takes several times as much memory. One
+ * account alone gets a quarter of these bytes, and one key two thirds of that, enough for the largest task.
  */
 const answerBytes = { max: 64_000_000, accountDivisor: 3, keyDivisor: 11 }
 
 const appendMs = 100
 
 export interface Waiting {
-  /** Wakes waits for an agent, a person or a task. It follows the log. */
+  /** Wakes waits for an agent, a person or a task. Follows the log. */
   readonly notifier: Notifier
   /** Waiting reads, by credential and account. */
   readonly reads: ConcurrencyLimit
   /** Event streams of any kind, by credential and account. */
   readonly streams: ConcurrencyLimit
   readonly pages: ConcurrencyLimit
-  /** Answers that list, until they are sent, by credential and account. */
+  /** List responses until they are sent, by credential and account. */
   readonly lists: ConcurrencyLimit
-  /** Files until they are sent, by credential or user, and account. */
+  /** Files until they are sent, by credential or user, and by account. */
   readonly downloads: ConcurrencyLimit
-  /** The bytes of answers and events until they are sent, by account, and by credential. */
+  /** The bytes of responses and events until they are sent, by account and by credential. */
   readonly answerBytes: { readonly ofAccounts: SharedBudget; readonly ofKeys: SharedBudget }
-  /** Those who follow tasks or wait for them, by credential and account. */
+  /** Calls that follow a task or wait for it, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   readonly appends: Batcher<TaskAppend>
-  /** Chunks that guardrails check, by task: each is checked together with the end of the one before. */
+  /** Chunks that guardrails check, by task. Each chunk is checked together with the end of the previous one. */
   readonly checkedChunks: KeyedMutex
-  /** Agents that reserve names, by account and space: each reads what the one before has reserved. */
+  /** Agents that reserve names, by account and space. Each one reads what the previous one has reserved. */
   readonly reservations: KeyedMutex
 }
 
-/** A chunk of an artifact that goes behind those before it. */
+/** An artifact chunk that is appended to the previous chunks. */
 export interface TaskAppend {
   artifactId: string
-  /** Parts in 1.0 form. */
+  /** Parts in their 1.0 form. */
   parts: readonly unknown[]
   lastChunk: boolean
 }
 
-/** How often the database is asked for commits of other processes while anyone waits. */
+/** How often the database is polled for other processes' commits while anyone waits. */
 const pollMs = 200
 const maxRows = 1_000
 
-/** `isAlone`: no other process uses the database. */
+/** `isAlone` means that no other process uses the database. */
 export function openWaiting(
   deps: Deps,
   { pulses, waits }: { pulses: Pulses; waits: Waits },
@@ -80,7 +80,7 @@ export function openWaiting(
     limit: maxRows,
     begin: () => notifier.notifyAll(),
   }
-  // A repeat is harmless: a wait that finds nothing new continues.
+  // A repeated wake is harmless: a wait that finds nothing new continues.
   const followers: ProcessFollower[] = [
     {
       ...wakes,

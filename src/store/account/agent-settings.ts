@@ -96,7 +96,7 @@ const searches = {
   unread: search(places.unread, `${byAlias} AND ${matches}`),
   seen: search(places.seen, `${byAlias} AND ${matches}`),
 }
-/** Among the agents that the index found. */
+/** A condition that restricts the search to the agents that the index found. */
 const isAmong = `agents.id IN (SELECT value FROM json_each(:ids))`
 const searchesAmong = {
   alias: search(places.alias, `${isAmong} AND ${matches}`),
@@ -200,7 +200,7 @@ export const agentSettings = {
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
     /** Removes all other aliases from the access list. */
     keepAccess: (id: string, aliases: string[]) => account.bind(keepAccess, { id, aliases: JSON.stringify(aliases) }),
-    /** No row if the alias is not on the list, or nobody has it. */
+    /** Returns no row if the alias is not on the list, or nobody has it. */
     confirmAccess: (id: string, alias: string) => account.bind(confirmAccess, { id, alias }),
     removeAccess: (id: string, alias: string) => account.bind(removeAccess, { id, alias }),
   }),

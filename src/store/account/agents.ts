@@ -110,7 +110,7 @@ const trial = query<{ used: number; max: number; expiresAt: number; endedAt: num
 const endTrials = statement(`
   UPDATE trials SET ended_at = :at WHERE account_id = :account AND expires_at <= :until AND ended_at IS NULL`)
 
-// Refuses a program the alias that a person had.
+// A program must not take an alias that belonged to a person.
 const add = addAgent(
   `(account_id, id, alias, type, visibility, access_policy, description, remote_url, ${sealedColumns}, signup_id,
     created_at)

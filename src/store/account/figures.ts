@@ -1,15 +1,15 @@
-/** The counts of the page Home: news in conversations, and figures of the last hours or days. */
+/** The counts on the Home page: new messages by conversation, and hourly totals of refused and failed messages. */
 import { hour } from '../../lib/time.ts'
 import { type AccountDb, query } from '../sql.ts'
 import { ofMessage } from './thread-messages.ts'
 
-/** New messages of a conversation are counted up to here. */
+/** A conversation's new messages are counted up to this limit. */
 export const maxNew = 100
 
 interface New {
   threadId: number
   messages: number
-  /** The number of these that failed to arrive or belong to a failed task. */
+  /** The number of new messages that failed to arrive or belong to a failed task. */
   failed: number
 }
 
@@ -45,12 +45,12 @@ const failed = query<{ at: number; count: number }>(`
 
 export const figures = {
   reads: (account: AccountDb) => ({
-    /** The number of messages in each of these threads after a message and since a time, up to `maxNew`. */
+    /** Counts, for each thread, the messages after a given message and since a given time, up to `maxNew`. */
     news: (threads: readonly { thread: number; after: number; since: number }[]): Promise<New[]> =>
       account.all(news, { threads: JSON.stringify(threads) }),
-    /** The number of messages that guardrails refused in each hour. */
+    /** The number of messages that guardrails refused, per hour. */
     refused: (since: number) => account.all(refused, { since }),
-    /** The number of unchecked or undelivered messages in each hour. */
+    /** The number of unchecked or undelivered messages, per hour. */
     failed: (since: number) => account.all(failed, { since }),
   }),
   changes: () => ({}),

@@ -135,7 +135,7 @@ export const inbox = {
     /** A message that was sent to the agent, as a read shows it at this time; undefined if it is parked or has ended. */
     message: (agent: string, message: string, at: number) => account.one(byMessage, { agent, message, at }),
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
-    /** All of them, for people. */
+    /** Counts all unread messages, for people. */
     allUnread: async (agent: string) => (await account.one(allUnread, { agent }))!.unread ?? 0,
     /** The number of messages that a read could lease now; 100 means 100 or more. */
     inTime: async (agent: string, at: number) => (await account.one(inTime, { agent, at }))!.n,

@@ -84,7 +84,7 @@ const adding = (found: string) =>
 const oldest = (from: string, columns: string, limit: string) => `
   SELECT ${columns} FROM deliveries
   WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime} ORDER BY deliveries.seq LIMIT ${limit}`
-/** The oldest of these messages that fit, at least one. */
+/** The oldest of these messages that fit the limits, but at least one. */
 const addingMany = (from: string) =>
   adding(`
       WITH candidates AS (${oldest(from, 'deliveries.seq, deliveries.chars', ':limit')})
@@ -93,7 +93,7 @@ const addingMany = (from: string) =>
         FROM (${answerBytes}) WINDOW oldest AS (ORDER BY seq ROWS UNBOUNDED PRECEDING))
       WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes)`)
 const add = addingMany(inInbox)
-// The first message always fits.
+// The first message always fits, whatever its size.
 const addOne = adding(oldest(inInbox, 'json_array(deliveries.seq) AS seqs', '1'))
 // Found by their ids: the index of unread messages has none.
 const addMessages = addingMany(isOfMessage('IN (SELECT value FROM json_each(:messages))'))

@@ -1,7 +1,7 @@
 /** An account's limits, which override the settings. See docs/operating/accounts.md, "Quotas". */
 import { type AccountDb, query, type Statement, statement } from '../sql.ts'
 
-/** 0: no limit. */
+/** 0 means no limit. */
 export interface Limits {
   messagesPerDay: number
   megabytesPerDay: number

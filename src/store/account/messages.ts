@@ -91,7 +91,7 @@ interface SentRow {
   hops: number
 }
 
-// A held message gets the time of its delivery.
+// A held message's `created_at` is its delivery time, so its send time comes from `held_messages`.
 const sentAt = `coalesce((SELECT min(held.sent_at) FROM held_messages AS held
   WHERE held.sender_account_id = messages.account_id AND held.message_id = messages.id), messages.created_at)`
 const sentColumns =
@@ -145,7 +145,7 @@ export const messages = {
     /** The same conditions as in `addDirect`, for a message that is already stored. */
     requireRecipient: ({ from }: NewMessage, to: InboxAddress, { maxUnread }: Quotas) =>
       account.bind(requireRecipient, { from, to: to.agentId, toAccount: to.home ?? account.accountId, maxUnread }),
-    /** The same for a post. */
+    /** As `requireRecipient`, for a post. */
     requireMember: ({ from }: NewMessage, channel: string) => account.bind(requireMember, { from, channel }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),

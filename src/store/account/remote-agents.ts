@@ -201,7 +201,7 @@ export interface RemoteProgress {
 interface Failure {
   error: string
   dueAt: number
-  /** Nothing of the message can have arrived. */
+  /** No part of the message can have arrived. */
   isUnsent: boolean
   /** The whole message arrived, but there was no valid response. */
   isUnanswered: boolean

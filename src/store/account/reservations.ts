@@ -13,7 +13,7 @@ export interface Reservation {
   shared: boolean
   note: string
   endsAt: number
-  /** Of its agent. */
+  /** When the reservation's agent was last seen. */
   lastSeenAt: number | null
 }
 

@@ -55,7 +55,7 @@ const ofNumbers = (table: string) =>
     DELETE FROM ${table} WHERE seq IN (
       SELECT messages.seq FROM messages WHERE messages.account_id = :account AND messages.id IN ${ids})
     RETURNING 1`)
-// Referencing rows first, because of the foreign keys.
+// Referencing rows come first, because of the foreign keys.
 const removePlaces = threadErasure(`m.id IN ${ids}`)
 const removeMessages = {
   lease_releases: ofNumbers('lease_releases'),

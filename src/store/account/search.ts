@@ -179,7 +179,7 @@ const positionAt = (at: string) => `
       FROM search WHERE step > 0
     ) SELECT up_to FROM search WHERE step = 0) AS found`
 const upTo = crossAccountQuery<{ seq: number }>('position of a time in the log', positionAt(':at'))
-// From the switch on, or since the alias of the user joined its first channel.
+// Starts at the switch, or when the user's alias joined its first channel.
 const upToReader = crossAccountQuery<{ seq: number }>(
   'position of a reader in the log',
   `WITH first AS MATERIALIZED (
@@ -229,7 +229,7 @@ export const search = {
       const otherMatch = matchOf(terms, agent, idTerm('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },
-    /** How many messages of the log, of all accounts, are not in the index yet. */
+    /** Counts the log's messages, in all accounts, that are not indexed yet. */
     missing: async (): Promise<number> => (await account.one(missing))?.messages ?? 0,
     /** The number of the last message before all those that the user may read without being sender or recipient. */
     positionOfReader: async (user: string, skew: number): Promise<number> =>

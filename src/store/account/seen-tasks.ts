@@ -13,7 +13,7 @@ export interface TaskStep {
 interface TaskOfMessage {
   seq: number
   state: TaskState
-  /** 1 for the message that began it. */
+  /** 1 for the message that started the task. */
   isFirst: number
   steps: TaskStep[]
 }

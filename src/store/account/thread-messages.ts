@@ -14,7 +14,7 @@ export interface PlacedMessage {
   fromAlias: string
   /** Its sender now belongs to another account. */
   isForeign: number
-  /** It is stored in another account. */
+  /** The message is stored in another account. */
   isReceived: number
   type: typeof messages.$inferSelect.type
   via: typeof messages.$inferSelect.via
@@ -34,7 +34,7 @@ export interface PlacedMessage {
   changedFor: string | null
 }
 
-/** It ended unread. */
+/** Why a message ended unread. */
 export type EndedState = 'withdrawn' | 'expired' | 'retracted'
 
 /**
@@ -263,7 +263,7 @@ export const threadMessages = {
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
     /** A message's reply chain. */
     chain: (seq: number, limit: number, user: string | null) => account.all(chain, { seq, limit, user }),
-    /** The same by their ids. */
+    /** The messages with these ids. */
     byIds: (messages: string[], user: string | null = null) =>
       account.all(byIds, { messages: JSON.stringify(messages), user }),
     direct: (seqs: number[]) => account.all(direct, { seqs: JSON.stringify(seqs) }),

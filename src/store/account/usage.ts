@@ -80,7 +80,7 @@ export const usage = {
     }
     return {
       of,
-      /** What was sent on each day from `since` on, newest first. */
+      /** The usage on each day from `since` on, newest first. */
       days: (since: number) => account.all(ofDays, { since }),
       unread: async ({ agentId, home }: InboxAddress): Promise<number> => {
         const toAccount = home ?? account.accountId

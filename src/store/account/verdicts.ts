@@ -18,7 +18,7 @@ export interface NewVerdict {
   textHash: string
   /** The text, if it was blocked and people may see it; otherwise null. */
   content: string | null
-  /** Why the guardrail could not check it; null if it could. */
+  /** Why the guardrail could not check the message; null if it could. */
   failure: string | null
 }
 

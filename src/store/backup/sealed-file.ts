@@ -177,7 +177,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
       return { header, line: start.slice(0, end + 1) }
     }
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw notOurs()
 }

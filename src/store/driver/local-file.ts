@@ -28,7 +28,7 @@ import { newKeyRing } from '../../lib/key-ring.ts'
 import { shellWord } from '../../lib/shell-word.ts'
 import { isFull } from './database-errors.ts'
 
-/** As many as Linux follows. */
+/** The number of symbolic links that Linux follows. */
 const maxLinks = 40
 
 /** The process that holds a local file, and its address for commands (`cli/command-server.ts`). */

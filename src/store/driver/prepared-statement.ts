@@ -17,7 +17,7 @@ export function plain(statement: InStatement): PlainStatement {
   return { sql, args }
 }
 
-/** Such a statement returns at most one row. */
+/** Matches statements that return at most one row. */
 const endsInLimit = /\slimit 1$/i
 
 /** Prepares a statement, which then runs with each list of values. */

@@ -131,7 +131,7 @@ function setOf(queries: PlainStatement[], columns: number): PlainStatement | und
   // No column is allowed there: the set would fail, and its queries would be sent again.
   const limits = [...sql.matchAll(/\b(?:limit|offset) \?(\d+)/gi)]
   if (limits.some(([, n]) => !isShared[Number(n) - 1])) return undefined
-  // The list of units is the first parameter.
+  // Parameter 1 is the list of units.
   let [own, shared] = [0, 2]
   const places = isShared.map((is) => is ? `?${shared++}` : `("units"."unit" ->> ${own++})`)
   const text = sql.replace(/'(?:[^']|'')*'|"[^"]*"|\?(\d+)/g, (token, n?: string) => n ? places[Number(n) - 1] : token)

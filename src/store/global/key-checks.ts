@@ -10,7 +10,7 @@ const add = statement(`INSERT INTO store_facts (key, value) VALUES (:key, :value
 /** A check text for each key that has encrypted something, which detects another key with the same id. */
 export const keyChecks = (db: Db) => ({
   all: async (): Promise<SealedToken[]> => (await db.all(all)).map(({ value }) => JSON.parse(value)),
-  /** The first one stays. */
+  /** Keeps an existing check text. */
   add: (check: SealedToken): Statement =>
     db.bind(add, { key: factPrefix + check.tokenKeyId, value: JSON.stringify(check) }),
 })

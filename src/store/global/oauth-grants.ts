@@ -223,7 +223,7 @@ export const revocations = (db: Db) => ({
     db.bind(requireUnchanged, { user, ids: JSON.stringify(ids), at }),
   /** Revokes every grant of a user in all accounts, including those whose code is not used yet. */
   revokeAll: (user: string, at: number): Statement => ({ ...db.bind(revokeGrants, { user, at }), rows: maxFound }),
-  /** The same in one account. */
+  /** Revokes every grant of a user in one account, including those whose code is unused. */
   revokeInAccount: (accountId: string, user: string, at: number): Statement => ({
     ...db.bind(revokeGrantsIn, { account: accountId, user, at }),
     rows: maxFound,

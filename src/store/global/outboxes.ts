@@ -32,10 +32,10 @@ export interface DueOutbox {
   kind: OutboxKind
   accountId: string
   agentId: string
-  /** Without `@`. */
+  /** Without the leading `@`. */
   alias: string
   id: string
-  /** Where it goes. */
+  /** The URL to which the message is sent. */
   remoteUrl: string
   dueAt: number
 }

@@ -3,7 +3,7 @@ import type { SealedToken } from '../../lib/key-ring.ts'
 import { crossAccountQuery, type Db, sealedColumns, type Statement, statement, updatedToken } from '../sql.ts'
 
 export interface StoredToken extends SealedToken {
-  /** The account or the user that it belongs to. */
+  /** The account or user that owns the token. */
   owner: string
   id: string
 }
@@ -30,7 +30,7 @@ export function secretContext(table: SecretTable, id: string): string {
 /** One table's tokens. */
 export interface SealedTable {
   name: string
-  /** What is bound into a token of this row. */
+  /** The context that binds an encrypted token to its row. */
   context(token: Pick<StoredToken, 'owner' | 'id'>): string
   /** At most `limit` tokens under keys other than this one, after a position, ordered by owner and id. */
   underOtherKeys(key: string, after: Pick<StoredToken, 'owner' | 'id'>, limit: number): Promise<StoredToken[]>

@@ -1,6 +1,6 @@
 /**
- * The waits that the log wakes: agents with new messages, and waits for an agent, a person or a task. Only ids leave
- * these queries.
+ * Finds the waits that new rows of the log wake: agents with new messages, and waits for an agent, a person or a task.
+ * These queries return only ids.
  */
 import { agentOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, type Db, query } from '../sql.ts'

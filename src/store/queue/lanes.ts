@@ -1,13 +1,13 @@
-/** The units that wait for a commit: one lane for each account, so that a busy account does not starve the others. */
+/** The units that wait for a commit, in one lane per account, so that a busy account does not starve the others. */
 import type { Row } from '@libsql/client'
 import { GridError } from '../../errors.ts'
 import { FairQueue } from '../../lib/limits/fair-queue.ts'
 import type { Statement } from '../sql.ts'
 
-/** Rows of each statement of a unit, in order, with the column names of the database. */
+/** The rows that each statement of a unit returned, in order, with the database's column names. */
 export type UnitRows = Row[][]
 
-/** An atomic list of statements, and who waits for it. */
+/** An atomic list of statements, and the caller that waits for it. */
 export interface Unit {
   statements: Statement[]
   since: number
@@ -16,16 +16,16 @@ export interface Unit {
   isDeferred?: true
 }
 
-/** A group takes no more units once it has this many units or about this many rows. */
+/** A group is full once it has this many units or about this many rows. */
 const maxUnits = 128
 const maxRows = 2_000
-/** Maximum rows of an account in a group with units of others, which wait until all is on disk. */
+/** Maximum rows of one account in a group with other accounts' units, which wait until the whole group is on disk. */
 const maxRowsBesideOthers = 500
-/** Maximum number and age of waiting units. Beyond that the newest unit of the account with most units is refused. */
+/** Maximum number and age of waiting units. Above the number, the account with the most units loses its newest one. */
 const maxWaiting = 1_000
 const maxWaitMs = 2_000
 
-/** Units of all lanes. A unit that finds no room, or waits too long, is rejected with `unavailable`. */
+/** The units of all lanes. A unit is rejected with `unavailable` if the queue is full or it waits too long. */
 export class Lanes {
   readonly #waiting = new FairQueue<Unit>()
 
@@ -33,33 +33,33 @@ export class Lanes {
     return this.#waiting.size
   }
 
-  /** Let a unit wait in the lane of its account; the lane of global writes has the empty name. */
+  /** Adds a unit to its account's lane. The lane for global writes has the empty name. */
   add(lane: string, unit: Unit): void {
     if (this.size >= maxWaiting && !this.#makeRoom(lane)) return unit.reject(overloaded())
     this.#waiting.add(lane, unit)
   }
 
-  /** Refuse the newest unit of the account with most of them, unless `lane` has as many. Returns whether there is room. */
+  /** Refuses the newest unit of the account with the most, unless `lane` has as many. Returns whether there is room. */
   #makeRoom(lane: string): boolean {
     const longest = this.#waiting.longest()!
-    // Otherwise two accounts would go on refusing each other's units.
+    // Otherwise, two accounts would keep refusing each other's units.
     if (this.#waiting.count(longest) <= this.#waiting.count(lane) + 1) return false
     this.#waiting.removeNewest(longest)!.reject(overloaded())
     return true
   }
 
-  /** Refuse units that have waited too long. */
+  /** Refuses units that have waited too long. */
   refuseOverdue(now: number): void {
     for (const unit of this.#waiting.removeOldest(({ since }) => since < now - maxWaitMs)) unit.reject(overloaded())
   }
 
-  /** The next group: one unit of each lane after the other, until the group is full or no lane may have more in it. */
+  /** Takes the next group: one unit per lane in turn, until the group is full or no lane may add more. */
   take(): Unit[] {
     const group: Unit[] = []
     let rows = 0
     const maxRowsOfLane = this.#waiting.keys > 1 ? maxRowsBesideOthers : maxRows
     const rowsOf = new Map<string, number>()
-    /** Lanes that have used their rows of this group. In the next group they come last. */
+    /** Lanes that have used up their rows in this group. They come last in the next group. */
     const full = new Map<string, Unit[]>()
     while (group.length < maxUnits && rows < maxRows) {
       const [lane, unit] = this.#waiting.next() ?? []
