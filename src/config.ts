@@ -57,7 +57,7 @@ export function readConfig(
     errors.push('OIDC_CLIENT_ID or OIDC_CLIENT_SECRET is missing. OIDC_ISSUER needs both.')
   }
   if (values.oidcIssuer && values.oidcTrustedDomains.length > 0 && isOfManyTenants(values.oidcIssuer)) {
-    errors.push('OIDC_TRUSTED_DOMAINS does not work with this OIDC_ISSUER: strangers have users there.')
+    errors.push('OIDC_TRUSTED_DOMAINS does not work with this OIDC_ISSUER, because it is open to everyone.')
   }
   if (values.backupDir && !values.backupKey && !values.backupPlain) {
     errors.push(
@@ -96,7 +96,7 @@ export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | un
 
 /** Explains what replaced a removed setting. Returns undefined for other variables. */
 export function describeRemoved(name: string): string | undefined {
-  return Object.hasOwn(removedSettings, name) ? `${name} is no setting any more. ${removedSettings[name]}` : undefined
+  return Object.hasOwn(removedSettings, name) ? `${name} is no longer a setting. ${removedSettings[name]}` : undefined
 }
 
 export interface SettingDescription {

@@ -114,7 +114,7 @@ export function createEdge(
       const asked = originOf(request)
       if (asked === undefined) throw unknownHost(hostOf(request))
       if (!origins.includes(asked) && !isForPrograms(c.req.path)) {
-        throw new GridError('unknown_host', `${asked} serves programs alone. Pages are at ${config.appUrl}.`)
+        throw new GridError('unknown_host', `${asked} serves only programs. Pages are at ${config.appUrl}.`)
       }
     }
     const origin = request.headers.get('origin')

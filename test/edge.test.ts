@@ -88,7 +88,7 @@ describe('Host', () => {
 
     const refused = await grid.request('/sign-in', { headers: { Host: 'grid.internal:8787' } })
     expect((await refused.json()).error.message).toBe(
-      'http://grid.internal:8787 serves programs alone. Pages are at https://app.grid.example.',
+      'http://grid.internal:8787 serves only programs. Pages are at https://app.grid.example.',
     )
   })
 

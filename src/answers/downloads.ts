@@ -6,7 +6,7 @@ import { hour } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import { refusal } from '../grid/answer-room.ts'
 
-const advice = 'Repeat the call when one of them has been read.'
+const advice = 'Repeat the call once one of them has been read.'
 
 /** Reserves a slot for a download of the given kind until it is released. Fails with `rate_limit_exceeded`. */
 export function placeIn(limit: GroupLimit, kind: string, { actor }: AccountStore): () => void {

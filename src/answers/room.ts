@@ -30,7 +30,7 @@ export async function inListSlot<List>(
   const { credentialId } = actor
   return await roomOf(account, connection)(bytes, async () => {
     const reached = lists.reached(credentialId)
-    if (reached) throw refusal('lists', reached, 'lists', 'Call again when one of them has been answered.')
+    if (reached) throw refusal('lists', reached, 'lists', 'Call again once one of them has been answered.')
     const release = lists.acquire(credentialId)!
     try {
       return await makeList()

@@ -261,7 +261,7 @@ function recordUse(
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
   // Written through the store: the account's trace would count it towards this call.
   store.write(changes).catch((error) => {
-    if (!isStorageFull(error)) log.warn('The last use of a credential was not recorded', { error })
+    if (!isStorageFull(error)) log.warn('The last use of a credential could not be recorded', { error })
   })
 }
 
@@ -281,13 +281,13 @@ function unknownKey(): GridError {
 function notAKey(token: string): GridError {
   const isPrefixed = Object.values(keyPrefixes).some((prefix) => token.startsWith(prefix))
   const why = /\$\{|\$\w|\{\{|^%/.test(token)
-    ? 'It is the name of a variable, which the client has not replaced'
+    ? 'It is the name of a variable that the client has not expanded'
     : /^["'\u201c\u2018`]|["'\u201d\u2019`]$/.test(token)
     ? 'It is in quotes'
     : isPrefixed
     ? 'It is cut, or has a typing error'
     : `A key begins with ${keyPrefixes.agent_key} or ${keyPrefixes.admin_key}`
-  return new GridError('unauthenticated', `This is not a key of the grid. ${why}.`, { credential: 'refused' })
+  return new GridError('unauthenticated', `This is not a grid key. ${why}.`, { credential: 'refused' })
 }
 
 function agentMoved(): GridError {
@@ -298,7 +298,7 @@ function agentMoved(): GridError {
 
 /** Never reaches a client: `serve` refuses the call with the lookup's error or answers it again. */
 function unproven(): GridError {
-  return new GridError('unauthenticated', 'The caller is not who it was taken for.')
+  return new GridError('unauthenticated', 'The caller is not the expected one.')
 }
 
 function tokenEnded(): GridError {

@@ -306,7 +306,7 @@ export function createSessions(store: Store, origins: string[]) {
     ): AccountStore {
       const membership = visitor.accounts.find((account) => account.id === id)
       if (visitor.closed.includes(id)) {
-        throw new GridError('other_sign_in_required', 'This account asks for a sign-in of its own.')
+        throw new GridError('other_sign_in_required', 'This account requires its own sign-in.')
       }
       if (!membership) {
         throw new GridError(

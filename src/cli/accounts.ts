@@ -224,7 +224,7 @@ export const restoreAccountCommand = accountCommand({
   input: () => ({}),
   change: restoreAccount,
   result: () => ({ restored: true }),
-  print: () => 'The account is back.',
+  print: () => 'The account is restored.',
 })
 
 /** A whole number, `default` for the setting (null), or undefined. Fails with `usage`. */

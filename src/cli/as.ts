@@ -68,7 +68,7 @@ function adminAccess({ url: given, 'admin-key': key }: CommandArguments): AdminA
   const url = given === undefined ? undefined : bareUrl(given)
   if (local && key === undefined && (url === undefined || url === local.url)) {
     if (isServed(local)) return local
-    throw personNeeded('not_running', 'The grid of this machine does not run. Start it with "agent-grid up".')
+    throw personNeeded('not_running', 'The grid of this machine is not running. Start it with "agent-grid up".')
   }
   const known = url ?? nearestConnection({})?.url
   if (key !== undefined && known !== undefined) return { url: known, adminKey: key.trim() }

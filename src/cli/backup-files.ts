@@ -45,8 +45,8 @@ export function newFileKey({ key, plain }: { key?: string; plain?: string }): Fi
   if (passphrase.length >= minKeyLength) return { passphrase }
   throw usageError(
     passphrase === ''
-      ? 'A backup contains all messages, so it is encrypted. Give a pass phrase in BACKUP_KEY or with --key-file PATH, or use --plain.'
-      : `The pass phrase of a backup has at least ${minKeyLength} characters.`,
+      ? 'A backup contains all messages, so it is encrypted. Give a passphrase in BACKUP_KEY or with --key-file PATH, or use --plain.'
+      : `The passphrase of a backup has at least ${minKeyLength} characters.`,
   )
 }
 
@@ -58,7 +58,7 @@ export function checkNewBackup(path: string): void {
   if (isThere(path)) throw new BackupExistsError(path)
   const folder = dirname(path)
   if (!isThere(folder)) {
-    throw new CommandError('no_folder', `There is no folder ${folder}. Make it first, or write the backup elsewhere.`)
+    throw new CommandError('no_folder', `There is no folder ${folder}. Create it first, or write the backup elsewhere.`)
   }
   const code = refusalOf(() => accessSync(folder, constants.W_OK))
   if (code === undefined) return

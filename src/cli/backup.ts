@@ -20,7 +20,7 @@ import { readConfig } from './settings.ts'
 
 const keyOption = {
   placeholder: 'PHRASE',
-  description: 'pass phrase of at least 12 characters that encrypts the backup',
+  description: 'passphrase of at least 12 characters that encrypts the backup',
   env: 'BACKUP_KEY',
   file: 'key-file',
 } as const satisfies CommandOption
@@ -83,7 +83,7 @@ function printBackup(
     ['Messages', result.messages],
     [
       'Encrypted',
-      result.encrypted ? 'yes; it cannot be opened without the pass phrase' : 'no: anyone with the file can read it',
+      result.encrypted ? 'yes; it cannot be opened without the passphrase' : 'no: anyone with the file can read it',
     ],
   ]
   const ring = result.keys.length === 0 ? [] : [
@@ -119,7 +119,7 @@ export const restore: ProcessCommand = {
   operands: ['file'],
   options: {
     file: { placeholder: 'FILE', description: 'the backup', required: true },
-    key: { ...keyOption, description: 'pass phrase of the backup' },
+    key: { ...keyOption, description: 'passphrase of the backup' },
     'without-keys': {
       placeholder: '',
       description: 'restore although the key ring lacks keys: stored tokens will not open',
@@ -166,7 +166,7 @@ function printRestored(result: { restored: string; made_at: string; messages: nu
     '',
     `What was sent after ${result.made_at} is not in it. An agent that reads with an older cursor gets cursor_expired,`,
     'and reads again with since: "24h".',
-    ...(result.kept.length > 0 ? ['The old files are kept; remove them when you do not need them.'] : []),
+    ...(result.kept.length > 0 ? ['The old files are kept. Remove them when you no longer need them.'] : []),
     `Next: ${ownCommandLine('serve')}`,
   ].join('\n')
 }
@@ -175,8 +175,8 @@ function explained(error: unknown): never {
   if (isFull(error) || isNoSpace(error)) {
     throw new CommandError(
       'disk_full',
-      'There is not enough space to open the backup: next to the database to restore it, else in TMPDIR. Free some, and run ' +
-        'the command again; the database is as it was.',
+      'There is not enough space to open the backup, which needs it next to the database for a restore, otherwise in TMPDIR. Free some and run ' +
+        'the command again. The database is unchanged.',
     )
   }
   throw error instanceof SealedFileError ? new CommandError(error.code, error.message) : error

@@ -85,15 +85,15 @@ const runningLine = '{}\n'
 function busy({ name }: StoreCommand, silenceMs: number): CommandError {
   return new CommandError(
     'server_busy',
-    `The running server has said nothing for ${silenceMs / second} seconds. It may still run ${name}. ` +
-      'Look at its log, and check whether the command was done before you run it again.',
+    `The running server has been silent for ${silenceMs / second} seconds. It may still be running ${name}. ` +
+      'Look at its log, and check whether the command has taken effect before you run it again.',
   )
 }
 
 function ended({ name }: StoreCommand): CommandError {
   return new CommandError(
     'server_ended',
-    `The server ended while it ran ${name}. Check whether the command was done before you run it again.`,
+    `The server ended while it was running ${name}. Check whether the command has taken effect before you run it again.`,
   )
 }
 

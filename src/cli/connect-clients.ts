@@ -51,7 +51,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   }
   const url = await findGrid(address)
   const say = sayer(json)
-  if (/^http:/.test(url) && !isLoopback(url)) say(`${url} is not encrypted: others on the way can read the key.`)
+  if (/^http:/.test(url) && !isLoopback(url)) say(`${url} is not encrypted: others on the network can read the key.`)
   const mayAsk = !isDryRun && !isSure
   const answers = mayAsk && args.tools === undefined ? await askForTools(clients, folderOf(args)) : new Map()
   const editWarnings = args['edit-warnings'] !== undefined

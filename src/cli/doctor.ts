@@ -81,6 +81,6 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
 }
 
 function describe({ checks, status }: DoctorReport): string {
-  const end = { well: 'The grid is well.', ...conclusions }[status]
+  const end = { well: 'The grid is healthy.', ...conclusions }[status]
   return [`agent-grid ${fullVersion}`, '', ...findingLines(checks), '', end].join('\n')
 }

@@ -95,10 +95,10 @@ function checkFiles(connection: Connection): ClientFinding[] {
     const state = stateOfFile(file)
     if (state === 'there') return []
     return state === 'gone'
-      ? [broken('files', `What was written to ${file.path} is gone.`, action)]
-      : [warning('files', `What was written to ${file.path} was changed since.`, action)]
+      ? [broken('files', `The entries written to ${file.path} are gone.`, action)]
+      : [warning('files', `The entries written to ${file.path} have been changed.`, action)]
   })
-  return faults.length > 0 ? faults : [ok('files', `Its ${files.length} files are as they were written.`)]
+  return faults.length > 0 ? faults : [ok('files', `Its ${files.length} files are unchanged.`)]
 }
 
 function checkProgram(connection: Connection): ClientFinding {
@@ -142,7 +142,7 @@ function checkTools(connection: Connection): ClientFinding {
   const unasked = newTools(connection)
   if (unasked.length === 0) return ok('tools', `It calls ${allowedTools.length} tools without asking.`)
   const action = `Connect again, and it asks you: ${connectAgain(connection)}`
-  return warning('tools', `You were not asked yet about ${unasked.join(' and ')}, which are new.`, action)
+  return warning('tools', `You have not been asked yet about ${unasked.join(' and ')}, which are new.`, action)
 }
 
 function checkWaiter(agent: Connection): ClientFinding {
@@ -154,7 +154,7 @@ function checkWaiter(agent: Connection): ClientFinding {
     return warning(
       'waiter',
       `New messages wake a session of ${holder.client} (process ${holder.pid}), because it is the newest of ${alias}.`,
-      'Close it, or connect this client as an agent of its own.',
+      'Close it, or connect this client as its own agent.',
     )
   }
   if (holder) return ok('waiter', `Process ${holder.pid} waits for messages.`)
@@ -191,7 +191,7 @@ async function checkHooks(connection: Connection): Promise<Finding<'hooks'>> {
   if (hasNoHooks(connection)) return skipped('hooks', 'It was connected with "--wake off", so it has no hooks.')
   if (client === 'claude') return judgeClaude(folder)
   if (client === 'codex') return judgeCodex(await codexHooks(folder ?? homedir()))
-  return skipped('hooks', 'This client has no switch for them that could be read.')
+  return skipped('hooks', 'This client has no readable setting for them.')
 }
 
 /** @see https://code.claude.com/docs/en/settings */
@@ -297,7 +297,7 @@ function judge(
     ok('grid', `${grid.url} answers.`),
     isOurs
       ? ok('key', `The key …${last4}${name ? ` ("${name}")` : ''} is of ${agent}.`)
-      : warning('key', `The key is of ${agent}, not of ${alias}.`, `Connect again: ${again}`),
+      : warning('key', `The key belongs to ${agent}, not to ${alias}.`, `Connect again: ${again}`),
     isSameRelease(grid.version) ? ok('version', `This program is ${version}, and so is the grid.`) : warning(
       'version',
       `This program is ${version}, and the grid is ${grid.version}.`,
@@ -310,7 +310,7 @@ function judge(
 function judgeClock(aheadMs: number): GridFinding {
   if (Math.abs(aheadMs) < clockMs) return ok('clock', 'The clock of this machine agrees with the clock of the grid.')
   const difference = `${Math.round(Math.abs(aheadMs) / second)} s ${aheadMs > 0 ? 'behind' : 'ahead of'}`
-  const action = 'Set the clock of this machine by the network (NTP).'
+  const action = 'Synchronise the clock of this machine over the network (NTP).'
   return warning('clock', `The clock of this machine is ${difference} the clock of the grid.`, action)
 }
 
@@ -321,14 +321,14 @@ function judgeError(url: string, error: GridCallError, again: string): GridFindi
     return [ok('grid', `${url} answers.`), broken('key', `The grid does not accept the key: ${message}`, action)]
   }
   if (status === 0 || code === 'not_a_grid') {
-    const action = `Check that the grid runs, and that this machine reaches it: "agent-grid health --url ${url}".`
+    const action = `Check that the grid is running and reachable from this machine: "agent-grid health --url ${url}".`
     return [broken('grid', message, action), skipped('key', 'Only the grid knows whether the key works.')]
   }
   if (status === 404) {
-    const action = 'Upgrade the grid, or use the program that it hands out.'
+    const action = 'Upgrade the grid, or use the program that it serves.'
     return [ok('grid', `${url} answers.`), warning('version', 'The grid is older than this program.', action)]
   }
-  return [warning('grid', `${url} answers, but not now: ${message}`, 'Try again in a minute.')]
+  return [warning('grid', `${url} is temporarily unavailable: ${message}`, 'Try again in a minute.')]
 }
 
 function isSameRelease(other: string): boolean {

@@ -39,7 +39,7 @@ export async function partOfFile(client: GridClient, path: string): Promise<Reco
   })
   try {
     const stat = await file.stat()
-    if (!stat.isFile()) throw new CommandError('file_not_readable', `${path} is no file.`)
+    if (!stat.isFile()) throw new CommandError('file_not_readable', `${path} is not a file.`)
     const mediaType = mediaTypes[extname(path).slice(1).toLowerCase()]
     const about = { filename: basename(path), ...(mediaType && { mediaType }) }
     if (stat.size > maxInlineBytes) return { upload_id: await uploaded(client, file, { ...about, bytes: stat.size }) }
@@ -54,7 +54,7 @@ async function uploaded(client: GridClient, file: FileHandle, about: { bytes: nu
   const piece = Buffer.alloc(pieceBytes)
   for (let failures = 0; offset < about.bytes;) {
     const { bytesRead } = await file.read(piece, 0, Math.min(pieceBytes, about.bytes - offset), offset)
-    if (bytesRead === 0) throw new CommandError('file_not_readable', 'The file has become shorter.')
+    if (bytesRead === 0) throw new CommandError('file_not_readable', 'The file was truncated while it was read.')
     try {
       ;({ offset } = await client.upload(id, offset, piece.subarray(0, bytesRead)))
       failures = 0
@@ -143,7 +143,7 @@ async function newFile(folder: string, name: string): Promise<{ file: FileHandle
       if ((error as { code?: string }).code !== 'EEXIST') throw error
     }
   }
-  throw new CommandError('file_exists', `The folder has ${maxSameNames} files like ${name}.`)
+  throw new CommandError('file_exists', `The folder already has ${maxSameNames} files named like ${name}.`)
 }
 
 const fallbacks: Record<string, string> = { text: 'part.txt', data: 'part.json', raw: 'part.bin' }

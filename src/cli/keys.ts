@@ -41,7 +41,7 @@ export const rotateStoredTokens = storeCommand({
       ...(unreadable > 0
         ? [`${unreadable} tokens cannot be decrypted and were left as they are. The log names them; enter them again.`]
         : []),
-      ...(finished ? [] : ['This run has used up its time. Run the command again to continue.']),
+      ...(finished ? [] : ['This run has reached its time limit. Run the command again to continue.']),
     ].join('\n'),
 })
 
@@ -79,5 +79,5 @@ function sentenceOf({ key_id, tokens, in_ring }: { key_id: string; tokens: numbe
   if (key_id === newest) return `${uses} New tokens get it.`
   return tokens === 0
     ? `${uses} It can be removed from the ring, unless a process still starts its ring with it or a backup needs it.`
-    : `${uses} It is still needed.`
+    : `${uses} It is still in use.`
 }

@@ -83,7 +83,7 @@ export async function stopLocalGrid(json: boolean): Promise<number> {
     process.kill(grid.server!.pid, 'SIGTERM')
     await until(stopMs, () => !isServed(grid), `It still runs as process ${grid.server!.pid}, and is stopping.`)
   }
-  const text = wasRunning ? 'The grid of this machine has stopped.' : 'The grid of this machine does not run.'
+  const text = wasRunning ? 'The grid of this machine has stopped.' : 'The grid of this machine is not running.'
   print(json ? JSON.stringify({ stopped: wasRunning }) : text)
   return 0
 }
@@ -157,7 +157,7 @@ function startServer(url: string): ChildProcess {
 async function isReady(url: string, child: ChildProcess): Promise<void> {
   let failure: string | undefined
   child.once('error', (error) => failure = error.message)
-  child.once('exit', (code) => failure = `The server ended with ${code}. ${lastLine()}`)
+  child.once('exit', (code) => failure = `The server exited with code ${code}. ${lastLine()}`)
   await until(startMs, async () => {
     if (failure !== undefined) throw new CommandError('not_started', `The grid was not started. ${failure}`)
     const { pid, control } = readOwner(databaseFile()) ?? {}

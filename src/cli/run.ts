@@ -111,7 +111,7 @@ function readOptions(args: CommandArguments, words: readonly string[]): Omit<Run
   const perDayUsd = amount('max-usd-per-day', args)
   if (maxUsdPerTurn !== undefined && client !== 'claude') throw usageError('--max-usd-per-turn is for --claude.')
   if (perDayUsd !== undefined && !program.tellsCost) {
-    throw usageError(`--max-usd-per-day is for --claude and --opencode: ${program.name} does not say what it costs.`)
+    throw usageError(`--max-usd-per-day is for --claude and --opencode: ${program.name} does not report its cost.`)
   }
   if (client && args.input) throw usageError('--input is for a command: a client gets a prompt.')
   return {
@@ -193,7 +193,7 @@ export function wordsOfRun(
 
 function requireProgram(name: string): void {
   if (findProgram(name) !== undefined) return
-  const message = `There is no program ${name} that can be run. Install it, or add its folder to PATH.`
+  const message = `There is no executable program ${name}. Install it, or add its folder to PATH.`
   throw personNeeded('program_missing', message)
 }
 

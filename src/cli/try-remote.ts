@@ -20,7 +20,9 @@ export const tryRemoteCommand = storeCommand({
       const { name, readFrom, endpoint, otherOrigins } = card
       rows.push(['Card', `${name}, from ${readFrom}`])
       rows.push(['Endpoint', `${endpoint.url} (A2A ${endpoint.version}, ${endpoint.binding})`])
-      if (card.isForged) rows.push(['Signature', 'signed, and does not verify: something changed the card on its way'])
+      if (card.isForged) {
+        rows.push(['Signature', 'signed, but the signature is invalid: the card was changed in transit'])
+      }
       if (otherOrigins.length > 0) rows.push(['Not used', `endpoints at ${otherOrigins.join(', ')}`])
     }
     if (answer) rows.push(['Answer', `${answer.state}, after ${milliseconds} ms`])

@@ -111,7 +111,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   for await (const chunk of response.setEncoding('utf8')) {
     text += chunk
     if (text.length > maxAnswerLength) {
-      throw new GridCallError('not_a_grid', 'The answer is too long for one of a grid.', response.statusCode!)
+      throw new GridCallError('not_a_grid', 'The response is too long to come from a grid.', response.statusCode!)
     }
   }
   return text
@@ -132,7 +132,7 @@ async function refusal(url: string, response: IncomingMessage): Promise<GridCall
 }
 
 export function noGrid(url: string, status: number): GridCallError {
-  const message = `What answers at ${new URL(url).origin} with status ${status} is not an agent-grid.`
+  const message = `The server at ${new URL(url).origin} answered with status ${status}, but is not an agent-grid.`
   return new GridCallError('not_a_grid', message, status)
 }
 

@@ -270,7 +270,7 @@ export class GridClient {
     const response = await openCall(url, { headers, signal, timeoutMs })
     // Frames arrive every 15 s, so the connection is considered lost when three of them are missing. Bun fires a
     // response's timeout although it receives data.
-    const silence = setTimeout(() => response.destroy(new Error('The stream is silent.')), 1.5 * timeoutMs)
+    const silence = setTimeout(() => response.destroy(new Error('The stream has gone silent.')), 1.5 * timeoutMs)
     try {
       for await (const event of wakeEvents(response)) {
         silence.refresh()
@@ -322,7 +322,7 @@ async function* wakeEvents(response: IncomingMessage): AsyncGenerator<WakeEvent>
   for await (const chunk of response.setEncoding('utf8')) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop()!
-    if (rest.length > maxEventLength) throw new Error('An event is too long for one of a grid.')
+    if (rest.length > maxEventLength) throw new Error('The event is too long to come from a grid.')
     for (const line of lines) {
       if (line.startsWith('data:')) yield 'unread'
       else if (line.startsWith(':')) yield 'heartbeat'

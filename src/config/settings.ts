@@ -92,7 +92,7 @@ export const settings = {
   appUrl: setting('APP_URL', 'Public address of the web application.', publicAddress, { fallback: 'BASE_URL' }),
   extraBaseUrls: setting(
     'EXTRA_BASE_URLS',
-    'Further addresses at which programs reach the grid: MCP, A2A, REST, OAuth and cards. Pages are at APP_URL alone.',
+    'Further addresses at which programs reach the grid: MCP, A2A, REST, OAuth and cards. Pages are served only at APP_URL.',
     publicAddresses,
   ),
   databaseUrl: setting(
@@ -114,7 +114,7 @@ export const settings = {
   /** The low-water mark of free disk space for a local file. */
   minFreeMegabytes: setting(
     'MIN_FREE_MB',
-    'Free megabytes on the disk of a local file below which nothing new is stored, at most a tenth of it. 0: no mark.',
+    'Minimum free space in megabytes on the disk of a local file, at most a tenth of it. Below it nothing new is stored. 0: no minimum.',
     wholeNumber(0, 1_000_000, 200),
   ),
   maxFileBytes: setting(
@@ -145,7 +145,7 @@ export const settings = {
   ),
   unreadPerInbox: setting(
     'UNREAD_PER_INBOX',
-    'Unread messages of one inbox, from which on it takes no more direct messages, and from a fifth of it on none of other accounts; 0 for any number.',
+    'Unread messages of one inbox at which it refuses direct messages; it refuses those from other accounts at a fifth of this number. 0 for any number.',
     wholeNumber(0, 1_000_000_000, 10_000),
   ),
   agentsPerAccount: setting(
@@ -156,7 +156,7 @@ export const settings = {
   trustedProxies: setting('TRUSTED_PROXIES', 'Proxies whose X-Forwarded-For header is trusted.', addressRanges),
   callsPerSecond: setting(
     'CALLS_PER_SECOND',
-    'Calls per second of one credential, in the long run, in each process; 25 times as many at once, and 5 times as many of all credentials of an account. 0: no limit.',
+    'Calls per second of one credential in each process, on average. A burst may have 25 times as many, and all credentials of an account together 5 times as many. 0: no limit.',
     wholeNumber(0, 100_000, 200),
   ),
   signupPerHour: setting(
@@ -172,7 +172,7 @@ export const settings = {
   /** Includes the built-in ones. */
   reservedAliases: setting(
     'RESERVED_ALIASES',
-    'More aliases that cannot be taken, besides the built-in ones.',
+    'Aliases that are reserved in addition to the built-in ones.',
     value(
       'comma-separated aliases',
       words('')
@@ -183,7 +183,7 @@ export const settings = {
   ),
   allowedOrigins: setting(
     'ALLOWED_ORIGINS',
-    'Browser origins that may call the API, of any scheme. With a loopback BASE_URL * stands for loopback origins alone.',
+    'Browser origins that may call the API, of any scheme. With a loopback BASE_URL, * stands for loopback origins only.',
     origins,
   ),
   a2aPlainReceipts: setting(
@@ -208,7 +208,7 @@ export const settings = {
   ),
   oauthRedirectAllow: setting(
     'OAUTH_REDIRECT_ALLOW',
-    'Redirect URIs that are allowed besides https, loopback addresses and schemes with a dot. `*` at the end stands for one segment.',
+    'Redirect URIs that are allowed in addition to https, loopback addresses and schemes with a dot. `*` at the end stands for one segment.',
     value(
       'comma-separated URIs',
       words(editorRedirects.join(','))
@@ -234,7 +234,7 @@ export const settings = {
   /** At least 12 characters. Undefined: backups are plain, or not scheduled. */
   backupKey: setting(
     'BACKUP_KEY',
-    'Pass phrase that encrypts backups, and opens them. Keep it apart from them.',
+    'Passphrase that encrypts backups, and opens them. Keep it apart from them.',
     value('a text of at least 12 characters', z.string().trim().min(12).optional()),
     { isSecret: true },
   ),
@@ -264,7 +264,7 @@ export const settings = {
   ),
   blockedTargets: setting(
     'BLOCKED_TARGETS',
-    'Addresses that the grid never sends requests to, besides private ones.',
+    'Addresses that the grid never sends requests to, in addition to private ones.',
     addressRanges,
   ),
   /** May contain a password. */
@@ -272,12 +272,12 @@ export const settings = {
   /** Undefined: the grid has no provider of single sign-on. */
   oidcIssuer: setting(
     'OIDC_ISSUER',
-    'Provider with which users sign in, by OpenID Connect. It may be in a private network.',
+    'OpenID Connect provider with which users sign in. It may be in a private network.',
     value('an http or https URL', z.url({ protocol: /^https?$/ }).optional()),
   ),
   oidcClientId: setting(
     'OIDC_CLIENT_ID',
-    'Client that this grid is at the provider. Required with OIDC_ISSUER.',
+    'Client id of this grid at the provider. Required with OIDC_ISSUER.',
     value('text', z.string().min(1).optional()),
   ),
   oidcClientSecret: setting(
@@ -293,7 +293,7 @@ export const settings = {
   ),
   oidcTrustedDomains: setting(
     'OIDC_TRUSTED_DOMAINS',
-    'Domains whose addresses count as verified, although the provider does not say so. ' +
+    'Domains whose addresses count as verified even if the provider does not report it. ' +
       'Only if users cannot choose their own address there.',
     value(
       'comma-separated domains',
@@ -307,7 +307,7 @@ export const settings = {
   ),
   oidcScopes: setting(
     'OIDC_SCOPES',
-    'Scopes to ask for besides openid, email and profile, separated by spaces.',
+    'Scopes to request in addition to openid, email and profile, separated by spaces.',
     value('a text of up to 200 characters', z.string().max(200).prefault('')),
   ),
   logLevel: setting(

@@ -77,7 +77,7 @@ const notices = {
   'sessions-ended': 'All your other sessions have ended.',
 
   'account-deleted': 'The account is deleted. An owner can bring it back for 7 days.',
-  'account-restored': 'The account is back.',
+  'account-restored': 'The account is restored.',
   'account-made': 'The account has been created. You are its owner.',
   'account-renamed': 'The account has been renamed.',
   'conversations-shown': 'From now on, owners and admins can read what agents write to each other.',

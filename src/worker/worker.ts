@@ -99,7 +99,9 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     stopping.abort()
     await Promise.all([outboxes.stop(), ...ends.map((end) => end())])
     await sweeping
-    await leases.stop().catch((error) => store.deps.log.warn('The end of this process was not recorded', { error }))
+    await leases.stop().catch((error) =>
+      store.deps.log.warn('The end of this process could not be recorded', { error })
+    )
   }
   return { stop: () => stopped ??= stop() }
 }

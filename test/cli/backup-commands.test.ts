@@ -35,8 +35,8 @@ test('restore reports a missing file, or a folder', async () => {
 test('a new backup needs a passphrase of 12 characters, or --plain', () => {
   const keyOf = (key?: string) => () => newFileKey({ key })
 
-  expect(keyOf()).toThrow('Give a pass phrase in BACKUP_KEY')
-  expect(keyOf('eleven char')).toThrow('The pass phrase of a backup has at least 12 characters.')
+  expect(keyOf()).toThrow('Give a passphrase in BACKUP_KEY')
+  expect(keyOf('eleven char')).toThrow('The passphrase of a backup has at least 12 characters.')
   expect(keyOf(' twelve chars ')()).toEqual({ passphrase: 'twelve chars' })
   expect(newFileKey({ plain: 'yes' })).toBe('plain')
 })
@@ -67,16 +67,16 @@ test('backup --verify says whether a backup is complete and can be opened, and l
   const printed = vi.spyOn(console, 'log').mockReturnValue()
   const run = (args: Record<string, string>) => backup.start(true, args, [])
 
-  await run({ file, key: 'a long pass phrase' })
+  await run({ file, key: 'a long passphrase' })
   vi.stubEnv('DATABASE_URL', undefined)
-  await run({ file, key: 'a long pass phrase', verify: 'yes' })
+  await run({ file, key: 'a long passphrase', verify: 'yes' })
   writeFileSync(cut, readFileSync(file).subarray(0, -1))
 
   const [made, verified] = printed.mock.calls.map(([json]) => JSON.parse(json))
   expect(verified).toEqual(made)
   expect(verified).toMatchObject({ file, encrypted: true, messages: 0 })
-  await expect(run({ file, key: 'another pass phrase', verify: 'yes' })).rejects.toMatchObject({ code: 'wrong_key' })
-  await expect(run({ file: cut, key: 'a long pass phrase', verify: 'yes' })).rejects.toMatchObject({
+  await expect(run({ file, key: 'another passphrase', verify: 'yes' })).rejects.toMatchObject({ code: 'wrong_key' })
+  await expect(run({ file: cut, key: 'a long passphrase', verify: 'yes' })).rejects.toMatchObject({
     code: 'backup_damaged',
   })
   expect(readdirSync(temporary)).toEqual([])

@@ -92,7 +92,7 @@ test('asks to end a program that holds the file but accepts no commands', async 
     check: 'database',
     status: 'broken',
     found: expect.stringMatching(/is in use by another process \(process \d+ .+\)\. It answers no commands\.$/),
-    action: expect.stringContaining('If it is no server of this grid, end it.'),
+    action: expect.stringContaining('If it is not a server of this grid, stop it.'),
   })
   await store.close()
 })

@@ -76,7 +76,7 @@ test('one credential has at most 6 lists at a time, and other credentials have t
 
     expect(refused.map(({ code }) => code)).toEqual(['rate_limit_exceeded', 'rate_limit_exceeded'])
     expect(refused[0].message).toBe(
-      'This key may have 6 lists at a time. Call again when one of them has been answered.',
+      'This key may have 6 lists at a time. Call again once one of them has been answered.',
     )
     expect(lists.count).toBe(0)
   }

@@ -60,7 +60,7 @@ test('a resource refused because of a limit gets -32000, like every limit', asyn
 
   expect(answer.body.error).toEqual({
     code: -32000,
-    message: 'This key may have 6 lists at a time. Call again when one of them has been answered.',
+    message: 'This key may have 6 lists at a time. Call again once one of them has been answered.',
     data: { code: 'rate_limit_exceeded', retry_after_seconds: 1 },
   })
 })

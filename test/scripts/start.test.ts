@@ -89,7 +89,7 @@ test("Deno may also write to the folders of scheduled backups and of a remote da
 test('Deno may use the files named on the command line', () => {
   const elsewhere = join(database.folder, 'else, where')
   mkdirSync(elsewhere)
-  writeFileSync(join(elsewhere, 'key'), 'a long pass phrase')
+  writeFileSync(join(elsewhere, 'key'), 'a long passphrase')
   const run = (...words: string[]) => {
     const command = ['scripts/other-runtime.js', 'deno', 'src/main.ts', ...words, '--json']
     const { PATH, HOME } = process.env

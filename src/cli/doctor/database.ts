@@ -98,13 +98,13 @@ async function askServer(config: Config, inUse: Error): Promise<LookedAt> {
     throw error
   }) as InsideFacts | undefined
   if (!server) {
-    const found = `${inUse.message.split('. ')[0]}. It answers no commands.`
-    const action = 'If it is no server of this grid, end it. Then run the doctor again to see the database itself.'
+    const found = `${inUse.message.split('. ')[0]}. It does not accept commands.`
+    const action = 'If it is not a server of this grid, stop it. Then run the doctor again to see the database itself.'
     return { findings: [broken('database', found, action)] }
   }
   if (server.build === fullVersion) return { ...judge(server.database), server }
   const { build } = server
-  return { findings: [skipped('database', 'A server of another version has the database.')], server: { build } }
+  return { findings: [skipped('database', 'A server of another version holds the database.')], server: { build } }
 }
 
 function judge(health: DatabaseHealth): LookedAt {
@@ -117,20 +117,20 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
   if (damage === null) {
     return skipped(
       'database',
-      'The database has the schema of this program. It is too large to be read as a whole here.',
-      'Stop the grid, and run "agent-grid doctor --full"; backups are checked whole when they are made.',
+      'The database has the schema of this program. It is too large to be read completely here.',
+      'Stop the grid, and run "agent-grid doctor --full"; backups are checked completely when they are made.',
     )
   }
   if (damage.length > 0) return broken('database', `The database is damaged: ${damage[0]}`, restore)
   if (danglingRows! > 0) return broken('database', `References to missing rows: ${danglingRows}.`, restore)
-  return ok('database', 'The database has the schema of this program, and is whole.')
+  return ok('database', 'The database has the schema of this program, and is intact.')
 }
 
 export function checkConversations({ leftOut }: Pick<DatabaseHealth, 'leftOut'>): Finding {
-  if (leftOut === 0) return ok('conversations', 'No message was left out of conversations, search and Network.')
+  if (leftOut === 0) return ok('conversations', 'No message is missing from conversations, search and Network.')
   return warning(
     'conversations',
-    `Errors left rows out of conversations, search or Network: ${leftOut}.`,
+    `Rows missing from conversations, search or Network because of errors: ${leftOut}.`,
     'Run "agent-grid doctor --repair rebuild-conversations".',
   )
 }

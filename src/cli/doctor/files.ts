@@ -51,7 +51,7 @@ export function checkDisk(path: string, config: Config): Finding[] {
     return judgeDisk(folder, statfsSync(folder), config)
   } catch {
     return [
-      warning('disk', 'The system does not report how much space is free.', 'Watch the space of the disk yourself.'),
+      warning('disk', 'The system does not report how much space is free.', 'Watch the disk space yourself.'),
     ]
   }
 }
@@ -70,11 +70,15 @@ export function judgeDisk(
     ))
   }
   if (memories.has(type >>> 0)) {
-    findings.push(broken('disk', `${folder} is in memory, and goes with it.`, 'Move the folder to a local disk.'))
+    findings.push(broken('disk', `${folder} is in memory, and is lost with it.`, 'Move the folder to a local disk.'))
   }
   if (type >>> 0 === containerLayer) {
     findings.push(
-      warning('disk', `${folder} is in the layer of a container, and goes with it.`, 'Mount a volume there.'),
+      warning(
+        'disk',
+        `${folder} is in a container's writable layer, and is lost with the container.`,
+        'Mount a volume there.',
+      ),
     )
   }
   const [free, total] = [bavail * bsize, blocks * bsize]
@@ -121,7 +125,7 @@ export function checkDurability(
     return warning(
       'durability',
       'DURABILITY is relaxed: a power failure may lose the last acknowledged messages.',
-      'Set DURABILITY=full, unless you mean it.',
+      'Set DURABILITY=full, unless this is intended.',
     )
   }
   const ms = measureFsync(dirname(path))
@@ -133,7 +137,7 @@ export function judgeFsync(ms: number): Finding {
   if (ms < tooFastMs) {
     return warning(
       'durability',
-      `${found} No disk is that fast: something answers without writing.`,
+      `${found} No disk is that fast: something acknowledges without writing.`,
       'Look for eatmydata, a disk in memory, or a virtual disk that ignores flushes.',
     )
   }

@@ -17,14 +17,14 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
     if (!holder) return ok('server', 'The grid is stopped.')
     return warning(
       'server',
-      `A server has the database, but none answers on port ${port}.`,
+      `A server holds the database, but nothing answers on port ${port}.`,
       'See its log, and restart the grid.',
     )
   }
   if (!isOfGrid(answer)) {
     return broken(
       'server',
-      `What answers on port ${port} is no agent-grid.`,
+      `The program on port ${port} is not an agent-grid.`,
       'Stop that program, or set PORT to another port, and start the grid.',
     )
   }

@@ -29,7 +29,7 @@ export function findUnknownSettings(
     if (removed) return [{ found: removed, action: `Remove ${name} from the environment.` }]
     // A quarter of the letters may be wrong: HOME is not meant to be HOST.
     const meant = closestMatch(name.toUpperCase(), settings, { maxDistance: Math.floor(name.length / 4) })
-    return meant === undefined ? [] : [{ found: `${name} is no setting. Is ${meant} meant?`, action: list }]
+    return meant === undefined ? [] : [{ found: `${name} is not a setting. Did you mean ${meant}?`, action: list }]
   })
 }
 

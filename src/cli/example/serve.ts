@@ -25,11 +25,11 @@ export async function serveExample(folder: string, json: boolean): Promise<void>
   })
   const keysFile = join(folder, 'keys.json')
   if (!existsSync(keysFile)) {
-    if (!json) print('Making the example grid takes about ten seconds.')
+    if (!json) print('Creating the example grid takes about ten seconds.')
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const password = mintRecoveryCode()
     const { keys, adminKey: admin } = await seedWorld(config, password).catch((error) => {
-      throw new Error(`The example grid could not be made. To begin anew, delete ${folder}.`, { cause: error })
+      throw new Error(`The example grid could not be created. To start again, delete ${folder}.`, { cause: error })
     })
     writeFileSync(keysFile, JSON.stringify({ ...keys, admin, password }, null, 2), { mode: 0o600 })
   }
@@ -45,7 +45,7 @@ export async function serveExample(folder: string, json: boolean): Promise<void>
       ? JSON.stringify({ url: config.baseUrl, sign_in_url: signInUrl, email: emailOf('olga'), password: keys.password })
       : `
 An example grid is running at ${config.baseUrl}
-Its 15 agents go on working while you watch.
+Its 15 agents continue to work while you watch.
 
   Open       ${signInUrl}
   Email      ${emailOf('olga')} (or tomas, an admin; mika, a member; vera, a viewer)

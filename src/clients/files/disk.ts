@@ -28,7 +28,7 @@ const commonMode = 0o644
 export function readText(path: string): string | undefined {
   if (!existsSync(path)) {
     if (lstatSync(path, { throwIfNoEntry: false })) {
-      throw new FileRefusedError(path, 'is a link to a file that does not exist. Make that file, or remove the link.')
+      throw new FileRefusedError(path, 'is a link to a file that does not exist. Create that file, or remove the link.')
     }
     return undefined
   }
@@ -82,7 +82,7 @@ export function checkInside(path: string, project: string): void {
   while (!existsSync(there)) there = dirname(there)
   const [target, inside] = [realpathSync(there), realpathSync(project)]
   if (target !== inside && !target.startsWith(join(inside, sep))) {
-    throw new FileRefusedError(path, `is a link out of the project, to ${target}. Remove the link first.`)
+    throw new FileRefusedError(path, `is a link that leads out of the project, to ${target}. Remove the link first.`)
   }
 }
 

@@ -134,7 +134,7 @@ function parseFile(path: string, text: string): Node {
   if (errors.length === 0 && root !== undefined) return root
   const before = text.slice(0, errors[0]?.offset ?? 0).split('\n')
   const where = `line ${before.length}, column ${before.at(-1)!.length + 1}`
-  throw new FileRefusedError(path, `is not valid JSON at ${where}. Nothing was changed; mend it first.`)
+  throw new FileRefusedError(path, `is not valid JSON at ${where}. Nothing was changed; fix it first.`)
 }
 
 /** Replaces the byte order mark, which JSON does not allow, with a space. */
@@ -149,11 +149,11 @@ function placeOf(path: string, root: Node, { container: names, name }: Entry): {
     const expected = depth === names.length && name === undefined ? 'array' : 'object'
     const here = depth === 0 ? 'its whole text' : names.slice(0, depth).join('.')
     if (node.type !== expected) {
-      throw new FileRefusedError(path, `has no ${expected} in ${here}. Nothing was changed; mend it first.`)
+      throw new FileRefusedError(path, `has no ${expected} in ${here}. Nothing was changed; fix it first.`)
     }
     const next = names[depth] ?? name
     if (next !== undefined && membersNamed(node, next).length > 1) {
-      throw new FileRefusedError(path, `has "${next}" twice in ${here}. Nothing was changed; mend it first.`)
+      throw new FileRefusedError(path, `has "${next}" twice in ${here}. Nothing was changed; fix it first.`)
     }
     const child = depth === names.length ? undefined : findNodeAtLocation(node, [names[depth]])
     if (child === undefined) return { container: node, depth }

@@ -27,7 +27,7 @@ export function readToml(path: string, text: string): Json {
   } catch (error) {
     const { line, column } = error as { line?: number; column?: number }
     const where = line === undefined ? '' : ` at line ${line}, column ${column}`
-    throw new FileRefusedError(path, `is not valid TOML${where}. Nothing was changed; mend it first.`)
+    throw new FileRefusedError(path, `is not valid TOML${where}. Nothing was changed; fix it first.`)
   }
 }
 

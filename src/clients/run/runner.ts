@@ -175,7 +175,7 @@ class Runner {
       await this.#settle(turn, result)
     } catch (error) {
       if (!isStale(error)) throw error
-      this.#options.log(`The lease about ${thread} had ended, so nothing was sent. Its messages come again.`)
+      this.#options.log(`The lease about ${thread} had ended, so nothing was sent. Its messages are redelivered.`)
       lease.drop()
     }
   }
@@ -184,7 +184,7 @@ class Runner {
     const { thread, lease } = turn
     const { log, now, agent } = this.#options
     if (lease.lost.aborted) {
-      log(`The lease about ${thread} has ended. Its messages come again.`)
+      log(`The lease about ${thread} has ended. Its messages are redelivered.`)
       return lease.drop()
     }
     if ('answers' in result) {

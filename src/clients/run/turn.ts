@@ -78,12 +78,12 @@ async function runOnce(
   })
   const turn = program.read(stdout)
   state.addCost(turn.usd ?? 0)
-  if (ended === 'timeout') return { failure: `It was ended after ${timeoutMs / 1_000} s.` }
-  if (ended === 'output') return { failure: 'It wrote more than a runner reads.' }
+  if (ended === 'timeout') return { failure: `It was terminated after ${timeoutMs / 1_000} s.` }
+  if (ended === 'output') return { failure: 'It wrote more than a runner can read.' }
   if (ended === 'stopped') return { failure: 'It was stopped.' }
   if (code !== 0) {
     if (sessionId !== undefined && program.isSessionGone(stderr + stdout)) return { isSessionGone: true }
-    return { failure: `It ended with ${code === null ? 'a signal' : `exit code ${code}`}.${hint(turn, stderr)}` }
+    return { failure: `It exited with ${code === null ? 'a signal' : `exit code ${code}`}.${hint(turn, stderr)}` }
   }
   if (turn.failure !== undefined) return { failure: turn.failure }
   if (turn.sessionId !== undefined) state.saveSession(thread, program.name, turn.sessionId)

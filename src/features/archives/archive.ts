@@ -89,7 +89,10 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
   const { id } = manifest.account
   const { guardrailChecks, config } = store.deps
   if (!providers.every((provider) => guardrailChecks.has(provider))) {
-    throw new GridError('invalid_input', 'The archive has a guardrail of a provider that this version does not know.')
+    throw new GridError(
+      'invalid_input',
+      'The archive contains a guardrail of a provider that this version does not know.',
+    )
   }
   const reserved = aliases.filter((alias) => config.reservedAliases.includes(alias))
   const taken = [
@@ -99,7 +102,10 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
   if (taken.length > 0) return taken
   const begun = await imports.begun(String(id))
   if (begun !== undefined && begun !== list) {
-    throw new GridError('write_conflict', 'Another archive of this account is imported in part. Import that one first.')
+    throw new GridError(
+      'write_conflict',
+      'Another archive of this account is only partly imported. Import that one first.',
+    )
   }
   await store.write(imports.begin(manifest, list, store.deps.now()))
   return []

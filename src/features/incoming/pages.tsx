@@ -77,9 +77,9 @@ async function hooksPage(visit: Visit) {
   const action = settingsPath(visit, 'account', path)
   return (
     <>
-      <Card title='Incoming hooks' lead='Addresses to which builds, monitors and other programs post messages.'>
+      <Card title='Incoming hooks' lead='URLs to which builds, monitors and other programs post messages.'>
         {hooks.length === 0
-          ? <EmptyState icon='channels' title='No incoming hooks'>No program outside can post messages.</EmptyState>
+          ? <EmptyState icon='channels' title='No incoming hooks'>No external program can post messages.</EmptyState>
           : (
             <Table
               id='hooks'
@@ -184,7 +184,7 @@ async function hookPage(visit: Visit, id: string) {
       </Card>
       <DeleteCard
         noun='hook'
-        lead='Its address is unknown at once. Its messages stay.'
+        lead='Its URL stops working at once. Its messages are kept.'
         action={settingsPath(visit, 'account', path, id, 'revoke')}
         label='Revoke the address'
         question={`Revoke the address of @${alias}? This cannot be undone.`}

@@ -26,7 +26,7 @@ export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
   const { bodies, config, now } = store.deps
   const limitOf = (name: string, perMinute: number, whose: string) =>
     minuteLimit(name, perMinute, {
-      what: `Too many requests: ${perMinute} a minute are taken for ${whose}.`,
+      what: `Too many requests: ${perMinute} a minute are accepted for ${whose}.`,
       advice: 'Send it again',
     })
   const ofHook = limitOf('incoming-hook', 60, 'this address')
@@ -124,7 +124,7 @@ async function requireSigned(account: AccountStore, { id }: HookRow, headers: He
   const isSigned = headers.has('x-hub-signature-256')
     ? isSignedByGithub(secret, headers.get('x-hub-signature-256')!, body)
     : isSignedWebhook(secret, headers, body, account.deps.now())
-  if (!isSigned) throw new GridError('unauthenticated', 'The signature is missing or wrong, or too old.')
+  if (!isSigned) throw new GridError('unauthenticated', 'The signature is missing, invalid or too old.')
 }
 
 /** @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */

@@ -60,7 +60,7 @@ async function show(visit: Visit) {
   const pairs = (
     <>
       {first.length === 0
-        ? groups.length > 0 && <p class='pane-note'>Nothing was sent in this time.</p>
+        ? groups.length > 0 && <p class='pane-note'>Nothing was sent in this period.</p>
         : <EdgeTable id='network' visit={visit} edges={first} />}
       {more.length > 0 && (
         <Disclosure title={pluralize(more.length, 'more pair')}>
@@ -158,7 +158,7 @@ function Picture({ visit, network: { nodes, edges, hidden, since } }: { visit: V
     <div class='picture' data-network>
       <p class='soft small' role='status' data-chosen>
         {edges.length === 0
-          ? 'Nothing was sent in this time.'
+          ? 'Nothing was sent in this period.'
           : hidden === 0
           ? 'Every node and every line is a link.'
           : hidden === 1
@@ -181,7 +181,7 @@ function Picture({ visit, network: { nodes, edges, hidden, since } }: { visit: V
         }))}
       />
       <p class='soft small'>
-        Thick lines are busy, faded ones old; red dashes mark failures. Hollow agents were not seen in this time.
+        Thick lines are busy, faded ones old; red dashes mark failures. Hollow agents were not seen in this period.
         Squares are channels.
       </p>
     </div>
@@ -191,7 +191,7 @@ function Picture({ visit, network: { nodes, edges, hidden, since } }: { visit: V
 function nodeInWords({ name, kind, members, sent, received, isSeen }: NetworkNode): string {
   const size = kind === 'group' ? `, ${members} in it` : ''
   const counts = kind === 'channel' ? pluralize(received, 'post') : `sent ${shown(sent)}, received ${shown(received)}`
-  return `${name}${size}: ${counts}${kind === 'agent' && !isSeen ? ', not seen in this time' : ''}`
+  return `${name}${size}: ${counts}${kind === 'agent' && !isSeen ? ', not seen in this period' : ''}`
 }
 
 function edgeInWords({ a, b, there, back, failed, lastAt }: NetworkEdge, now: number, zone: string): string {

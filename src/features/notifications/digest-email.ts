@@ -35,7 +35,7 @@ export function digestEmail(
     ...(news.length === 0 ? [] : [`News in ${account}: ${[...news.slice(0, maxNamedAgents), ...others].join('; ')}.`]),
     'To read and answer, open this link and sign in:',
     link,
-    'You asked for these emails under Settings, Notifications. To end them, open this link:',
+    'You asked for these emails under Settings, Notifications. To unsubscribe, open this link:',
     unsubscribe,
   ])
   return { ...content, ...(waiting === undefined && { subject: 'News for you' }), unsubscribe }

@@ -58,7 +58,7 @@ export async function subscribe(store: Store, account: AccountStore, input: NewS
 function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscription) {
   const isKey = /^B[\w-]{86}$/.test(p256dh) && /^[\w-]{22}$/.test(auth)
   if (isKey && parseAllowedTarget(endpoint, deps.config)) return { endpoint, p256dh, auth }
-  throw new GridError('invalid_input', 'This browser gave no address for notifications that this grid can use.')
+  throw new GridError('invalid_input', 'This grid cannot use the push service of this browser.')
 }
 
 export async function unsubscribe(account: AccountStore, id: string): Promise<void> {

@@ -135,19 +135,19 @@ async function* unseal(file: FileHandle, path: string, key: FileKey | undefined)
   const { scrypt: kdf, check, ...rest } = header
   const salt = fromBase64(header.salt)
   if (kdf && (key === undefined || key === 'plain')) {
-    throw new SealedFileError('wrong_key', `${path} is encrypted: give its pass phrase in BACKUP_KEY.`)
+    throw new SealedFileError('wrong_key', `${path} is encrypted: give its passphrase in BACKUP_KEY.`)
   }
   if (!kdf && key !== undefined && key !== 'plain') {
     throw new SealedFileError(
       'wrong_key',
-      `${path} is not encrypted, so anyone could have written it. If you trust it, give no pass phrase.`,
+      `${path} is not encrypted, so anyone could have written it. If you trust it, give no passphrase.`,
     )
   }
   const raw = kdf ? await stretched((key as { passphrase: string }).passphrase, salt, kdf) : salt
   const aes = await importKey(raw, 'decrypt')
   const checked = utf8(JSON.stringify(kdf ? { scrypt: kdf, ...rest } : rest))
   if (!await decrypt(aes, fromBase64(check), checkNonce, checked)) {
-    throw new SealedFileError('wrong_key', `${path} does not open with this pass phrase.`)
+    throw new SealedFileError('wrong_key', `${path} does not open with this passphrase.`)
   }
   let at = line.length
   let chunk = await readAt(file, at, chunkBytes + tagBytes)

@@ -26,7 +26,7 @@ test('an account moves from a server on Node to one on Bun, in a file that only 
   await callTool(servers[0].url, ada.key, 'send_message', { to: ben.alias, message: 'to be moved' })
   const { accounts: [{ account_id: account }] } = await run('bun', database.url, 'list-accounts')
   const [file, key] = [join(database.folder, 'acme.archive'), join(database.folder, 'phrase')]
-  writeFileSync(key, 'a long pass phrase')
+  writeFileSync(key, 'a long passphrase')
 
   const made = await run('deno', database.url, 'export-account', file, '--account', account, '--key-file', key)
   expect(made).toMatchObject({ file, encrypted: true })

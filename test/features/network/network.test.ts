@@ -220,7 +220,7 @@ test('groups many agents, failing ones first, then the slowest; a group opens it
   ])
   expect(await tableOf(open)).toHaveLength(3)
   const idle = await tableOf(open.replace('%23busy', 'In+no+channel'), owner, 'network-members')
-  expect(idle[0]).toContain('not seen in this time 0 0 0 –')
+  expect(idle[0]).toContain('not seen in this period 0 0 0 –')
   expect(await tableOf(open.replace('busy', 'slow'))).toEqual(['@bob and @carol 2 1 / 1 1 just now'])
 })
 

@@ -19,7 +19,7 @@ const path = join(folder, 'whole')
 const content = new Uint8Array(2.5 * mebibyte).map((_, i) => (i * 31) ^ (i >> 12))
 let whole: Uint8Array
 let chunks: number[]
-/** Sealed in the same way, without the time that a pass phrase takes. */
+/** Sealed in the same way, without the time that a passphrase takes. */
 const plain = join(folder, 'plain')
 
 async function* parts(bytes: Uint8Array<ArrayBuffer>, size: number) {
@@ -47,13 +47,13 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a file opens with its pass phrase, and is readable by its owner alone', async () => {
+test('a file opens with its passphrase, and is readable by its owner alone', async () => {
   expect(Buffer.compare(await opened(path), content)).toBe(0)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('another pass phrase is refused, and so is none', async () => {
+test('another passphrase is refused, and so is none', async () => {
   await expect(opened(path, { passphrase: 'correct horse battery stable' })).rejects.toMatchObject({
     code: 'wrong_key',
   })

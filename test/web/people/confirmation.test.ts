@@ -176,7 +176,7 @@ describe('the proof', () => {
   test('a user with a second factor cannot change the password with the password alone', async () => {
     const { one } = await addTotp(grid, await person(grid, { role: 'owner' }))
     grid.clock.now += 11 * minute
-    const fields = { current: password, password: 'another long pass phrase' }
+    const fields = { current: password, password: 'another long passphrase' }
     const changed = await one.submit(settings('profile'), fields, settings('profile/password'))
     expect(changed.at).toBe(settings('profile?done=password-changed'))
 
@@ -201,7 +201,7 @@ describe('the proof', () => {
       }
       return await write(statements)
     })
-    await one.post(settings('profile/password'), { csrf, current: password, password: 'another long pass phrase' })
+    await one.post(settings('profile/password'), { csrf, current: password, password: 'another long passphrase' })
     spy.mockRestore()
 
     expect(isAdded).toBe(true)

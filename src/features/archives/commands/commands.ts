@@ -35,7 +35,7 @@ import { table } from '../../../cli/tables.ts'
 
 const keyOption = {
   placeholder: 'PHRASE',
-  description: 'pass phrase of at least 12 characters that encrypts the archive',
+  description: 'passphrase of at least 12 characters that encrypts the archive',
   file: 'key-file',
 } as const satisfies CommandOption
 
@@ -100,7 +100,7 @@ export const importAccount: ProcessCommand = {
   options: {
     file: { placeholder: 'FILE', description: 'the archive', required: true },
     fingerprint: { placeholder: 'TEXT', description: 'what export-account printed', required: true },
-    key: { ...keyOption, description: 'pass phrase of the archive' },
+    key: { ...keyOption, description: 'passphrase of the archive' },
     rename: { placeholder: 'OLD=NEW', description: 'another alias for an agent; may be repeated', several: true },
   },
   async start(json, args) {
@@ -108,7 +108,7 @@ export const importAccount: ProcessCommand = {
     checkBackup(path)
     const isSealed = await isSealedFile(path)
     if (isSealed && args.key === undefined) {
-      throw new CommandError('wrong_key', 'The archive is encrypted: give its pass phrase with --key-file.')
+      throw new CommandError('wrong_key', 'The archive is encrypted: give its passphrase with --key-file.')
     }
     const passphrase = args.key?.trim() ?? ''
     const read = () => isSealed ? readSealedFile(path, { passphrase }) : createReadStream(path)

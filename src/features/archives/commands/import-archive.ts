@@ -154,7 +154,7 @@ function manifestOf(line: string): ArchiveManifest {
 }
 
 function notAnArchive(): CommandError {
-  return new CommandError('not_an_archive', 'The file is no archive of export-account.')
+  return new CommandError('not_an_archive', 'The file is not an archive made by export-account.')
 }
 
 /** The new alias of each agent that gets one, by agent id. Fails with `usage`. */
@@ -177,7 +177,7 @@ function refuseTaken(taken: { kind: string; name: string }[]): void {
   const isAlias = taken.every(({ kind }) => kind === 'alias')
   const help = isAlias
     ? 'Give these agents other aliases: --rename OLD=NEW for each.'
-    : 'An account or agent that the grid has already cannot be imported again.'
+    : 'An account or agent that already exists on the grid cannot be imported again.'
   throw new CommandError(
     'names_taken',
     `Nothing was imported, because the grid has or reserves: ${names.join(', ')}. ${help}`,

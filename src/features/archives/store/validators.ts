@@ -377,9 +377,9 @@ export function checkVersion(version: unknown): void {
 export function checkArchived(record: string, row: unknown, now: number): asserts row is ArchivedRow {
   const checks = Object.hasOwn(validators, record) ? validators[record] : undefined
   if (checks === undefined) throw refused(`The format has no record ${record}.`)
-  if (!isObject(row)) throw refused(`A record ${record} is no object.`)
+  if (!isObject(row)) throw refused(`A record ${record} is not an object.`)
   for (const [field, value] of Object.entries(row)) {
-    if (!Object.hasOwn(checks, field)) throw refused(`The format has no field ${field} of ${record}.`)
+    if (!Object.hasOwn(checks, field)) throw refused(`The format has no field ${field} in ${record}.`)
     const needed = checks[field](value, now)
     if (needed !== undefined) throw refused(`${record}.${field} must be ${needed}.`)
   }
@@ -399,7 +399,7 @@ export function checkArchivedLine(line: string, now: number): [record: string, r
   const [record, row] = Array.isArray(value) && value.length === 2 ? value : []
   // The account is in the manifest.
   if (typeof record !== 'string' || record === 'account' || JSON.stringify(value) !== line) {
-    throw refused('It has a line that is no record.')
+    throw refused('It has a line that is not a record.')
   }
   checkArchived(record, row, now)
   return [record, row]
