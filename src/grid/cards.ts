@@ -28,7 +28,7 @@ export async function findCardAgent(
   const account = await openAccount?.()
   const own = account && aliasPattern.test(name) ? await ownAgent(account, name) : undefined
   if (own) return own
-  throw new GridError('agent_not_found', 'There is no agent of this name, or it is not public.')
+  throw new GridError('agent_not_found', 'There is no agent with this name, or it is not public.')
 }
 
 async function publicAgent(store: Store, alias: string): Promise<CardAgent | undefined> {

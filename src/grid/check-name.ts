@@ -11,7 +11,7 @@ export function checkName(text: string, field: string): string {
     throw new GridError('invalid_input', `A name has 1 to ${maxNameLength} characters.`, { field })
   }
   if (!isPlainName(name)) {
-    throw new GridError('invalid_input', 'A name has no control characters or invisible characters.', { field })
+    throw new GridError('invalid_input', 'A name must not contain control or invisible characters.', { field })
   }
   return name
 }

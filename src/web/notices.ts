@@ -100,7 +100,7 @@ const notices = {
 const warnings = {
   'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender learns why.',
   'card-not-read': 'No usable card was found. Check the remote URL and its token.',
-  'domain-not-verified': 'The record was not found. New records can take an hour to be seen.',
+  'domain-not-verified': 'The record was not found. New records can take an hour to become visible.',
   'agent-key-shown': 'The key was shown once and cannot be shown again. If you did not copy it, replace it.',
   'admin-key-shown':
     'The key was shown once and cannot be shown again. If you did not copy it, delete it and generate another.',

@@ -35,7 +35,7 @@ test('creates an agent with every field, lists eight of them, and its key can se
     agent: { ...shown, id, alias: '@remote-desk', createdAt: now },
     agent_id: anId,
     problem: expect.stringContaining('No card was found'),
-    note: expect.stringContaining('Agents of other accounts spend the remoteToken too.'),
+    note: expect.stringContaining('Agents of other accounts use the remoteToken too.'),
     api_key: expect.stringMatching(/^grid_agt_[0-9A-Za-z]{49}$/),
   })
   expect(agents).toContainEqual(created.text.agent)

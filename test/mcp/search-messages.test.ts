@@ -49,7 +49,7 @@ test('words of one or two letters must match completely, and the result says so'
   expect(await found(grid.bob, 'ed')).toEqual(['a decision of Ed'])
   expect(await found(grid.bob, 'd deployed')).toEqual(['deployed by team D'])
   const { more } = await callTool(grid, grid.bob.key, 'search_messages', { query: 'dec ed' })
-  expect(more?.note).toBe('Words of one or two letters are compared whole.')
+  expect(more?.note).toBe('Words of one or two letters must match completely.')
   expect((await callTool(grid, grid.bob.key, 'search_messages', { query: 'dec' })).more?.note).toBeUndefined()
 })
 
@@ -314,7 +314,7 @@ test('pages continue one another', async () => {
 test.each([
   [{ query: '"' }, 'query needs a word.'],
   [{ query: 'x', after: 'yesterday' }, 'after takes an ISO time, or a duration such as 2d.'],
-  [{ query: 'x', cursor: '!' }, 'cursor takes a cursor that you were given, unchanged.'],
+  [{ query: 'x', cursor: '!' }, 'cursor must be a cursor that you were given, unchanged.'],
 ])('%j is refused', async (args, message) => {
   const refused = await callTool(grid, grid.alice.key, 'search_messages', args)
 

@@ -66,7 +66,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
   const template = format === 'template' ? input.template?.trim() ?? '' : ''
   if (format === 'template' && template === '') throw invalidInput('Write the template.', 'template')
   if (!hasAtMost(template, maxTemplateLength)) {
-    throw invalidInput(`A template has at most ${maxTemplateLength} characters.`, 'template')
+    throw invalidInput(`A template can have at most ${maxTemplateLength} characters.`, 'template')
   }
   const secret = checkSecret(input.secret?.trim() ?? '')
   await recipientOf(account, input.to)
@@ -82,7 +82,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
     if (await read.byId(id)) return made
     await refuseTakenAlias(account, alias)
     await refuseTooManyAgents(account)
-    if (await read.count() >= maxHooks) throw invalidInput(`An account has at most ${maxHooks} hooks.`, 'name')
+    if (await read.count() >= maxHooks) throw invalidInput(`An account can have at most ${maxHooks} hooks.`, 'name')
     const { toAgentId, channelId } = await recipientOf(account, input.to)
     const at = deps.now()
     await account.write([
@@ -133,7 +133,7 @@ function checkSecret(secret: string): string | undefined {
   if (secret === '') return undefined
   if (!hasAtMost(secret, maxSecretLength) || (secret.startsWith('whsec_') && !isWebhookSecret(secret))) {
     throw invalidInput(
-      `A secret has at most ${maxSecretLength} characters; after whsec_ they are base64.`,
+      `A secret can have at most ${maxSecretLength} characters; after whsec_ it is base64.`,
       'signingSecret',
     )
   }

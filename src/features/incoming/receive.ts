@@ -89,7 +89,7 @@ async function take(
   const text = payload === undefined ? body : textOfPayload(hook, payload.value, headers.get('x-github-event'))
   if (text === undefined) return undefined
   if (!hasAtMost(text, maxTextLength)) {
-    throw new GridError('message_too_long', `A text has at most ${maxTextLength.toLocaleString('en')} characters.`)
+    throw new GridError('message_too_long', `A text can have at most ${maxTextLength.toLocaleString('en')} characters.`)
   }
   const { now } = account.deps
   const { delivered } = account.feature(incomingTables).change

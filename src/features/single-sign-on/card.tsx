@@ -158,7 +158,7 @@ function ProviderForm({ visit, provider, action }: { visit: Visit; provider?: Ss
       <Checkbox
         name='isTrusted'
         label='Addresses of the domain count as verified'
-        hint='For a provider that does not say so itself, such as Entra. Only if users cannot choose their own address there.'
+        hint='For a provider that does not report it, such as Entra. Only if users cannot choose their own address there.'
         isChecked={provider?.isTrusted}
       />
       <TextInput
@@ -173,7 +173,7 @@ function ProviderForm({ visit, provider, action }: { visit: Visit; provider?: Ss
       <TextInput
         name='scopes'
         label='More scopes'
-        hint='Besides openid, email and profile, with spaces between them.'
+        hint='In addition to openid, email and profile, separated by spaces.'
         value={provider?.scopes}
         maxLength={200}
         isOptional

@@ -32,32 +32,34 @@ export async function identitiesCard(visit: Visit, { store }: PageDeps) {
   ]
   if (known.length + providers.length === 0) return undefined
   return (
-    <Card title='Single sign-on' lead='Where you can sign in instead of here. Only you can link it to your user.'>
-      {known.length === 0 ? <EmptyState icon='key' title='Nothing is linked'>You sign in here.</EmptyState> : (
-        <Table
-          id='identities'
-          caption='Linked sign-ins'
-          rows={known}
-          columns={[
-            { title: 'Provider', cell: ({ issuer }) => <bdi>{issuer}</bdi> },
-            { title: 'Linked', cell: ({ createdAt }) => <Time at={createdAt} now={store.deps.now()} /> },
-            {
-              title: 'Unlink',
-              isUntitled: true,
-              cell: ({ issuer, subject }) => (
-                <ButtonForm
-                  action={settingsPath(visit, 'security', 'unlink')}
-                  fields={{ issuer, subject }}
-                  kind='quiet'
-                  isSmall
-                >
-                  Unlink
-                </ButtonForm>
-              ),
-            },
-          ]}
-        />
-      )}
+    <Card title='Single sign-on' lead='Providers with which you can sign in. Only you can link one to your user.'>
+      {known.length === 0
+        ? <EmptyState icon='key' title='Nothing is linked'>You sign in on this grid.</EmptyState>
+        : (
+          <Table
+            id='identities'
+            caption='Linked sign-ins'
+            rows={known}
+            columns={[
+              { title: 'Provider', cell: ({ issuer }) => <bdi>{issuer}</bdi> },
+              { title: 'Linked', cell: ({ createdAt }) => <Time at={createdAt} now={store.deps.now()} /> },
+              {
+                title: 'Unlink',
+                isUntitled: true,
+                cell: ({ issuer, subject }) => (
+                  <ButtonForm
+                    action={settingsPath(visit, 'security', 'unlink')}
+                    fields={{ issuer, subject }}
+                    kind='quiet'
+                    isSmall
+                  >
+                    Unlink
+                  </ButtonForm>
+                ),
+              },
+            ]}
+          />
+        )}
       {providers.map(({ id, name }) => (
         <ButtonForm
           action={`/sso/${id}/link`}

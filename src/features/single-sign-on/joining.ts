@@ -26,7 +26,7 @@ export async function proveMember(
     throw new SsoRefusal(
       'no_address',
       `${name} did not send your email address, so you cannot join. Its administrators can add the claim email; an ` +
-        'owner of the account sees under Settings, Account, Single sign-on, which claims came.',
+        'owner of the account sees under Settings, Account, Single sign-on, which claims were received.',
     )
   }
   if (domainOf(email) !== domain) {
@@ -35,7 +35,7 @@ export async function proveMember(
   if (!said.isVerified) {
     throw new SsoRefusal(
       'not_verified',
-      `${name} does not say that ${email} is verified, so it does not count. An owner of the account can say under ` +
+      `${name} does not report ${email} as verified, so it does not count. An owner of the account can confirm under ` +
         `Settings, Account, that ${name} vouches for the addresses of ${domain}.`,
     )
   }
@@ -72,7 +72,7 @@ export async function letIn(account: AccountStore, userId: string): Promise<{ us
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
     if (!(await account.read.team.removal(userId))) {
-      throw new GridError('member_not_found', 'Nobody with that id was removed, or an owner has let them in already.')
+      throw new GridError('member_not_found', 'Nobody with that id was removed, or an owner has already let them in.')
     }
     await account.write([...precondition, account.change.team.letIn(userId), ...letInSignIns(account, userId)])
     return { userId }

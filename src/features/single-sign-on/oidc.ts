@@ -100,7 +100,7 @@ export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search:
     if ((error as { error?: unknown }).error === 'access_denied') {
       throw new GridError(
         'sign_in_failed',
-        'The provider says that the sign-in was cancelled, or that you may not use this grid with it (access_denied).',
+        'The provider reports that the sign-in was cancelled, or that you may not use it for this grid (access_denied).',
       )
     }
     throw new GridError('sign_in_failed', 'The provider has not signed you in. Begin the sign-in again.')
@@ -161,7 +161,7 @@ export class OtherIssuer extends GridError {
   constructor(said: string) {
     super(
       'remote_unreachable',
-      'The provider of single sign-on calls itself by another issuer than the one set up here.',
+      'The single sign-on provider reports a different issuer than the one set up here.',
     )
     this.said = said
   }
@@ -194,7 +194,7 @@ function refuseProvider(provider: OidcProvider, error: unknown): never {
   if (error instanceof OtherIssuer) throw error
   logFault(provider, error)
   const cause = [error, (error as Error).cause].find((one) => one instanceof RemoteError)
-  const refused = new GridError('remote_unreachable', 'The provider of single sign-on does not answer as it should.')
+  const refused = new GridError('remote_unreachable', 'The single sign-on provider does not respond correctly.')
   throw Object.assign(refused, { cause })
 }
 

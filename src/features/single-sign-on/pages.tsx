@@ -230,8 +230,8 @@ function triedPage(
     <>
       <h1>What the provider says</h1>
       {refusal === undefined
-        ? <Notice kind='good' title='It works'>Somebody with this answer joins the account.</Notice>
-        : <Notice kind='warning' title='Somebody with this answer does not join'>{refusal}</Notice>}
+        ? <Notice kind='good' title='It works'>A person with these claims joins the account.</Notice>
+        : <Notice kind='warning' title='A person with these claims does not join'>{refusal}</Notice>}
       <Facts items={reportFacts(report)} />
       <p class='soft'>Nothing was changed.</p>
       <ButtonLink href={next} isWhole>Back</ButtonLink>
@@ -246,7 +246,7 @@ export function reportFacts({ email, isVerified, roles, claims, missing, notes }
     ['Address', email === null ? 'none' : `${email} (${isVerified ? 'verified' : 'not verified'})`],
     ['Values of the claim with roles', list(roles)],
     ['Claims that came', list(claims)],
-    ['Claims that did not come', list(missing)],
+    ['Claims that were not received', list(missing)],
     ...notes.map((note): [string, string] => ['No role was changed', noteTexts[note]]),
   ]
 }

@@ -69,7 +69,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
   const emailClaim = (input.emailClaim ?? '').trim().slice(0, 100)
   const isTrusted = input.isTrusted ?? false
   if (isTrusted && isOfManyTenants(issuer)) {
-    throw invalidInput('Strangers have users at this issuer, so its addresses never count as verified.', 'isTrusted')
+    throw invalidInput('This issuer is open to everyone, so its addresses never count as verified.', 'isTrusted')
   }
   const scopes = (input.scopes ?? '').trim().replace(/\s+/g, ' ')
   if (!/^[\x21\x23-\x5b\x5d-\x7e ]{0,200}$/.test(scopes)) {
@@ -79,7 +79,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
   const asked = { issuer, clientId, clientSecret, scopes, redirectUri: '', wanted: [], send, log, now }
   const draft = await discover(asked).then(() => '', (error: unknown) => {
     if (error instanceof OtherIssuer) {
-      return `The provider calls itself ${plainName(error.said, 300)}. Enter this issuer.`
+      return `The provider reports the issuer ${plainName(error.said, 300)}. Enter this issuer.`
     }
     if (!(error instanceof GridError)) throw error
     return error.cause instanceof RemoteError ? `${error.message} ${error.cause.why}` : error.message
@@ -110,7 +110,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
 
 function checkText(text: string, field: string): string {
   const trimmed = text.trim()
-  if (!/^[\x21-\x7e]{1,500}$/.test(trimmed)) throw invalidInput('It has 1 to 500 letters, digits and signs.', field)
+  if (!/^[\x21-\x7e]{1,500}$/.test(trimmed)) throw invalidInput('Use 1 to 500 printable ASCII characters.', field)
   return trimmed
 }
 

@@ -42,7 +42,7 @@ export function gridProviderName({ deps: { config } }: Store): string | undefine
 export async function providerOfEmail({ feature }: Store, email: string): Promise<{ id: string; name: string }> {
   const found = await feature(allSso).ofDomain(domainOf(normaliseEmail(email, 'email')))
   if (found) return found
-  throw new GridError('invalid_input', 'No account here signs people of this domain in.', { field: 'email' })
+  throw new GridError('invalid_input', 'No account here has a provider for this domain.', { field: 'email' })
 }
 
 /** An account's provider, if people can sign in with it. */

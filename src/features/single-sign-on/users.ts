@@ -56,14 +56,14 @@ async function newUser(
     const claims = Object.keys(who.claims).slice(0, 20).map((name) => plainName(name, 40)).join(', ')
     throw new SsoRefusal(
       'no_address',
-      `${by} did not send your email address, so no user can be made. Its administrators can add the claim email ` +
+      `${by} did not send your email address, so no user can be created. Its administrators can add the claim email ` +
         `(it sent ${claims}).`,
     )
   }
   if (await global.users.byEmail(email)) {
     throw new SsoRefusal(
       'address_taken',
-      'There is a user with your email address already. Sign in as that user in another way, and link ' +
+      'A user with your email address already exists. Sign in as that user in another way, and link ' +
         (of ? `${by} to it once the user is a member of the account.` : `${by} to it.`),
     )
   }
@@ -149,7 +149,7 @@ export async function link(
   const sso = store.feature(allSso)
   const known = await sso.userOf(who.issuer, who.subject)
   if (known !== undefined && known !== user.id) {
-    throw new GridError('not_allowed', 'You have signed in there as somebody who is another user here.')
+    throw new GridError('not_allowed', 'That identity belongs to another user here.')
   }
   const said = addressOf(who, provider.rules)
   const statements = [
@@ -166,7 +166,7 @@ export async function requireMember(store: Store, { of, name }: Provider, userId
   if (await read.team.member(userId)) return [change.team.requireRole(userId, roles)]
   throw new GridError(
     'not_allowed',
-    `Only members of the account link ${name}. Ask its owners or admins to invite you.`,
+    `Only members of the account can link ${name}. Ask its owners or admins to invite you.`,
   )
 }
 

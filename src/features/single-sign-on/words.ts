@@ -7,7 +7,7 @@ export const notices = {
   verified: { code: 'domain-verified', text: 'The record was found: the domain is verified.' },
   notVerified: {
     code: 'domain-not-verified',
-    text: 'The record was not found. New records can take an hour to be seen.',
+    text: 'The record was not found. New records can take an hour to become visible.',
   },
   letIn: {
     code: 'member-let-in',

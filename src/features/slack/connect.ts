@@ -57,7 +57,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   await channelOf(account, input.channel)
   const slackChannel = input.slackChannel.trim()
   if (!/^[CG][A-Z0-9]{2,20}$/.test(slackChannel)) throw invalidInput('It looks like C0123456789.', 'slackChannel')
-  if (!/^xoxb-[\w-]{5,200}$/.test(input.token)) throw invalidInput('The token of a bot begins with xoxb-.', 'token')
+  if (!/^xoxb-[\w-]{5,200}$/.test(input.token)) throw invalidInput('A bot token begins with xoxb-.', 'token')
   if (!/^[\da-f]{32,64}$/.test(input.signingSecret)) {
     throw invalidInput('The signing secret has 32 digits and letters from a to f.', 'signingSecret')
   }
@@ -72,7 +72,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
   const made = await retryOnConflict(async () => {
     const channel = await channelOf(account, input.channel)
     const known = await account.feature(slackTables).read.ofChannel(channel.id)
-    if (known && known.id !== id) throw invalidInput('The channel is mirrored with Slack already.', 'slackChannel')
+    if (known && known.id !== id) throw invalidInput('The channel is already mirrored with Slack.', 'slackChannel')
     if (known) return { channel: channel.name, alias: known.alias }
     await refuseTooManyAgents(account)
     const alias = await freeAlias(account, channel.name, id)

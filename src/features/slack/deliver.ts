@@ -46,7 +46,7 @@ export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Pr
   }
   return await withRetries(attempt, giveUp, async () => {
     const row = await read.remoteAgents.byId(agentId)
-    if (!row) throw new RemoteRefusal('It has no address any more.')
+    if (!row) throw new RemoteRefusal('It no longer has an address.')
     const first = await firstOfThread(account, slack, message)
     const body = JSON.stringify({
       channel: slack.slackChannel,

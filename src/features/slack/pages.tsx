@@ -22,7 +22,7 @@ import { slackTables } from './store.ts'
 export const notices = {
   connected: { code: 'slack-connected', text: 'The channel is mirrored with Slack. Its members are notified.' },
   ended: { code: 'slack-ended', text: 'The channel is no longer mirrored with Slack.' },
-  unlinked: { code: 'slack-unlinked', text: 'What you write in Slack no longer comes as you.' },
+  unlinked: { code: 'slack-unlinked', text: 'What you write in Slack no longer appears under your alias.' },
 }
 
 export const phrases: WebFeature['phrases'] = {

@@ -28,18 +28,18 @@ function inOpenMetrics(): Registry<OpenMetricsContentType> {
 
 export class Metrics implements core.Metrics {
   readonly #registry = inOpenMetrics()
-  readonly #calls = this.#histogram('grid_call_seconds', 'Calls, without their waits for messages.', ['door', 'verb'])
+  readonly #calls = this.#histogram('grid_call_seconds', 'Calls, excluding their waits for messages.', ['door', 'verb'])
   readonly #refusals = this.#counter('grid_refusals', 'Calls that were refused.', ['door', 'code'])
-  readonly #commits = this.#histogram('grid_commit_seconds', 'Commits, also failed ones.', [])
+  readonly #commits = this.#histogram('grid_commit_seconds', 'Commits, including failed ones.', [])
   readonly #statements = this.#counter('grid_statements', 'Statements in commits.', [])
   readonly #failedCommits = this.#counter('grid_failed_commits', 'Commits that failed.', [])
   readonly #checks = this.#histogram('grid_guardrail_seconds', 'Checks by guardrails.', ['provider', 'outcome'])
-  readonly #attempts = this.#counter('grid_outbound_attempts', 'Requests to servers outside.', ['kind', 'outcome'])
+  readonly #attempts = this.#counter('grid_outbound_attempts', 'Requests to external servers.', ['kind', 'outcome'])
   readonly #unread = this.#gauge('grid_unread_messages', 'Unread messages of all inboxes.')
   readonly #oldest = this.#gauge('grid_oldest_unread_seconds', 'Age of the oldest unread message; 0 without one.')
   readonly #leases = this.#gauge('grid_leases', 'Leases that are neither acknowledged nor released.')
-  readonly #lines = this.#gauge('grid_outbound_due', 'Requests to servers outside that are due.')
-  readonly #paused = this.#gauge('grid_outbound_paused_servers', 'Servers that are left alone after failures.')
+  readonly #lines = this.#gauge('grid_outbound_due', 'Requests to external servers that are due.')
+  readonly #paused = this.#gauge('grid_outbound_paused_servers', 'Servers that are paused after failures.')
   readonly #queue = this.#gauge('grid_commit_queue_units', 'Units that wait for a commit.')
   readonly #delay = this.#gauge(
     'grid_event_loop_delay_seconds',

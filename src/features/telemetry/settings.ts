@@ -12,13 +12,13 @@ export const telemetrySettings = {
   ),
   metricsPort: setting(
     'METRICS_PORT',
-    'Port at which /metrics is answered without a token, on the address HOST. Do not make it public.',
+    'Port that serves /metrics without a token, on the address HOST. Do not make it public.',
     value('a number from 1 to 65535', z.coerce.number().int().min(1).max(65_535).optional()),
   ),
   /** OpenTelemetry defines this name, and the exporter's other settings. */
   otlpEndpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
-    'Collector that traces are sent to, by OTLP over HTTP. It may be in a private network.',
+    'Collector to which traces are sent, with OTLP over HTTP. It may be in a private network.',
     value('an http or https URL', z.url({ protocol: /^https?$/ }).optional()),
   ),
 }

@@ -39,7 +39,9 @@ export async function createWebhook(
 ): Promise<{ id: string; secret: string }> {
   requireAdmin(account.actor)
   const url = requireAllowedTarget(input.url, account.deps.config, 'url')
-  if (isOwnAddress(account, url)) throw invalidInput('url is an address of this grid. Events would come back.', 'url')
+  if (isOwnAddress(account, url)) {
+    throw invalidInput('url is an address of this grid. Events would be sent back to it.', 'url')
+  }
   const events = webhookEvents.filter((name) => input.events.includes(name))
   if (events.length === 0) throw invalidInput('Choose at least one event.', 'events')
   requireConfirmed(account.actor, account.deps.now())
@@ -59,7 +61,7 @@ function isOwnAddress({ deps: { config } }: AccountStore, url: string): boolean 
 }
 
 function tooMany(): GridError {
-  return invalidInput(`An account has at most ${maxWebhooks} webhooks.`, 'url')
+  return invalidInput(`An account can have at most ${maxWebhooks} webhooks.`, 'url')
 }
 
 /** For 24 hours, events are also signed with the old secret. */

@@ -206,7 +206,7 @@ async function moveStatements(
   const from = store.account(claim.from, { type: 'system', job: 'claim' })
   const skills = (await Promise.all(moved.map((id) => from.read.skills.ofAgent(id)))).flat()
   const added = await refuseTooManySkills(into, skills, {
-    advice: 'Delete some of them first, or keep the agents in an account of their own.',
+    advice: 'Delete some of them first, or keep the agents in their own account.',
   })
   if (moved.length > 0) await refuseTooManyAgents(into, moved.length)
   return [

@@ -36,6 +36,6 @@ export async function restoreAccount(account: AccountStore): Promise<void> {
     await account.write([...precondition, ...account.change.removal.restore(account.deps.now() - deletedKeptMs)])
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
-    throw new GridError('not_found', 'The account is not deleted, or it is too late to bring it back.')
+    throw new GridError('not_found', 'The account is not deleted, or it is too late to restore it.')
   }
 }

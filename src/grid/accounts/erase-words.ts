@@ -67,6 +67,6 @@ export function keptElsewhere({ deps: { config } }: Pick<AccountStore, 'deps'>):
       : `Scheduled backups have the words for up to ${days} more ${
         days === 1 ? 'day' : 'days'
       }. Other copies and exports keep them.`,
-    'So does who received them outside of the grid: remote agents, guardrail services, webhooks, Slack, and emails.',
+    'So do recipients outside the grid: remote agents, guardrail services, webhooks, Slack, and emails.',
   ]
 }

@@ -91,7 +91,7 @@ export async function createAgent(
   const accessList = checkAccessList(agent.accessPolicy, input.accessList ?? [])
   const isCleaned = agent.description !== (input.description ?? '') || areCleaned(input.skills ?? [])
   const isShared = agent.visibility === 'public' && input.remoteToken !== undefined
-  const note = isShared && { note: `Agents of other accounts spend the remoteToken too. ${externalShare}` }
+  const note = isShared && { note: `Agents of other accounts use the remoteToken too. ${externalShare}` }
   const created = { agent, apiKey: key.key, ...(isCleaned && sanitized), ...note }
 
   return await retryOnConflict(async () => {
@@ -174,7 +174,7 @@ export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw invalidInput(`A description has at most ${maxDescriptionLength} characters.`, 'description')
+    throw invalidInput(`A description can have at most ${maxDescriptionLength} characters.`, 'description')
   }
   return description
 }
@@ -183,7 +183,7 @@ export function checkDescription(text: string | undefined): string {
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
-    throw invalidInput(`accessList takes at most ${maxAccessList} valid aliases.`, 'accessList')
+    throw invalidInput(`accessList accepts at most ${maxAccessList} valid aliases.`, 'accessList')
   }
   if (list.length > 0 && policy === 'auto_approve') {
     throw invalidInput('accessList requires the accessPolicy allow_list or block_list.', 'accessList')

@@ -35,7 +35,10 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   const agent = await findAgent(account, ref)
   if (isProgram(agent)) return agent
   if (agent.type === 'hook') {
-    throw new GridError('not_allowed', `@${agent.alias} is an incoming hook. It has no key, and ends with its address.`)
+    throw new GridError(
+      'not_allowed',
+      `@${agent.alias} is an incoming hook. It has no key, and is deleted with its address.`,
+    )
   }
   throw new GridError(
     'not_allowed',

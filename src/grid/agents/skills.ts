@@ -197,13 +197,16 @@ function checkSkill(skill: SkillInput, nameField: string, descriptionField: stri
   const name = wellFormed(skill.name)?.trim()
   const description = cleanDescription(skill.description ?? '')
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw invalidInput(`The name of a skill has 1 to ${maxNameLength} characters.`, nameField)
+    throw invalidInput(`The name of a skill must have 1 to ${maxNameLength} characters.`, nameField)
   }
   if (!isPlainName(name)) {
-    throw invalidInput('The name of a skill has no control characters or invisible characters.', nameField)
+    throw invalidInput('The name of a skill must not contain control or invisible characters.', nameField)
   }
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
-    throw invalidInput(`The description of a skill has at most ${maxDescriptionLength} characters.`, descriptionField)
+    throw invalidInput(
+      `The description of a skill can have at most ${maxDescriptionLength} characters.`,
+      descriptionField,
+    )
   }
   return { name, description }
 }

@@ -68,7 +68,7 @@ export async function refuse(
   const reason = withoutInvisible(wellFormed(given) ?? '').trim()
   if (reason === '') throw invalidInput('Say why, so that the sender knows what to do.', 'reason')
   if (!hasAtMost(reason, maxReasonLength)) {
-    throw invalidInput(`A reason has at most ${maxReasonLength} characters.`, 'reason')
+    throw invalidInput(`A reason can have at most ${maxReasonLength} characters.`, 'reason')
   }
   return await retryOnConflict(async () => {
     const { held } = await decidable(account, choice)
@@ -83,7 +83,7 @@ async function decidable(account: AccountStore, { id, hash }: Choice): Promise<F
   const { held } = found
   if (held.state !== 'held' || held.expiresAt <= account.deps.now()) throw decidedAlready(held, account.actor)
   if (!held.mayDecide) throw new GridError('message_not_found', 'No message with this id waits for you.')
-  if (hash !== found.hash) throw invalidInput('This is not the text that waits now. Read it again.', 'hash')
+  if (hash !== found.hash) throw invalidInput('The waiting text has changed. Read it again.', 'hash')
   if (held.rule.isRisky) requireConfirmed(account.actor, account.deps.now())
   return found
 }
@@ -96,7 +96,7 @@ function decidedAlready({ state, decider, decidedAt, decidedBy }: FoundHeld['hel
   if (state === 'joined') {
     return new GridError('already_decided', 'Its sender has added to this message. Open the newer one.')
   }
-  const what = state === 'retracted' ? 'Its sender has retracted this message.' : 'The time to decide is over.'
+  const what = state === 'retracted' ? 'Its sender has retracted this message.' : 'The time to decide has expired.'
   return new GridError('already_decided', what)
 }
 

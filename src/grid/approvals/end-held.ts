@@ -4,7 +4,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
 import type { Decided } from '../../store/account/held-changes.ts'
 
-const expired = 'No one decided in time.'
+const expired = 'Nobody decided in time.'
 
 /**
  * Record the decision and notify the sender by a system message, and in the task that the message began or continued.

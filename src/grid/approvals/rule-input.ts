@@ -71,7 +71,7 @@ function nameOf(text: string, id: string, rules: readonly ApprovalRule[]): strin
   const name = wellFormed(text)?.trim()
   if (!name || !hasAtMost(name, maxNameLength) || !isPlainName(name)) {
     throw invalidInput(
-      `The name of an approval rule has 1 to ${maxNameLength} characters, and no invisible ones.`,
+      `The name of an approval rule must have 1 to ${maxNameLength} characters, and no invisible ones.`,
       'name',
     )
   }
@@ -132,7 +132,7 @@ async function decidersOf(account: AccountStore, refs: readonly string[]): Promi
   const ids = refs.map((ref) => {
     const member = members.find(({ userId, email }) => userId === ref || email === ref.trim().toLowerCase())
     if (member && member.role !== 'viewer') return member.userId
-    throw invalidInput(`'${ref}' is no owner, admin or member of the account.`, 'deciders')
+    throw invalidInput(`'${ref}' is not an owner, admin or member of the account.`, 'deciders')
   })
   return [...new Set(ids)].sort()
 }

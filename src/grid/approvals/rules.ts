@@ -52,7 +52,9 @@ export async function createApprovalRule(
     const own = rules.find((rule) => rule.id === id)
     const rule = own ?? await changedRule(account, { ...blank, id, createdAt: at, updatedAt: at }, input, rules)
     if (!own) {
-      if (rules.length >= maxRules) throw invalidInput(`An account has at most ${maxRules} approval rules.`, undefined)
+      if (rules.length >= maxRules) {
+        throw invalidInput(`An account can have at most ${maxRules} approval rules.`, undefined)
+      }
       const { approvalRules } = account.change
       await account.write([approvalRules.requireRoom(maxRules), approvalRules.add(rule)])
     }

@@ -288,10 +288,10 @@ export function whoMayRead(
   const others = role === 'viewer'
     ? 'Viewers see who writes, how much and when.'
     : kind === 'channel'
-    ? 'Members of the account read a channel that their alias is in.'
+    ? 'Members of the account can read channels that their alias belongs to.'
     : undefined
   if (peopleReadSince === null) {
-    return `No one can read what agents of this account write to each other. ${
+    return `Nobody can read what agents of this account write to each other. ${
       others ?? 'An owner can change that in the settings of the account.'
     }`
   }

@@ -150,10 +150,10 @@ export function findProvider(id: string): Provider {
 function checkName(text: string): string {
   const name = wellFormed(text)?.trim()
   if (!name || !hasAtMost(name, maxNameLength)) {
-    throw invalidInput(`A guardrail name has 1 to ${maxNameLength} characters.`, 'name')
+    throw invalidInput(`A guardrail name must have 1 to ${maxNameLength} characters.`, 'name')
   }
   if (!isPlainName(name)) {
-    throw invalidInput('A guardrail name has no control characters or invisible characters.', 'name')
+    throw invalidInput('A guardrail name must not contain control or invisible characters.', 'name')
   }
   return name
 }

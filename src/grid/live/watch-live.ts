@@ -90,7 +90,7 @@ async function* events(
     }
   } catch (error) {
     const end = endOf(error)
-    if (end.why === 'unavailable') log.warn('A stream of a page ended because its news could not be read', { error })
+    if (end.why === 'unavailable') log.warn('A stream of a page ended because its updates could not be read', { error })
     yield [bye(end)]
   } finally {
     clearTimeout(timer)

@@ -128,7 +128,7 @@ async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking
     return {
       failure: error instanceof ProviderFailure
         ? failureForTenants(error).message
-        : 'The guardrail gave no usable answer.',
+        : 'The guardrail gave no valid response.',
     }
   }
 }

@@ -50,7 +50,7 @@ export async function beginUpload(
   if ((await read.uploads.open(uploader)).length >= maxUnfinished) {
     throw new GridError(
       'upload_limit_reached',
-      `You have ${maxUnfinished} uploads that no message has named. Send one, or wait an hour.`,
+      `You have ${maxUnfinished} uploads that no message includes. Send one, or wait an hour.`,
     )
   }
   const ofTrial = await read.uploads.trialBytes(agentId)
@@ -99,7 +99,10 @@ export async function appendToUpload(
   for await (const chunk of whole(body)) {
     came += chunk.length
     if (offset + came > upload.bytes) {
-      throw new GridError('payload_too_large', `The file was declared with ${upload.bytes} bytes, and this is more.`)
+      throw new GridError(
+        'payload_too_large',
+        `The file was declared with ${upload.bytes} bytes, and this exceeds them.`,
+      )
     }
     for (let from = 0; from < chunk.length;) {
       const taken = Math.min(chunk.length - from, uploadRowBytes - filled)
@@ -110,7 +113,7 @@ export async function appendToUpload(
     }
   }
   if (came > 0 && at === offset) {
-    throw invalidInput(`Send at least ${uploadRowBytes} bytes, or all that is left.`, 'body')
+    throw invalidInput(`Send at least ${uploadRowBytes} bytes, or everything that is left.`, 'body')
   }
   return { upload_id: id, offset: at, bytes: upload.bytes }
 }
@@ -144,7 +147,7 @@ async function storeRow(account: AccountStore, agentId: string, upload: Upload, 
 }
 
 function wrongOffset({ received }: Upload): GridError {
-  return new GridError('wrong_offset', `Go on at offset ${received}.`, { offset: received })
+  return new GridError('wrong_offset', `Continue at offset ${received}.`, { offset: received })
 }
 
 function stateOf({ id, received, bytes }: Upload): UploadState {

@@ -103,7 +103,7 @@ export async function askChannel(
   { answers, ...options }: WaitOptions & { answers: number },
 ): Promise<Asked> {
   if (!labelOf(input.to).startsWith('#')) {
-    throw invalidInput('answers is for a channel, whose members answer.', 'answers')
+    throw invalidInput('answers is only for a channel.', 'answers')
   }
   if (options.seconds <= 0) throw invalidInput('answers needs wait_seconds.', 'answers')
   const { agentId } = sender
@@ -191,13 +191,13 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
   if (!recipient) return undefined
   const isProgram = recipient.type !== 'human' && recipient.remoteUrl === null
   if (isProgram && sent.recipientSeenAt == null && !presence.at(recipient.id)) {
-    return `${sent.recipient} was never here, so this call did not wait. ${howToGoOn}`
+    return `${sent.recipient} has never connected, so this call did not wait. ${howToGoOn}`
   }
   if (sent.recipientPresence === 'remote, paused') {
     return `${sent.recipient} is paused, so this call did not wait. ${howToGoOn}`
   }
   if (await leases.waitsFor(recipient.id, agentId)) {
-    return `${sent.recipient} waits for an answer of yours, so this call did not wait. Answer first.`
+    return `${sent.recipient} is waiting for your answer, so this call did not wait. Answer first.`
   }
 }
 
@@ -207,7 +207,7 @@ async function becameOf(account: AccountStore, { id, recipient, createdAt }: Sen
   if (delivery === 'failed') return `${recipient} cannot read it any more.`
   if (delivery === 'held') {
     const until = timeline.find(({ event }) => event === 'held')?.reason ?? ''
-    return `It waits for the approval of a person. ${until}. ${howToGoOn}`
+    return `It is waiting for the approval of a person. ${until}. ${howToGoOn}`
   }
   if (delivery === 'refused') return `A person refused it. The reason is in your inbox.`
   if (delivery === 'expired' || delivery === 'retracted') {

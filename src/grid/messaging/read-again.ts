@@ -257,7 +257,7 @@ function positionOf(account: AccountStore, agentId: string, cursor: string): num
   const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
   if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {
     throw invalidInput(
-      'since takes last_batch, last:20, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
+      'since accepts last_batch, last:20, a duration such as 1h (s, m, h or d), an ISO time, a message_id, or a cursor that you were given, unchanged.',
       'since',
     )
   }

@@ -34,7 +34,7 @@ export async function retractMessage(
     if (found.isRead) {
       throw new GridError(
         'message_read',
-        'A reader has this message already, or it was sent to a remote agent. It cannot be retracted.',
+        'A reader already has this message, or it was sent to a remote agent. It cannot be retracted.',
       )
     }
     const { recipient, taskId } = found

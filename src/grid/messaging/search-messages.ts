@@ -11,7 +11,7 @@ import { timeOf } from './read-again.ts'
 const usualLimit = 10
 const maxLimit = 50
 
-const shortWordsNote = 'Words of one or two letters are compared whole.'
+const shortWordsNote = 'Words of one or two letters must match completely.'
 
 interface SearchInput {
   /** A match contains all of its words, in any order. */
@@ -51,7 +51,7 @@ export async function searchMessages(
     const text = input[field]
     const at = text === undefined ? undefined : timeOf(text, now)
     if (text !== undefined && at === undefined) {
-      throw invalidInput(`${field} takes an ISO time, or a duration such as 2d.`, field)
+      throw invalidInput(`${field} accepts an ISO time, or a duration such as 2d.`, field)
     }
     return at
   })
@@ -80,5 +80,5 @@ export async function searchMessages(
 function positionOf(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   if (/^[0-9a-z]{1,10}$/.test(cursor)) return parseInt(cursor, 36)
-  throw invalidInput('cursor takes a cursor that you were given, unchanged.', 'cursor')
+  throw invalidInput('cursor must be a cursor that you were given, unchanged.', 'cursor')
 }

@@ -89,8 +89,8 @@ export async function sendLater(
     if (!isFull) throw error
     throw new GridError(
       'quota_exceeded',
-      `At most ${limits.ofAgent} messages of an agent and ${limits.ofAccount} of an account wait for their time. ` +
-        'Retract some, or send later what is to come.',
+      `At most ${limits.ofAgent} messages of an agent and ${limits.ofAccount} of an account can be scheduled. ` +
+        'Retract some, or send the rest later.',
     )
   }
   return asScheduled(message)
@@ -142,7 +142,7 @@ export async function sendScheduled(account: AccountStore, sender: Sender, id: s
       if (!(error instanceof GridError)) throw error
       return
     }
-    const body = `Your message to ${content.to}, which was to be sent now, was refused: ${error.message}`
+    const body = `Your scheduled message to ${content.to} was refused: ${error.message}`
     await account.write([
       scheduled.require(agentId, id),
       scheduled.remove(agentId, id),

@@ -87,7 +87,7 @@ export async function waitUntil<Found>(
   disconnected?.addEventListener('abort', finish, { once: true })
   try {
     for (;;) {
-      if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has left.')
+      if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has disconnected.')
       // Evaluated before the look, so that the last look comes after the end of the wait.
       const isLast = isOver || account.deps.stopping?.aborted
       const looked = isFirst ? look(wokenAt) : Promise.resolve(check?.()).then(() => look(wokenAt))

@@ -40,7 +40,7 @@ export async function withRetries(
     const reason = reasonOf(error)
     const most = error instanceof RemoteError && error.unanswered ? maxUnanswered[error.unanswered] : Infinity
     if (failedFor >= givenUpAfterMs) await giveUp(`It has failed for 24 hours. ${reason}`)
-    else if (unanswered + 1 >= most) await giveUp(`It got the message ${unanswered + 1} times. ${reason}`)
+    else if (unanswered + 1 >= most) await giveUp(`It received the message ${unanswered + 1} times. ${reason}`)
     else {
       const asked = error instanceof RemoteError ? error.answered?.retryAfterMs : undefined
       const pause = asked ?? retryAfterMs[Math.min(attempts, retryAfterMs.length - 1)]
@@ -48,7 +48,7 @@ export async function withRetries(
       const failure = { error: reason, dueAt: at + pause, isUnsent, isUnanswered: most < Infinity }
       await account.write([change.remoteAgents.failed(outbox, failure, at)])
     }
-    if (!(error instanceof RemoteError)) deps.log.warn('A request to a server outside was not made', { error })
+    if (!(error instanceof RemoteError)) deps.log.warn('A request to an external server was not made', { error })
     return !(error instanceof RemoteError) || error.answered !== undefined || error.unanswered === 'useless'
   }
 }

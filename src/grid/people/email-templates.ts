@@ -73,7 +73,7 @@ export function passwordChangedEmail(config: AppUrl): EmailContent {
 /** Informs the old address that the user has a new one. Contains no link, for the same reason. */
 export function addressChangedEmail(config: AppUrl): EmailContent {
   return emailContent(config, 'address_changed', undefined, [
-    `The email address of your user on ${hostOf(config)} was changed. This address is not used from now on.`,
+    `The email address of your user on ${hostOf(config)} was changed. This address is no longer used.`,
     'If it was not you, tell the operator of this grid and the owners of your accounts.',
   ])
 }
@@ -96,7 +96,7 @@ export function conversationsPausedEmail(
     : `${conversations.length} conversations are paused: that of ${named(first)}, and ${others.length} more.`
   return emailContent(config, 'conversation_paused', undefined, [
     `Agents of the account "${plainName(accountName)}" on ${hostOf(config)} kept answering each other, and ${paused}`,
-    `Nothing else has stopped. To let them go on, sign in at ${config.appUrl} and choose Resume on the page Attention.`,
+    `Nothing else has stopped. To let them continue, sign in at ${config.appUrl} and choose Resume on the page Attention.`,
   ])
 }
 

@@ -205,5 +205,8 @@ async function findInvitation(
 }
 
 function hasUserAlready(): GridError {
-  return new GridError('member_exists', 'This email address has a user already. Sign in to accept the invitation.')
+  return new GridError(
+    'member_exists',
+    'A user with this email address already exists. Sign in to accept the invitation.',
+  )
 }

@@ -33,7 +33,7 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
     const removed = await read.team.removal(user)
     const invitation = await read.team.invitation(id)
     if (removed && invitation && invitation.createdAt < removed.removedAt) {
-      throw new GridError('not_allowed', 'You were removed from this account since. Ask for a new invitation.')
+      throw new GridError('not_allowed', 'You have been removed from this account since. Ask for a new invitation.')
     }
     return [change.team.requirePending(id), change.team.requireAddress(user, email, !isLinkShown)]
   },

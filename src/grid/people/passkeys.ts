@@ -79,7 +79,7 @@ export async function addPasskey(
   const row = { ...passkey, id: newId(), userId: actor.user.id, name }
   const codes = await retryOnConflict(async () => {
     if (await secondFactors.passkeyByCredential(passkey.credentialId)) {
-      throw invalidInput('This passkey is registered already.', 'passkey')
+      throw invalidInput('This passkey is already registered.', 'passkey')
     }
     return await addFactor(store, actor, row.id, [secondFactors.addPasskey(row, now())])
   })

@@ -47,7 +47,7 @@ export async function requestEmailChange(
   const email = normaliseEmail(input.email, 'email')
   const user = await checkCurrentPassword(store, userId, input.current, address)
   if (user.email === email) {
-    throw invalidInput('This is your email address already.', 'email')
+    throw invalidInput('This is already your email address.', 'email')
   }
   const isFree = (await store.global.users.byEmail(email)) === undefined
   const precedingStatements = [store.global.links.endOpen(userId, 'change_email', store.deps.now())]

@@ -191,7 +191,7 @@ function noPendingTotp(): GridError {
 }
 
 function hasTotpAlready(): GridError {
-  return new GridError('invalid_input', 'You have an authenticator app already. Remove it first.')
+  return new GridError('invalid_input', 'You already have an authenticator app. Remove it first.')
 }
 
 function wrongCode(): GridError {

@@ -94,7 +94,7 @@ export async function transferOwnership(account: AccountStore, userId: string): 
     requireConfirmed(caller, account.deps.now())
     const member = await findMember(account, userId)
     if (member.role === 'owner') {
-      throw invalidInput('This member is an owner already.', 'member')
+      throw invalidInput('This member is already an owner.', 'member')
     }
     await account.write([
       ...precondition,

@@ -64,7 +64,7 @@ export async function notifyOfFailure(
   said = '',
 ): Promise<string> {
   const { alias } = account.actor
-  const text = `@${alias} did not get or answer your message. ${reason}`
+  const text = `@${alias} did not receive or answer your message. ${reason}`
   const idempotencyKey = `failed:${message.id}`
   const refused = await unlessRefused(async () => {
     if (message.taskId !== null) {

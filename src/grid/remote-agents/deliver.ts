@@ -144,7 +144,7 @@ function crossingsOf({ a2a }: InboxMessage): number {
   const before = numberOf(JSON.parse(a2a ?? '{}').metadata?.crossings)
   const crossings = Number.isInteger(before) ? Math.max(0, before) + 1 : 1
   if (crossings > maxCrossings) {
-    throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, as a message in a circle does.`)
+    throw new RemoteRefusal(`It has crossed ${maxCrossings} grids, so it is probably going in circles.`)
   }
   return crossings
 }

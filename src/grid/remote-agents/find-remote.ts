@@ -28,7 +28,7 @@ export async function findRemote(
   const { account } = attempt
   const { actor: { agentId }, read, change: { remoteAgents }, deps, write } = account
   const row = await read.remoteAgents.byId(agentId)
-  if (!row) throw new RemoteRefusal('It has no address any more.')
+  if (!row) throw new RemoteRefusal('It no longer has an address.')
   if (row.transport !== null) {
     throw new RemoteRefusal(`It is reached through "${row.transport}", and does not speak A2A.`)
   }

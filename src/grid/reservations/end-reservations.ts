@@ -75,7 +75,7 @@ async function end(
     }
   }
   for (const [to, { from, alias, names }] of wanted) {
-    const body = `@${alias} has given back ${listed(names)}. If you still need it, call reserve.`
+    const body = `@${alias} has released ${listed(names)}. If you still need it, call reserve.`
     notices.push({ id: newId(), from, to, body })
   }
   if (why !== undefined && ended.length > 0) {

@@ -78,10 +78,10 @@ function checked(
 ): Wanted {
   const { shared = false, space } = input
   const names = checkNames(given)
-  if (names.length === 0) throw invalidInput('names is missing: what do you work on?', 'names')
+  if (names.length === 0) throw invalidInput('names is missing: what are you working on?', 'names')
   const note = plainName(text, maxNoteLength)
   if (names.includes('**') && note === '') {
-    throw invalidInput('The name ** is everything. Say in note why, or give names.', 'note')
+    throw invalidInput('The name ** stands for everything. Say in note why, or give names.', 'note')
   }
   return { names, note, lengthMs: seconds * second, shared, space: normaliseSpace(space) }
 }

@@ -37,7 +37,7 @@ export async function requireHeld(account: AccountStore, { leaseId, messageIds }
     ? isSubset(messageIds, await timedLeases.messageIds(agentId, leaseId, at))
     : await timedLeases.isOpen(agentId, leaseId, at)
   if (!isHeld) {
-    throw await noLease(account, leaseId, messageIds && 'This lease has ended, or it does not have these messages.')
+    throw await noLease(account, leaseId, messageIds && 'This lease has ended, or it does not contain these messages.')
   }
 }
 

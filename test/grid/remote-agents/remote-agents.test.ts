@@ -198,7 +198,7 @@ test.each(endings)('notifies the sender that it is %s, and a task gets this stat
 
   const [said, notice] = await read()
   expect([said.message, notice.type]).toEqual(['no fuel', 'system'])
-  expect(notice.message).toBe(`@robot did not get or answer your message. ${words}`)
+  expect(notice.message).toBe(`@robot did not receive or answer your message. ${words}`)
   expect((await getTask(storeOf(grid, grid.bob), task.id)).status.state).toBe(state.toLowerCase())
 })
 

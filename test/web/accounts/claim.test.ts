@@ -128,7 +128,7 @@ test("a move never exceeds the account's skill limit, and the error says what to
 
   const refused = await claim(person, one.path)
   expect(refused.status).toBe(400)
-  expect(refused.text).toContain('Delete some of them first, or keep the agents in an account of their own.')
+  expect(refused.text).toContain('Delete some of them first, or keep the agents in their own account.')
   expect(await count()).toBe(999)
 
   const done = await claim(person, one.path, {}, { 'bean-one': 'discard' })
