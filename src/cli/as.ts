@@ -14,7 +14,7 @@ import { personNeeded } from './grid-access.ts'
 import { printError } from './output.ts'
 import { runCommand } from './run-command.ts'
 
-/** Exits as the command does. */
+/** Exits with the command's exit code. */
 export const as: ProcessCommand = {
   name: 'as',
   summary: 'Run a coding client, or any command, as an agent of its own, which is made if it is new.',
@@ -56,7 +56,7 @@ export const as: ProcessCommand = {
   },
 }
 
-/** An agent can have 50 keys, and a killed session could not revoke its own. */
+/** Revokes the keys of killed sessions, because an agent can have only 50 keys. */
 async function revokeLeft(agent: GridAgent): Promise<void> {
   for (const { key, forget } of leftSessionKeys(agent)) {
     if (await revoke(agent.url, key)) forget()

@@ -15,7 +15,7 @@ export const clientOption = {
   flag: true,
 } as const
 
-/** The client program's doctor, the only one it has. */
+/** The `doctor` of the client program, which cannot check a grid. */
 export const clientDoctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Say why a coding client on this machine is not notified of messages, and what to do.',
@@ -23,7 +23,7 @@ export const clientDoctor: ProcessCommand = {
   start: (json) => runClientDoctor(json),
 }
 
-/** Check all connections, and print the findings. Resolves to the exit code. */
+/** Checks all connections, and prints the findings. Resolves to the exit code. */
 export async function runClientDoctor(json: boolean): Promise<number> {
   // Loaded on demand, because it reads every client's files.
   const { agentsHere, examineClients } = await import('./examine-clients.ts')

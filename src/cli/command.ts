@@ -39,9 +39,9 @@ interface CommandDescription<O extends CommandOptions> {
   readonly name: string
   readonly summary: string
   readonly options: O
-  /** The options that are given without their names, such as a file. */
+  /** Options that are given by position, without their names, such as a file. */
   readonly operands?: readonly string[]
-  /** What may follow `--`: these words are passed on unchanged. */
+  /** The words after `--`, which are passed on unchanged. */
   readonly words?: { readonly placeholder: string; readonly description: string }
 }
 
@@ -52,7 +52,7 @@ interface CommandDescription<O extends CommandOptions> {
 export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
   extends CommandDescription<O> {
   /**
-   * Whether it creates a missing database. Other commands refuse, because they are probably run in the wrong folder.
+   * Whether the command creates a missing database. Others fail, because they probably run in the wrong folder.
    */
   beginsGrid?(args: CommandArguments<O>): boolean
   run(store: Store, args: CommandArguments<O>): Promise<R>
@@ -62,7 +62,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
   start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
-  /** For a command that parses the words after its name itself: called instead of `start`. */
+  /** Called instead of `start`, for a command that parses the words after its name itself. */
   startWith?(words: readonly string[]): Promise<number>
 }
 
@@ -186,7 +186,7 @@ function settingHint(option: string, settings: readonly SettingDescription[]): s
     : undefined
 }
 
-/** Validate arguments from a command line or from another process. Fails with `usage`. */
+/** Validates arguments from a command line or from another process. Fails with `usage`. */
 export function checkArguments(command: Command, given: Record<string, unknown>): CommandArguments {
   for (const [name, value] of Object.entries(given)) {
     const option = Object.hasOwn(command.options, name) ? command.options[name] : undefined

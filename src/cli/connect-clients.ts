@@ -33,7 +33,7 @@ import { type CommandArguments, CommandError, usageError } from './command.ts'
 import { end, folderOf, revoke, sayer } from './disconnect-client.ts'
 import { personNeeded } from './grid-access.ts'
 
-/** Run `connect`. Resolves to its exit code. */
+/** Runs `connect`. Resolves to its exit code. */
 export async function connectClients(json: boolean, args: CommandArguments): Promise<number> {
   const isDryRun = args['dry-run'] !== undefined
   const isSure = args.yes !== undefined
@@ -184,12 +184,12 @@ export interface ConnectRequest {
   wake: Wake
   /** The answer about the tools; undefined if there is no new one. */
   isAllowed: boolean | undefined
-  /** The answer covers all tools, not only those that the user was not asked about. */
+  /** Whether the answer covers all tools, not only those that the user had not been asked about. */
   isForAllTools: boolean
   /** The answer about edits; undefined if there is no new one. */
   editWarnings: boolean | undefined
   isSure: boolean
-  /** The person has seen the changes. */
+  /** Whether the person has seen the changes. */
   isShown?: boolean
   isDryRun: boolean
   /** Asks the person on the first call. */
@@ -210,7 +210,7 @@ export interface ConnectResult {
 }
 
 interface Credential extends Pick<Connection, 'alias' | 'key' | 'keyName' | 'isOwnKey'> {
-  /** It was created for this connection. */
+  /** Whether the key was created for this connection. */
   isNew: boolean
 }
 
@@ -230,7 +230,7 @@ export function draftOf(request: ConnectRequest) {
   return { previous, known, alias, changes: planConnect(client, setup, previous).changes }
 }
 
-/** Connect one client. Fails with `CommandError` or `ClientError`. */
+/** Connects one client. Fails with `CommandError` or `ClientError`. */
 export async function connectClient(request: ConnectRequest): Promise<ConnectResult> {
   const { client, url, say } = request
   const { previous, known, alias, changes } = draftOf(request)
@@ -247,7 +247,7 @@ export async function connectClient(request: ConnectRequest): Promise<ConnectRes
   }
 }
 
-/** What the user was asked about, and allowed, now or when the client was connected before. */
+/** The user's answers, from this request or from the client's previous connection. */
 export function answersOf(
   { client, isAllowed, isForAllTools, ...request }: Pick<
     ConnectRequest,

@@ -10,7 +10,7 @@ export function isInUse(error: unknown): boolean {
   return error instanceof GridError && error.code === 'database_in_use'
 }
 
-/** Run a command in the server that holds the local file. Fails with `inUse` if it does not accept commands. */
+/** Runs a command in the server that holds the local file. Fails with `inUse` if it does not accept commands. */
 export async function askHolder(
   config: Config,
   inUse: unknown,

@@ -10,7 +10,7 @@ import { print } from './output.ts'
 import { readServerConfig, serverDeps, startServer, stopServer } from './server.ts'
 
 /**
- * Two agents talk over A2A and MCP on a temporary grid: exit code 0 only if every message arrived. With `--serve`,
+ * Lets two agents talk over A2A and MCP on a temporary grid. Exit code 0 only if every message arrived. With `--serve`,
  * serves the example grid.
  */
 export const demo: ProcessCommand = {

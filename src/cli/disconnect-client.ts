@@ -12,7 +12,7 @@ import { confirm } from './ask.ts'
 import { attentionExitCode, type CommandArguments } from './command.ts'
 import { print, printError } from './output.ts'
 
-/** Run `disconnect`. Resolves to its exit code. */
+/** Runs `disconnect`. Resolves to its exit code. */
 export async function disconnectClient(json: boolean, args: CommandArguments): Promise<number> {
   const client = args.client as ClientName
   const { title } = programs[client]

@@ -272,7 +272,7 @@ const timeoutMs = 5 * second
 /** Sessions and leases do not depend on a client's clock, but times shown to people do. */
 const clockMs = 2 * minute
 
-/** Call the grid once. `now` is the clock of this machine, in ms since 1970. */
+/** Calls the grid once. `now` is the clock of this machine, in ms since 1970. */
 async function checkGrid(
   { url, key, alias, client }: { url: string; key: string; alias?: string; client?: ClientName },
   now: () => number,

@@ -37,8 +37,8 @@ import { runStoreCommand } from './store-command.ts'
 
 const host = '127.0.0.1'
 /**
- * Its port is stored in clients' files, so it never changes. The system does not assign such ports to other
- * connections.
+ * The first port to try. Clients' files contain the chosen port, so it never changes. Systems do not assign ports in
+ * this range to outgoing connections.
  */
 const firstPort = 18_787
 const ownerEmail = 'owner@grid.localhost'
@@ -75,7 +75,7 @@ export async function startAndConnect(json: boolean, args: CommandArguments): Pr
   return await untilItEnds(child)
 }
 
-/** Run `down`. */
+/** Runs `down`. */
 export async function stopLocalGrid(json: boolean): Promise<number> {
   const grid = readLocalGrid()
   const wasRunning = grid !== undefined && isServed(grid)

@@ -42,7 +42,7 @@ export interface Server {
   readonly worker: Worker
   /** Everything that accepts requests. The caller may add a listener. */
   readonly listeners: Listener[]
-  /** Ends the measurement of the event loop. */
+  /** Stops measuring the event loop's delay. */
   stopWatch(): void
 }
 

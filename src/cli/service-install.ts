@@ -8,7 +8,7 @@ import { print, printError } from './output.ts'
 /** systemd reads it as root, so only root needs to read it. */
 const settingsFile = '/etc/agent-grid.env'
 
-/** Only prints: the operator reads it, and installs it as root. */
+/** Only prints the unit, for the operator to review and install as root. */
 export const serviceInstall: ProcessCommand = {
   name: 'service install',
   summary: 'Print a systemd unit that runs the grid, and how to install it.',

@@ -65,7 +65,7 @@ interface AccountCommand<
 > {
   name: string
   summary: string
-  /** Besides `--account`. */
+  /** Options in addition to `--account`. */
   options: O
   /** The change's input, as the activity log shows it. */
   input(args: CommandArguments<O>): Input

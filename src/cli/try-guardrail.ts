@@ -5,7 +5,7 @@ import { accountCommand } from './store-command.ts'
 import { usageError } from './command.ts'
 import { table } from './tables.ts'
 
-/** Sends and stores nothing, except for the activity. See docs/protocol/guardrails.md, "Trying one". */
+/** Sends no message, and stores only a row in the activity log. See docs/protocol/guardrails.md, "Trying one". */
 export const tryGuardrailCommand = accountCommand({
   name: 'try-guardrail',
   summary: 'Run a guardrail on a text, and print its verdict.',

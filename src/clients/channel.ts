@@ -12,7 +12,7 @@ interface ChannelOptions {
   key: string
   input: Readable
   output: Writable
-  /** Wake the session over `claude/channel`; undefined for a plain bridge. */
+  /** How to wake the session over `claude/channel`; undefined for a plain bridge. */
   wake?: Omit<WaiterOptions, 'signal'>
   /** Ends the bridge, as the end of the input does. */
   signal: AbortSignal

@@ -75,9 +75,9 @@ interface Permissions {
 export interface HookCommand {
   words: readonly string[]
   line: string
-  /** The same as the end of a shell line: the program replaces the shell. */
+  /** The same command for the end of a shell line, where the program replaces the shell. */
   exec: string
-  /** In a package, whose variables the client expands. */
+  /** Whether the hook is in a package, whose variables the client expands. */
   isPlugin?: true
 }
 

@@ -22,9 +22,9 @@ import { configFolder } from './state/paths.ts'
 export interface Plan {
   /** What will be recorded instead of the previous record. */
   files: WrittenFile[]
-  /** Only those that change something. */
+  /** Omits changes that would leave their file as it is. */
   changes: FileChange[]
-  /** What others have changed since it was written, and what therefore stays. */
+  /** Entries that stay because others have changed them, as `path: place`. */
   left: string[]
 }
 

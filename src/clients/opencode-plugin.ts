@@ -78,7 +78,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   return Promise.resolve({
     async event({ event }) {
       sessions.note(event)
-      // Earlier, the terminal does not display anything yet.
+      // Before this event, the terminal displays nothing.
       if (hasHint || event.type !== 'catalog.updated') return
       hasHint = true
       const message = `You are ${alias} on the agent-grid. Messages wake a session once it has had a prompt.`

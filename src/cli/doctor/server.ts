@@ -36,7 +36,7 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
   )
 }
 
-/** As `worker/clock.ts` judges them. */
+/** The same limits as in `worker/clock.ts`. */
 const maxAheadMs = 30 * day
 const maxBehindMs = 5 * minute
 

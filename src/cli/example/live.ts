@@ -73,7 +73,7 @@ export async function talkOn(
     }
   }
 
-  /** A grid that does not respond, or refuses, is left alone for a while. */
+  /** Repeats a run until `signal` aborts, with a pause after each failure. */
   async function again(run: () => Promise<void>): Promise<void> {
     while (!signal.aborted) await run().catch(() => rest(between(answer))).catch(() => {})
   }

@@ -13,10 +13,10 @@ const outages: Record<string, number> = {
   'judge.example': 9 * hour,
 }
 
-/** How long an answer takes. */
+/** Delay before an answer. */
 const answerMs = 2 * second
 
-/** No request leaves the machine: all are answered here, by the seed's clock. */
+/** Answers all requests in this process, by the seed's clock. No request leaves the machine. */
 export function serversUntil(end: number, clock: { now: number }): SafeStream {
   return (url, { body }) => {
     const { host, origin } = new URL(url)

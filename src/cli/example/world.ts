@@ -377,7 +377,7 @@ class Seed {
     for (const agent of Object.keys(agents) as AgentName[]) await this.#read(agent)
   }
 
-  /** A person reads what waits for them, and opens the newest conversations. */
+  /** A person reads their unread conversations, and opens the newest ones. */
   async #visit(person: PersonName): Promise<void> {
     await followLog(this.#store)
     const account = this.#people[person]()

@@ -71,7 +71,7 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
     after: hashOfText(next),
     folders: [...new Set([...previous?.folders ?? [], ...missingFolders(path)])],
     ...recorded,
-    // They lead back to a text without our entries, or are not recorded at all.
+    // Insertions are recorded only if undoing them leaves none of our entries.
     insertions: isExact ? insertions : [],
     entries,
     made: isExact ? made : [...previous!.made ?? [], ...made],

@@ -4,9 +4,9 @@ import { sep } from 'node:path'
 import { printable } from '../../lib/redact.ts'
 import { type FileChange, isChange } from './change.ts'
 
-/** For a file that only this program writes, no more lines are shown. */
+/** Maximum number of lines shown of a file that only this program writes. */
 const shownLines = 12
-/** For a longer line, only the change is shown, with this many characters around it. */
+/** Of a longer line, only the change is shown, with `around` characters on each side. */
 const wholeLine = 160
 const around = 20
 
@@ -37,8 +37,8 @@ function linesOf(text: string | undefined): string[] {
 function changedLines(before: readonly string[], after: readonly string[]): string[] {
   const [start, same] = commonEnds(before, after)
   const [old, fresh] = [before.slice(start, before.length - same), after.slice(start, after.length - same)]
-  // The longest common subsequence of the remaining lines, by dynamic programming: its length from each pair of lines
-  // on.
+  // Dynamic programming: `common[i][j]` is the length of the longest common subsequence of the lines from `old[i]` and
+  // `fresh[j]` on.
   const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1))
   for (let i = old.length - 1; i >= 0; i--) {
     for (let j = fresh.length - 1; j >= 0; j--) {

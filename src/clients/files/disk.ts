@@ -53,7 +53,7 @@ export function hasOtherMode(path: string, mode: number): boolean {
 }
 
 /**
- * Fails with `FileRefusedError` if the file or its folder is not writable. Root is refused what other users would be.
+ * Fails with `FileRefusedError` if the file or its folder is not writable. Read-only files are refused to root, too.
  */
 export function checkWritable(path: string): void {
   const target = existsSync(path) ? realpathSync(path) : path

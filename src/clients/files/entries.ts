@@ -165,7 +165,7 @@ function isIn(wanted: readonly Entry[], entry: WrittenEntry): boolean {
   return wanted.some((one) => isSame(writtenEntry(one), entry))
 }
 
-/** Or an empty list. */
+/** Whether a value is an empty object or an empty list. */
 function isEmptyObject(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }

@@ -73,7 +73,7 @@ export interface WrittenFile {
   entries: WrittenEntry[]
   /** The containers that were created, which are removed when they are empty. */
   made?: string[][]
-  /** As wanted. If it was created, it is removed with whatever others put into it. */
+  /** The wanted `table`. It is removed with whatever others put into it, unless they changed our entries. */
   table?: string[]
 }
 

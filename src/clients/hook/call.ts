@@ -60,7 +60,7 @@ export function parseHookWords(words: readonly string[]): HookWords | undefined 
 export interface HookAnswer {
   stdout?: string
   stderr?: string
-  /** 2 wakes a client, or blocks it; every other outcome is 0. */
+  /** 2 wakes or blocks the client. Every other outcome is 0. */
   exitCode: 0 | 2
 }
 

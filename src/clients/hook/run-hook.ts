@@ -114,7 +114,7 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(text, () => resolve()))
 }
 
-/** A hook that runs at the same time announces unread messages at session start. It takes no longer. */
+/** Maximum wait for the concurrent hook that announces unread messages at session start. */
 const startMs = 2 * second
 
 /** Waits for messages to announce to a session. Silent if its client ends, or has another waiter. */

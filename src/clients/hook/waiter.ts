@@ -36,7 +36,7 @@ export interface WaiterOptions {
    * does.
    */
   isReady?(): boolean
-  /** What must happen before the first check. */
+  /** Resolves when the waiter may check for the first time. */
   begin?(): Promise<void>
   signal: AbortSignal
 }

@@ -69,9 +69,9 @@ class Runner {
   readonly #signals: WakeSignals
   readonly #signal: AbortSignal
   readonly #retries = new Map<string, Retry>()
-  /** What was unread at the last check, without what this runner leased. */
+  /** The messages unread at the last check, except those that this runner has leased. */
   #unread: readonly MessageSummary[] = []
-  /** What was leased together with the last answer. */
+  /** The messages leased together with the last answer. */
   #next: Retry | undefined
   #lastSaid = ''
 

@@ -172,7 +172,7 @@ export class HeldLeases {
       try {
         await this.release(lease)
       } catch (error) {
-        // It stays recorded for the next runner.
+        // The lease stays recorded for the next runner to release.
         this.#log(`A lease could not be released: ${(error as Error).message}`)
       }
     }

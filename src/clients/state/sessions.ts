@@ -157,7 +157,7 @@ function readNotified(path: string): Notified[] {
 /** Minimum interval between inbox checks by one agent's hooks, across its sessions. */
 const peekEveryMs = 15 * second
 
-/** Whether a hook may check the inbox now; if so, it counts. A session start always may. */
+/** Whether a hook may check the inbox now. If so, records the check. A session start always may. */
 export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boolean> {
   const path = join(stateFolder(agent), 'peeks.json')
   const allowed = await withLock(`${path}.lock`, waitMs, () => {
