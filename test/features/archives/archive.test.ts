@@ -41,7 +41,7 @@ await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of ev
 const hook = await createHook(owner.store, { name: 'acme-builds', to: '@bob', format: 'summary' })
 await grid.post(new URL(hook.address).pathname, 'a text from outside', { 'Content-Type': 'text/plain' })
 await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
-// Taken off the agents that are there: an import attaches it to none.
+// Marks the guardrails for all agents without attaching them to existing ones. An import must not attach them either.
 await owner.store.write(
   (await owner.store.read.guardrails.list()).map(({ id }) => owner.store.change.guardrails.setAllAgents(id, 'both')),
 )
@@ -50,7 +50,7 @@ await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)
 const exported = rowsOf(archive)
 
-/** What an import does not keep: the end of a lease without one, and the row of the import itself. */
+/** The rows without what an import changes: the expiry of leases, its own activity entry, and people. */
 const kept = (rows: ReturnType<typeof rowsOf>) => ({
   ...rows,
   lease: rows.lease.map(({ expires_at: _, ...lease }) => lease),
@@ -58,7 +58,7 @@ const kept = (rows: ReturnType<typeof rowsOf>) => ({
   person: undefined,
 })
 
-test('an imported account has every row of the archive, in the same order', async () => {
+test('imports every row of the archive in the same order', async () => {
   const target = await emptyGrid()
 
   await importInto(target.store, archive)
@@ -69,7 +69,7 @@ test('an imported account has every row of the archive, in the same order', asyn
   expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
 })
 
-test('an access list lets in nobody who has its alias in the new grid', async () => {
+test('an access list admits nobody who takes a listed alias in the new grid', async () => {
   const target = await emptyGrid()
   await importInto(target.store, archive)
   const system = { type: 'system', job: 'test' } as const
@@ -84,13 +84,13 @@ test('an access list lets in nobody who has its alias in the new grid', async ()
   expect(conditions.filter(({ kind }) => kind === 'access')).toMatchObject([{ subject: '@acme-desk @eve' }])
 })
 
-test('each agent reads, finds and lists in the new grid what it did in the old one', async () => {
+test('agents read, find and list the same things in the new grid as in the old one', async () => {
   const target = await emptyGrid()
   const { keys } = await importInto(target.store, archive)
   await followLog(target.store)
 
   expect(keys.map(({ alias }) => alias).sort()).toEqual(['acme-agent', 'acme-desk', 'alice', 'bob'])
-  // The desk has a message of another account.
+  // The desk has a message from another account, which is not in the archive.
   for (const { alias, api_key } of keys.filter(({ alias }) => alias !== desk.alias)) {
     const old = await newKeyOf(alias)
     for (
@@ -109,7 +109,7 @@ test('each agent reads, finds and lists in the new grid what it did in the old o
   }
 })
 
-test('what agents of other accounts wrote is not in an archive, and the manifest says how much that is', () => {
+test('omits what agents of other accounts wrote, and states the amount in the manifest', () => {
   expect(archive.text).not.toContain('a text of eve')
   expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({
     messages_from_other_accounts: 1,
@@ -119,7 +119,7 @@ test('what agents of other accounts wrote is not in an archive, and the manifest
   expect(exported.task).toHaveLength(2)
 })
 
-test('a remote agent is paused, so that no message is sent from both grids', async () => {
+test('pauses remote agents, so that no message is sent from both grids', async () => {
   const target = await emptyGrid()
 
   const { paused_agents } = await importInto(target.store, archive)
@@ -134,7 +134,7 @@ test('a remote agent is paused, so that no message is sent from both grids', asy
   expect(lines[0]).toMatchObject([{ paused: 1, due: 1 }])
 })
 
-test('a worker that runs during an import removes nothing, and places each message with its recipients', async () => {
+test('a worker that runs during an import removes nothing and assigns each message to its thread', async () => {
   const target = await emptyGrid()
   const at = target.clock.now
   target.clock.now += 400 * day
@@ -151,7 +151,7 @@ test('a worker that runs during an import removes nothing, and places each messa
   expect(await pairsOf(target, owner.id)).toEqual(await pairsOf(grid, owner.id))
 })
 
-test('a changed, moved, added or missing line is refused', async () => {
+test('refuses a changed, moved, added or missing line', async () => {
   const lines = archive.text.split('\n')
   expect(await check(archive)).toBe(lines.length - 2)
 
@@ -176,7 +176,7 @@ test('a changed, moved, added or missing line is refused', async () => {
   }
 })
 
-test('a signature of another list of digests is refused', async () => {
+test('refuses a signature of a different list of digests', async () => {
   const lines = archive.text.trimEnd().split('\n')
   const { public_key, protected: header, signature } = JSON.parse(lines.at(-1)!)
   const changed = lines.slice(0, -1).map((line) => line.replace('a text of acme', 'a text of no one'))
@@ -189,7 +189,7 @@ test('a signature of another list of digests is refused', async () => {
   await expect(check({ ...archive, text: forged })).rejects.toMatchObject({ code: 'archive_changed' })
 })
 
-test('an archive that another grid signed is refused, before anything is written', async () => {
+test('refuses an archive signed by another grid before writing anything', async () => {
   const target = await emptyGrid()
   const other = await archiveOf((await testGrid()).store, owner.id).catch(() => undefined)
   const forged = { ...archive, fingerprint: other?.fingerprint ?? 'a'.repeat(43) }
@@ -199,7 +199,7 @@ test('an archive that another grid signed is refused, before anything is written
   expect(await target.store.global.accounts.any()).toBe(false)
 })
 
-test('an import that ends early shows nothing, and is repeated', async () => {
+test('an interrupted import shows nothing and can be repeated', async () => {
   const stop = new Error('killed')
   let units = 0
   await importInto((await emptyGrid()).store, archive, { beforeUnit: () => void units++ })
@@ -221,7 +221,7 @@ test('an import that ends early shows nothing, and is repeated', async () => {
   }
 })
 
-test('rows come neither after the end of an import, nor with another archive than the one that was begun', async () => {
+test('refuses rows after the end of an import, and rows of a different archive', async () => {
   const target = await emptyGrid()
   const { lines, digests } = JSON.parse(archive.text.split('\n').at(-2)!)
   const list = JSON.stringify({ lines, digests })
@@ -238,7 +238,7 @@ test('rows come neither after the end of an import, nor with another archive tha
   expect(await account.read.skills.byName('late')).toBeUndefined()
 })
 
-test('a half import goes on with its own archive alone', async () => {
+test('an interrupted import continues only with the same archive', async () => {
   const target = await emptyGrid()
   const stop = new Error('killed')
   const beforeUnit = (n: number) => {
@@ -254,7 +254,7 @@ test('a half import goes on with its own archive alone', async () => {
   expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
 })
 
-test('an archive that is another one when it is read again is not shown', async () => {
+test('does not publish an archive that changes between the two reads', async () => {
   const target = await emptyGrid()
   const other = await changed(grid.store, archive, (lines) => lines.slice(0, -1))
   const texts = [archive, other]
@@ -268,7 +268,7 @@ test('an archive that is another one when it is read again is not shown', async 
   expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
 })
 
-test('an agent that another account of the grid has stops an import', async () => {
+test('refuses an import with an agent that belongs to another account of the grid', async () => {
   const target = await testGrid()
   const columns = 'id, alias, type, visibility, access_policy, created_at'
   await rows(
@@ -283,7 +283,7 @@ test('an agent that another account of the grid has stops an import', async () =
   await expect(importInto(target.store, archive, { renames })).rejects.toThrow(`agent ${exported.agent[0].id}`)
 })
 
-test('a lease that only its reader ends has an end in the new grid', async () => {
+test('gives an expiry to a lease that had none', async () => {
   const target = await emptyGrid()
   expect(exported.lease.map(({ expires_at }) => expires_at)).toContain(null)
 
@@ -292,7 +292,7 @@ test('a lease that only its reader ends has an end in the new grid', async () =>
   expect(rowsOf(await archiveOf(target.store, owner.id)).lease.map(({ expires_at }) => expires_at)).not.toContain(null)
 })
 
-test('the alias of an agent that was moved is not in an archive', async () => {
+test('omits the alias of an agent that was moved away', async () => {
   const other = await testGrid()
   const { id } = await other.acme.agent('moved-away')
   await rows(other, 'UPDATE agents SET moved_to = ?, deleted_at = 1 WHERE account_id = ? AND id = ?', [
@@ -306,7 +306,7 @@ test('the alias of an agent that was moved is not in an archive', async () => {
   expect(agent.find((one) => one.id === id)).toMatchObject({ alias: id })
 })
 
-test('only an account with an owner is exported by the operator', async () => {
+test('the operator can export only an account with an owner', async () => {
   const other = await testGrid()
   await signUpAs(other, 'tom@trial.example', 'on-trial')
   const account = (await other.store.global.accounts.page('', 10)).find(({ state }) => state === 'provisional')!
@@ -314,7 +314,7 @@ test('only an account with an owner is exported by the operator', async () => {
   await expect(noteExport(other.store, account.id)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('a half import whose archive is lost is removed, and its aliases are free', async () => {
+test('removes an interrupted import whose archive is lost, and frees its aliases', async () => {
   const target = await emptyGrid()
   const stop = new Error('killed')
   const killed = importInto(target.store, archive, {
@@ -335,7 +335,7 @@ test('a half import whose archive is lost is removed, and its aliases are free',
   await createAgent(target.store.account(id, system), { alias: 'alice' })
 })
 
-test('names that are taken stop an import before it writes, and agents can get other aliases', async () => {
+test('taken names stop an import before it writes, and agents can be renamed', async () => {
   const target = await emptyGrid()
   const system = { type: 'system', job: 'test' } as const
   const { id } = await createAccount(target.store, { name: 'Other', ownerEmail: 'ann@other.example' }, system)
@@ -354,7 +354,7 @@ test('names that are taken stop an import before it writes, and agents can get o
   )
 })
 
-test('a person becomes an invitation, and is again who they were when they accept it', async () => {
+test('turns a person into an invitation and restores their alias when they accept it', async () => {
   const target = await emptyGrid()
   const { invitations } = await importInto(target.store, archive)
   const [{ email }] = invitations
@@ -367,7 +367,7 @@ test('a person becomes an invitation, and is again who they were when they accep
   expect(await account.read.personAliases.holder(String(agent_id))).toMatchObject({ email })
 })
 
-test('an invitation of an import ends after 30 days, and not before', async () => {
+test('invitations of an import expire after 30 days', async () => {
   const target = await emptyGrid()
   const { invitations: [first, second] } = await importInto(target.store, archive)
   target.clock.now += 30 * day - 1
@@ -377,7 +377,7 @@ test('an invitation of an import ends after 30 days, and not before', async () =
   await expect(acceptAs(target as TestGrid, second)).rejects.toThrow()
 })
 
-test('a held message is decided in the new grid, and expires when it would have', async () => {
+test('a held message can be decided in the new grid, and its expiry counts from the original send', async () => {
   const target = await emptyGrid()
   const { invitations } = await importInto(target.store, archive)
   await acceptAs(target as TestGrid, invitations.find(({ role }) => role === 'owner')!)
@@ -391,12 +391,12 @@ test('a held message is decided in the new grid, and expires when it would have'
   expect(delivered).toMatchObject({ state: 'unread', expires_at: Number(held.sent_at) + 500_000_000 })
 })
 
-/** Who is there now differs. */
+/** Presence differs between the two grids. */
 function withoutPresence(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, (name, value) => name === 'presence' ? undefined : value))
 }
 
-/** The archived tasks of a client as `ListTasks` and `GetTask` tell of them. */
+/** The archived tasks of a client, as `ListTasks` and `GetTask` return them. */
 async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
   const call = async (method: string, params: object) =>
     (await postA2a(grid, key, request(method, params), version)).body.result
@@ -407,7 +407,7 @@ async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
 
 const version = { 'A2A-Version': '1.0' }
 
-/** A key of the agent in the old grid. */
+/** Creates another key for the agent in the old grid. */
 async function newKeyOf(alias: string): Promise<string> {
   const agent = (await owner.store.read.agents.byAlias(alias))!
   const { key, hash, last4 } = mintKey('agent_key')
@@ -416,7 +416,7 @@ async function newKeyOf(alias: string): Promise<string> {
   return key
 }
 
-/** How many messages the conversations of each two agents of the account have. */
+/** The number of messages in the conversation of each pair of the account's agents. */
 async function pairsOf({ store }: Pick<TestGrid, 'store'>, account: string) {
   const sql = `SELECT key, messages FROM threads WHERE account_id = ? AND kind = 'pair' AND EXISTS (
     SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 1, 36))

@@ -1,4 +1,4 @@
-/** `agent-grid export-account` and `import-account`, beside running servers and without one. */
+/** `agent-grid export-account` and `import-account`, with running servers and with a stopped one. */
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ async function run(runner: Runner, url: string, ...words: string[]) {
   return JSON.parse(stdout)
 }
 
-test('an account goes from a server on Node to one on Bun, by a file that only its owner may read', async () => {
+test('moves an account from a server on Node to one on Bun with a file that only its owner can read', async () => {
   const { agents: [ada, ben] } = await seedAgents(database.url, ['ada', 'ben'])
   const other = temporaryDatabase()
   await seedAgents(other.url, ['cora'])
@@ -47,7 +47,7 @@ test('an account goes from a server on Node to one on Bun, by a file that only i
   other.remove()
 })
 
-test('a stopped grid is exported as it is', async () => {
+test('exports an account of a stopped grid', async () => {
   await seedAgents(database.url, ['ada'])
   const { accounts: [{ account_id: account }] } = await run('bun', database.url, 'list-accounts')
   const file = join(database.folder, 'acme.archive')

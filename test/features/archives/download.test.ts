@@ -1,4 +1,6 @@
-/** Exports that nobody reads: what they hold, and how many there can be. docs/security.md, "Overload". */
+/**
+ * Exports that the client does not read: the resources they hold, and how many can run. docs/security.md, "Overload".
+ */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +29,7 @@ afterEach(async () => {
 
 const exportPath = () => `/accounts/${grid.acme.id}/settings/account/export`
 
-/** The answer as it comes, and not read. */
+/** Starts an export and returns the response unread. */
 async function exportAccount(): Promise<Response> {
   const body = new URLSearchParams({ csrf: await csrfTokenOf(owner, `/accounts/${grid.acme.id}`) })
   return await owner.request(exportPath(), { method: 'POST', body, headers: { Origin: grid.deps.config.appUrl } })
@@ -36,7 +38,7 @@ async function exportAccount(): Promise<Response> {
 const filesOfCopies = () =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /copy-.*\//.test(name))
 
-test('an export that is not read keeps no file, and is the only one of its account', async () => {
+test('an unread export keeps no file on disk, and an account can have only one', async () => {
   const unread = await exportAccount()
   const reader = unread.body!.getReader()
   expect((await reader.read()).value!.length).toBeGreaterThan(10)
@@ -54,7 +56,7 @@ test('an export that is not read keeps no file, and is the only one of its accou
   expect(placesOf(grid.store).count).toBe(0)
 })
 
-test('an export that fails gives its place back, and tells the owner no folder', async () => {
+test('a failed export releases its slot and does not show the owner a path', async () => {
   await grid.close()
   const readSpace = () => Promise.resolve({ free: 1_000, total: 1e12 })
   grid = await testGrid({ url: `file:${join(folder, 'full.db')}`, env: { MIN_FREE_MB: '0' }, readSpace })
@@ -68,7 +70,7 @@ test('an export that fails gives its place back, and tells the owner no folder',
   expect(filesOfCopies()).toEqual([])
 })
 
-test('an archive that would fill the disk is not gone on with', async () => {
+test('aborts an archive that would fill the disk', async () => {
   const copy = join(folder, 'copied.db')
   await grid.store.copyTo(copy)
   const input = { copy, target: join(folder, 'archive'), account: grid.acme.id, reader: undefined, madeAt: 0 }

@@ -1,4 +1,4 @@
-/** Archives of earlier builds are imported without loss. `npm run lab -- archive-fixture` makes one of each version. */
+/** Imports archives of earlier builds without loss. `npm run lab -- archive-fixture` makes one of each version. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -18,19 +18,19 @@ const readers = {
   encrypted: (version: string) => textOf(readSealedFile(pathOf(version, 'sealed'), { passphrase: fixturePhrase })),
 }
 
-/** A grid with nothing but the account of an archive, at the time when it was made. */
+/** Creates a grid with only the archive's account, at the time when the archive was made. */
 async function gridOf(archive: Archive) {
   const grid = await emptyGrid()
   grid.clock.now = Date.parse(JSON.parse(archive.text.split('\n')[0]).made_at)
   return { grid: grid as TestGrid, imported: await importInto(grid.store, archive) }
 }
 
-test('every version of the format has an archive', () => {
+test('every format version has a fixture', () => {
   expect(versions.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: archiveVersion }, (_, n) => n + 1))
 })
 
 test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((kind) => [version, kind] as const)))(
-  'agents, messages, tasks and files of an archive of version %s (%s) are what they were',
+  'imports agents, messages, tasks and files of an archive of version %s (%s) unchanged',
   async ([version, kind]) => {
     const { account, fingerprint, people, summary } = fixtureOf(version)
     const { grid, imported } = await gridOf({ text: await readers[kind](version), fingerprint })
@@ -44,7 +44,7 @@ test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((ki
   },
 )
 
-test('an export of what was imported has the lines of the archive', async () => {
+test('an export of an imported account has the same lines as its archive', async () => {
   const version = String(archiveVersion)
   const { account, fingerprint } = fixtureOf(version)
   const archive = { text: await readers.plain(version), fingerprint }
@@ -52,7 +52,7 @@ test('an export of what was imported has the lines of the archive', async () => 
 
   const again = linesOf(await archiveOf(grid.store, account)).filter((line) => !line.includes('"import-account"'))
 
-  // The people are invited, and what other accounts took part in is not there any more.
+  // People became invitations, and shared history with other accounts was omitted at the import.
   const isKept = (line: string) => !/^(\{|\["person")/.test(line)
   expect(again.filter(isKept)).toEqual(linesOf(archive).filter(isKept))
   const [before, after] = [archive.text, again[0]].map((text) => JSON.parse(text.split('\n')[0]))

@@ -1,4 +1,4 @@
-/** The export of an account on the page of its settings. */
+/** Exporting an account on its settings page. */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import type { UserActor } from '../../../src/auth/actor.ts'
@@ -27,7 +27,7 @@ const switchReading = (since: number | null) =>
   grid.acme.store.write([grid.acme.store.change.profile.setPeopleRead(since)])
 const fingerprintOn = (html: string) => html.match(/SHA256:[\w-]{43}(?=<)/)![0]
 
-test('an owner downloads an archive that the fingerprint on the page opens, and Activity says so', async () => {
+test('an owner downloads an archive that the fingerprint on the page verifies, and Activity records the export', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
   const { html } = await owner.open(settings)
   const fingerprint = fingerprintOn(html)
@@ -41,7 +41,7 @@ test('an owner downloads an archive that the fingerprint on the page opens, and 
   expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'export_account', outcome: 'ok' })
 })
 
-test('texts that the owner may not read are left out, and the manifest says how many', async () => {
+test('omits texts that the owner may not read, and states their number in the manifest', async () => {
   const { personAlias, person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'ann'] })
   await createChannel(grid.acme.store, { name: 'other', members: ['alice', 'bob'] })
@@ -67,7 +67,7 @@ test('texts that the owner may not read are left out, and the manifest says how 
   expect((await exported()).slice(0, 2)).toEqual([0, 'between agents'])
 })
 
-test('only an owner exports, and only after a proof of who they are', async () => {
+test('only an owner can export, and only after a fresh confirmation', async () => {
   const { store, acme, clock } = grid
   const ann = await person(grid, { role: 'owner' })
   const ben = await person(grid, { role: 'admin' })
@@ -79,10 +79,10 @@ test('only an owner exports, and only after a proof of who they are', async () =
   await expect(exporting(stale)).rejects.toMatchObject({ code: 'confirmation_required' })
 })
 
-/** What an owner may not read, in each place of an archive where words are. */
+/** A word that the owner may not read, written to every place of an archive that holds text. */
 const hiddenWords = 'osprey'
 
-/** Words that only their ends may read, in every form, among Alice and Bob. */
+/** Writes text that only Alice and Bob may read, in every form. */
 async function writeHidden(): Promise<void> {
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   await createChannel(grid.acme.store, { name: 'pair', members: ['alice', 'bob'] })
@@ -98,7 +98,7 @@ async function writeHidden(): Promise<void> {
   await sendMessage(alice, { to: '@bob', text: 'a file', parts: [{ upload: upload.upload_id }] })
   const task = await askFor(alice, `a task: ${hiddenWords}`)
   await updateTask(bob, { taskId: task.id, text: hiddenWords, artifact: { id: 'result', name: hiddenWords } })
-  // The recipient of a post gets a text of its own.
+  // The guardrail gives the recipient of the post a redacted copy.
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await sendMessage(alice, { to: '#pair', text: `${secret} and ${hiddenWords}`, parts: [{ data: { hiddenWords } }] })
   await hold(grid.acme.store)
@@ -113,13 +113,13 @@ async function* each(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes
 }
 
-/** What the member downloads, with base64 decoded. */
+/** The person's download, with base64 decoded. */
 async function exportedBy(one: Person): Promise<string> {
   const { html } = await postWithToken(await signedIn(grid, one), settings)
   return html.replace(/(?<="content":")[\w+/=]+(?=")/g, (text) => Buffer.from(text, 'base64').toString('latin1'))
 }
 
-test('no part, file, result, redacted copy or verdict has words that the owner may not read', async () => {
+test('parts, files, results, redacted copies and verdicts contain no text that the owner may not read', async () => {
   await switchReading(null)
   await writeHidden()
   const { person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
@@ -132,7 +132,7 @@ test('no part, file, result, redacted copy or verdict has words that the owner m
   )
 })
 
-test('of a channel, the owner gets the posts since they joined it, with their parts, and none from before', async () => {
+test("exports a channel's posts and their parts only from when the owner joined", async () => {
   await switchReading(null)
   const { person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })

@@ -1,4 +1,4 @@
-/** Incoming hooks: what they take, from whom, and what it becomes. See docs/protocol/incoming.md. */
+/** Incoming hooks: what they accept, from whom, and the messages they create. See docs/protocol/incoming.md. */
 import { createHmac } from 'node:crypto'
 import { Webhook as Signer } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ async function send(path: string, body: string | object, headers: Record<string,
 const read = async (agent = grid.bob) => (await callTool(grid, agent.key, 'read_messages')).text
 const outcomes = async (id: string) => (await findHook(grid.acme.store, id)).deliveries.map(({ outcome }) => outcome)
 
-test('a text is a message from outside, of a program, and its delivery is noted without its words', async () => {
+test('turns a text into an agent message from outside, and records the delivery without the text', async () => {
   const { id, path } = await hook()
 
   const { status, body } = await send(path, 'build failed\u202e')
@@ -61,7 +61,7 @@ test('a text is a message from outside, of a program, and its delivery is noted 
   expect(deliveries).toEqual([{ at: grid.clock.now, outcome: 'sent', message: body.message_id }])
 })
 
-test('a hook of a channel posts there, and gets no post of others', async () => {
+test("a channel's hook posts there and does not receive posts of others", async () => {
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   const { id, path } = await hook({ to: '#ops' })
 
@@ -73,7 +73,7 @@ test('a hook of a channel posts there, and gets no post of others', async () => 
   expect(await grid.acme.store.read.inbox.allUnread(agentId)).toBe(0)
 })
 
-test('nobody can write to a hook, or get a key for it', async () => {
+test('nobody can write to a hook or get a key for it', async () => {
   const { path } = await hook()
   await send(path, 'build failed')
   const [{ message_id }] = await read()
@@ -88,7 +88,7 @@ test('nobody can write to a hook, or get a key for it', async () => {
   await expect(reissueKey(grid.acme.store, 'builds')).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('an address that is unknown, revoked or of a deleted account is one 404, and counts with refused keys', async () => {
+test('answers unknown and revoked addresses and those of deleted accounts with the same 404, counted like a refused key', async () => {
   const { id, path } = await hook()
   const other = await hook({ name: 'other' })
   await revokeHook(grid.acme.store, id)
@@ -111,7 +111,7 @@ test('an address that is unknown, revoked or of a deleted account is one 404, an
   expect((await send(other.path, 'x', {}, '203.0.113.9')).status).toBe(404)
 })
 
-test('a hook whose recipient was deleted takes nothing, and says so on its page', async () => {
+test('a hook whose recipient was deleted refuses requests, and its page says so', async () => {
   const { id, path } = await hook()
   await deleteAgent(grid.acme.store, 'bob')
 
@@ -120,7 +120,7 @@ test('a hook whose recipient was deleted takes nothing, and says so on its page'
   expect(await outcomes(id)).toEqual(['recipient_not_found'])
 })
 
-test('a hook takes 60 requests a minute, and all of an account 600', async () => {
+test("limits a hook to 60 requests a minute, and an account's hooks to 600 in total", async () => {
   const hooks = []
   for (let n = 0; n < 11; n++) hooks.push(await hook({ name: `builds-${n}` }))
   const [first, ...others] = hooks.map(({ path }) => path)
@@ -135,7 +135,7 @@ test('a hook takes 60 requests a minute, and all of an account 600', async () =>
   expect((await send(first, 'x')).status).toBe(200)
 })
 
-test('a body over 256 KiB, or a text over 10,000 characters, is refused and noted', async () => {
+test('refuses and records a body over 256 KiB and a text over 10,000 characters', async () => {
   const { id, path } = await hook()
 
   expect((await send(path, 'x'.repeat(256 * 1024 + 1))).status).toBe(413)
@@ -144,7 +144,7 @@ test('a body over 256 KiB, or a text over 10,000 characters, is refused and note
   expect(await outcomes(id)).toEqual(['sent', 'message_too_long', 'payload_too_large'])
 })
 
-test('a repeat with the same delivery id is one message, whichever header names it', async () => {
+test('stores a repeat with the same delivery id once, whichever header carries the id', async () => {
   const { path } = await hook()
   for (const name of ['X-GitHub-Delivery', 'webhook-id', 'Idempotency-Key']) {
     const first = await send(path, { text: `by ${name}`, at: '1' }, { [name]: `id of ${name}` })
@@ -164,7 +164,7 @@ test.each([
   ],
   ['issues', issues, 'acme/grid: octocat closed issue #1\nSpelling error\nhttps://github.com/acme/grid/issues/1'],
   ['workflow_run', workflowRun, 'acme/grid: CI on main completed failure\nhttps://github.com/acme/grid/actions/runs/3'],
-])('GitHub: %s, signed, as JSON or as a form', async (event, payload, text) => {
+])('accepts signed GitHub events as JSON or as a form: %s', async (event, payload, text) => {
   const { path } = await hook({ format: 'github', secret: 'a secret of GitHub' })
   for (const body of [JSON.stringify(payload), `payload=${encodeURIComponent(JSON.stringify(payload))}`]) {
     const signature = `sha256=${createHmac('sha256', 'a secret of GitHub').update(body).digest('hex')}`
@@ -179,7 +179,7 @@ test.each([
   expect(messages[0].parts).toMatchObject([{ data: payload, mediaType: 'application/json' }])
 })
 
-test('an event of GitHub without a template is left out, and a request without its signature is refused', async () => {
+test('ignores a GitHub event without a template, and refuses a request without its signature', async () => {
   const { id, path } = await hook({ format: 'github' })
   const signed = await hook({ name: 'signed', secret: newWebhookSecret() })
 
@@ -191,7 +191,7 @@ test('an event of GitHub without a template is left out, and a request without i
   expect(await read()).toEqual([])
 })
 
-test('Standard Webhooks are verified, and an old request is refused', async () => {
+test('verifies Standard Webhooks signatures and refuses an old request', async () => {
   const secret = newWebhookSecret()
   const { path } = await hook({ secret })
   const signed = (body: string, at: number) => ({
@@ -205,7 +205,7 @@ test('Standard Webhooks are verified, and an old request is refused', async () =
   expect((await send(path, 'paid', signed('paid', grid.clock.now - 6 * minute))).status).toBe(401)
 })
 
-test('Alertmanager: an alert is one text, with the address of a private server as text', async () => {
+test("turns an Alertmanager alert into one text, with a private server's address as plain text", async () => {
   const { path } = await hook({ format: 'alertmanager' })
 
   await send(path, alert)
@@ -215,7 +215,7 @@ test('Alertmanager: an alert is one text, with the address of a private server a
   )
 })
 
-test('a template reads own members only, names nobody, and has no link but https', () => {
+test('a template reads only own properties, mentions nobody and keeps no links except https', () => {
   const filled = (template: string, payload: unknown) => textOfPayload({ format: 'template', template }, payload, null)
 
   expect(filled('{{a.b}} {{a.c.0}} {{ n }}{{t}}{{none}}.', { a: { b: 'x', c: ['y'] }, n: 0, t: true })).toBe(
@@ -236,17 +236,17 @@ test('a template reads own members only, names nobody, and has no link but https
   expect(filled('{{none}}', { state: 'ok', n: 1 })).toBe('state: ok')
 })
 
-test('no payload makes its text slow', () => {
+test('renders any payload in linear time', () => {
   const since = performance.now()
 
   for (const char of [' ', '\n', '\t', '@', ':', '/', '(', '[', ']', 'a', '{']) {
     textOfPayload({ format: 'template', template: `${'{{a}}'.repeat(390)}x` }, { a: char.repeat(10_000) }, null)
   }
-  // As squares of their lengths, blanks alone would take half a minute.
+  // With quadratic time, blanks alone would take half a minute.
   expect(performance.now() - since).toBeLessThan(2_000)
 })
 
-test('a JSON body without a template is a summary, and one that curl sends as a form is JSON too', async () => {
+test('summarizes a JSON body without a template, also when curl sends it as a form', async () => {
   const { path } = await hook()
 
   await send(path, { status: 'failed', n: 3, by: '@bob' })
@@ -258,7 +258,7 @@ test('a JSON body without a template is a summary, and one that curl sends as a 
   expect((await send(path, '{not JSON', { 'Content-Type': 'application/json' })).body.error.code).toBe('malformed_json')
 })
 
-test('guardrails and approval rules apply', async () => {
+test('applies guardrails and approval rules', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block' })
   const { id, path } = await hook()
 
@@ -271,7 +271,7 @@ test('guardrails and approval rules apply', async () => {
   expect(await outcomes(id)).toEqual(['held', 'guardrail_blocked'])
 })
 
-test('hops are carried by webhooks, and too many are refused', async () => {
+test('webhooks pass on the hop count, and a hook refuses too many hops', async () => {
   const { id, path } = await hook()
   const { hook: taken, close } = await startWebhook(() => 204).then((hook) => ({ hook, close: () => hook.close() }))
   closed.push(close)
@@ -291,7 +291,7 @@ test('hops are carried by webhooks, and too many are refused', async () => {
     .rejects.toThrow('address of this grid')
 })
 
-test('the token stands in no log, metric or error', async () => {
+test('never writes the token to a log, metric or error', async () => {
   const { path, address } = await hook()
   const token = path.slice('/in/'.length)
   const shown = []
@@ -321,7 +321,7 @@ test('the token stands in no log, metric or error', async () => {
     .not.toContain(token)
 })
 
-test('an admin makes a hook, sees its address once and a warning, and revokes it; a viewer sees nothing of it', async () => {
+test('an admin creates a hook, sees its address once with a warning, and revokes it; viewers cannot see hooks', async () => {
   const at = `/accounts/${grid.acme.id}/settings/account/incoming`
   const admin = await signedInWithRole(grid, 'admin')
   await postWithToken(admin, at, {
@@ -343,7 +343,7 @@ test('an admin makes a hook, sees its address once and a warning, and revokes it
   expect((await admin.open(at)).text).toContain('No incoming hooks')
 })
 
-test('a person reads what a hook sends them, and is offered no way to answer it', async () => {
+test('a person reads messages of a hook but cannot reply to them', async () => {
   const { person } = await personWithAlias(grid, 'dan')
   const dan = await signedIn(grid, person)
   const { path } = await hook({ to: '@dan' })

@@ -1,4 +1,4 @@
-/** Shortened payloads, in the form of the documentation of GitHub and of Alertmanager. */
+/** Shortened payloads from the documentation of GitHub and of Alertmanager. */
 const repository = { id: 1296269, name: 'grid', full_name: 'acme/grid', html_url: 'https://github.com/acme/grid' }
 const sender = { login: 'octocat', id: 1, type: 'User' }
 const url = 'https://github.com/acme/grid'

@@ -1,4 +1,4 @@
-/** The page Network: who sends to whom, in numbers. */
+/** The page Network: counts of messages between agents. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { script, style } from '../../../src/features/network/assets.ts'
@@ -30,7 +30,7 @@ async function send(from: TestAgent, to: string, more: object = {}) {
   return id
 }
 
-/** The rows of the table of pairs, or of another: the cells as text, without the empty ones. */
+/** The rows of a table, by default that of pairs: the text of each row's cells without the empty ones. */
 async function tableOf(path = page, one = owner, id = 'network'): Promise<string[]> {
   const { html } = await one.open(path)
   const [, table = ''] = html.split(`<table id="${id}"`)
@@ -38,7 +38,7 @@ async function tableOf(path = page, one = owner, id = 'network'): Promise<string
     .map(([row]) => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim())
 }
 
-test('pairs and channels have their messages in each direction, in the picture and in the table', async () => {
+test('counts the messages of pairs and channels in each direction, in the graph and in the table', async () => {
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   for (let n = 0; n < 3; n++) await send(grid.alice, 'bob')
   await send(grid.bob, 'alice')
@@ -55,7 +55,7 @@ test('pairs and channels have their messages in each direction, in the picture a
   expect(html).not.toContain('secret')
 })
 
-test('weak pairs are folded and not drawn, unless they fail or there are few', async () => {
+test('collapses weak pairs and does not draw them, unless they fail or there are few', async () => {
   const others = Array.from({ length: 13 }, (_, n) => `other-${n}`)
   for (const alias of others) await grid.acme.agent(alias)
   for (let n = 0; n < 51; n++) await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'x' })
@@ -78,13 +78,13 @@ test('weak pairs are folded and not drawn, unless they fail or there are few', a
   expect(await seen()).toEqual([13, 13, 0, false])
 })
 
-test('an hour, a day and a week have what was sent in them, and older counts are removed', async () => {
+test('counts messages per hour, day and week, and removes older counts', async () => {
   await send(grid.alice, 'bob')
   const seen = async () =>
     await Promise.all(['hour', 'day', 'week'].map(async (window) => (await tableOf(`${page}?window=${window}`)).length))
   const counts = () => rows(grid, "SELECT 1 FROM traffic WHERE account_id = ? AND source > ''", [grid.acme.id])
   expect(await seen()).toEqual([1, 1, 1])
-  // Until the end of the next hour.
+  // To a minute before the end of the next hour.
   grid.clock.now += 89 * minute
   expect(await seen()).toEqual([1, 1, 1])
   grid.clock.now += minute
@@ -100,7 +100,7 @@ test('an hour, a day and a week have what was sent in them, and older counts are
   expect(await counts()).toEqual([])
 })
 
-test('what a guardrail refuses and what is set aside count as failed', async () => {
+test('counts refusals of guardrails and parked messages as failed', async () => {
   await send(grid.alice, 'bob')
   const config = { preset: 'none', phrases: ['forbidden'] }
   await createGuardrail(grid.acme.store, { name: 'words', provider: 'phrases', config, action: 'block' })
@@ -111,14 +111,14 @@ test('what a guardrail refuses and what is set aside count as failed', async () 
   await grid.acme.store.write([grid.acme.store.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
   expect(await tableOf()).toEqual(['@alice and @bob 1 1 / 0 2 just now'])
   expect((await owner.open(page)).html).toMatch(/class="line failing"/)
-  // What a guardrail could not check counts as well.
+  // A message that a guardrail could not check counts as failed, too.
   await rows(grid, "UPDATE verdicts SET action = 'failed' WHERE account_id = ?", [grid.acme.id])
   expect(await tableOf()).toEqual(['@alice and @bob 1 1 / 0 2 just now'])
   grid.clock.now += 2 * hour
   expect(await tableOf(`${page}?window=hour`)).toEqual([])
 })
 
-test('a deleted agent is not in it', async () => {
+test('omits a deleted agent', async () => {
   await send(grid.alice, 'bob')
   await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now))
 
@@ -126,7 +126,7 @@ test('a deleted agent is not in it', async () => {
   expect((await owner.open(page)).html).not.toContain('@bob')
 })
 
-test('an edge leads to the conversation only who may read it; others to a page without texts', async () => {
+test('an edge links to the conversation for people who may read it, and to a page without texts for others', async () => {
   await send(grid.alice, 'bob')
   const linkOf = async (one: Browser) => (await one.open(page)).html.match(/<th[^>]*><a href="([^"]*)">/)![1]
 
@@ -136,7 +136,7 @@ test('an edge leads to the conversation only who may read it; others to a page w
   }
 })
 
-test('an agent of another account has its alias and no page, and each account counts its side', async () => {
+test('shows an agent of another account by alias without a link, and each account counts its own side', async () => {
   const desk = await grid.evil.agent('desk', { visibility: 'public' })
   await send(grid.alice, 'desk')
   await sendMessage(storeOf(grid, desk, grid.evil), { to: 'alice', text: 'x' })
@@ -148,7 +148,7 @@ test('an agent of another account has its alias and no page, and each account co
   expect(await tableOf(`/accounts/${grid.evil.id}/network`, ed)).toEqual(['@desk and @alice 2 1 / 1 0 just now'])
 })
 
-/** Agents that were seen a moment after the beginning of all times. */
+/** Adds agents that were last seen one millisecond after the epoch. */
 async function add(from: number, to: number): Promise<void> {
   await rows(
     grid,
@@ -160,7 +160,7 @@ async function add(from: number, to: number): Promise<void> {
   )
 }
 
-test('of more agents than are counted, those that were seen last are, with what they sent', async () => {
+test('counts only the most recently seen agents above the limit, with what they sent to others', async () => {
   const carol = await grid.acme.agent('carol')
   await send(grid.alice, 'bob')
   await send(carol, 'bob')
@@ -183,7 +183,7 @@ test('of more agents than are counted, those that were seen last are, with what 
   expect((await owner.open(page)).text).toContain('Messages from the 500 agents that were seen last are counted')
 })
 
-test('many agents are groups, what fails first, then the slowest; a group opens its members and their pairs', async () => {
+test('groups many agents, sorted by failures, then by answer time; a group shows its members and their pairs', async () => {
   const carol = await grid.acme.agent('carol')
   await grid.acme.agent('dave')
   await createChannel(grid.acme.store, { name: 'busy', members: ['alice', 'bob'] })
@@ -224,7 +224,7 @@ test('many agents are groups, what fails first, then the slowest; a group opens 
   expect(await tableOf(open.replace('busy', 'slow'))).toEqual(['@bob and @carol 2 1 / 1 1 just now'])
 })
 
-test('the section is behind Attention, current, has its key, and its page its own style and script', async () => {
+test('lists the section after Attention as the current one, with its shortcut, and loads its own style and script', async () => {
   const { html } = await owner.open(page)
   const [, side] = html.match(/<nav class="side".*?<\/nav>/)![0].split('/attention"')
   expect(side.match(/<a [^>]*>/)![0]).toBe(`<a href="${page}" aria-current="page">`)
@@ -232,7 +232,7 @@ test('the section is behind Attention, current, has its key, and its page its ow
   for (const { path } of [style, script]) expect(html).toContain(`="${path}"`)
 })
 
-test('the page of an agent has its average answer times, in all and by whom it answers', async () => {
+test('shows the average answer time of an agent, in total and by counterpart', async () => {
   const first = await send(grid.alice, 'bob')
   const second = await send(grid.alice, 'bob')
   grid.clock.now += 60_000

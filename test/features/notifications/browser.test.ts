@@ -1,4 +1,4 @@
-/** The service worker in a real browser: it is installed, shows what arrives, and a click opens the conversation. */
+/** The service worker in a real browser: it is installed, shows notifications, and a click opens the conversation. */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -13,7 +13,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   let visitor: Visitor
   let path: string
   beforeEach(async () => {
-    // Service workers need a secure context, which localhost is.
+    // Service workers need a secure context, such as localhost.
     grid = await liveGrid({ host: 'localhost' })
     visitor = await visit()
     const owner = await person(grid, { role: 'owner' })
@@ -26,7 +26,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await visitor.close()
   })
 
-  test('the service worker shows a notification that arrives, within the policy of the pages', async () => {
+  test('the service worker shows a notification without breaking the content security policy of the pages', async () => {
     const { page, context, faults } = visitor
     await context.grantPermissions(['notifications'], { origin: grid.url })
     await page.goto(path)
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
         ),
     )
     const shown = { title: '@alice', body: 'A new message in Acme', tag: 'a', path: '/accounts/a/conversations/1' }
-    // A busy browser sometimes drops a message to a worker that has just begun, so it is sent again now and then.
+    // A busy browser sometimes drops a push to a worker that has just started, so the test repeats it.
     const deliver = () =>
       cdp.send('ServiceWorker.deliverPushMessage', {
         origin: grid.url,
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(faults).toEqual([])
   })
 
-  test('who does not allow notifications is told what to do, and nothing is sent', async () => {
+  test('a person who denies notifications is told how to allow them, and nothing is sent', async () => {
     const { page } = visitor
     await page.goto(path)
     await page.evaluate("Notification.requestPermission = () => Promise.resolve('denied')")
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(new URL(page.url()).search).toBe('')
   })
 
-  /** Run `register`. Resolves to the id of the registration, as the browser calls it. */
+  /** Runs `register`. Resolves to the registration's id in the browser. */
   async function registered(cdp: CDPSession, register: () => Promise<unknown>): Promise<string> {
     const found: string[] = []
     cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {

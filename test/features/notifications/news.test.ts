@@ -1,4 +1,4 @@
-/** Whom a message names as `@alias`, and who follows a channel: when they learn of it, and what is said. */
+/** Notifications for `@alias` mentions and for followers of a channel: when they are sent, and their content. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel, followChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
@@ -24,7 +24,7 @@ test.each([
   ['@ann-lee @ANN-LEE', ['ann-lee']],
   ['@ann-leeds, @xann-lee and @ann-lee_2', ['ann-leeds', 'xann-lee']],
   ['mail me@ann-lee or bob@ann-lee.com or @ann-lee.example', []],
-])('a text names aliases as whole words: %s', (text, aliases) => {
+])('finds aliases in a text as whole words: %s', (text, aliases) => {
   expect(namedAliases(text)).toEqual(aliases)
 })
 
@@ -48,7 +48,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** What browsers were shown after some time. */
+/** The notifications that browsers showed after `ms`. */
 async function after(ms: number) {
   grid.clock.now += ms
   const notifier = new PushNotifier(grid.store, new AbortController().signal)
@@ -60,7 +60,7 @@ const titlesAfter = async (ms: number) => (await after(ms)).map(({ title }) => t
 const threadOf = async (account: AccountStore, channel: string) =>
   (await account.read.threads.byKey({ kind: 'channel', key: channel }, ''))!.id
 
-test('a person is told who named them and where, without the text, once an hour', async () => {
+test('tells a person once an hour who mentioned them and where, without the text', async () => {
   await say(grid, alice, '#general', 'a secret for @Ann-Lee')
   const id = await threadOf(ann.account, general)
   expect(await after(quietMs)).toEqual([{
@@ -77,7 +77,7 @@ test('a person is told who named them and where, without the text, once an hour'
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('what a person has seen, wrote, or is written to them, is no news', async () => {
+test('ignores what a person has seen or wrote, and what is addressed to them', async () => {
   await say(grid, alice, '#general', 'for @ann-lee')
   await openConversation(ann.account, await threadOf(ann.account, general), { newest: true }, { requestId: null })
   expect(await titlesAfter(hour)).toEqual([])
@@ -90,7 +90,7 @@ test('what a person has seen, wrote, or is written to them, is no news', async (
   expect(await titlesAfter(hour)).toEqual(['@alice'])
 })
 
-test('talk of agents names a person to them only if they may read it', async () => {
+test('notifies of a mention between agents only a person who may read it', async () => {
   const zoe = await personWithAlias(grid, 'zoe-lee')
   await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
   await setPeopleRead(ann.account, { choice: 'off' })
@@ -103,7 +103,7 @@ test('talk of agents names a person to them only if they may read it', async () 
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('an alias of another account is not named, and a retracted message tells nothing', async () => {
+test('ignores an alias of another account, and a retracted message', async () => {
   const ed = await personWithAlias(grid, 'ed-lee', { account: grid.evil, role: 'owner' })
   await subscribe(grid.store, ed.account, service.subscription('/ed'))
   await say(grid, alice, '#general', '@ed-lee')
@@ -117,7 +117,7 @@ test('an alias of another account is not named, and a retracted message tells no
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('a follower learns of all posts once an hour, also after the members were set anew, until they stop', async () => {
+test('notifies a follower of posts once an hour until they unfollow, even after the members were replaced', async () => {
   await followChannel(ann.account, general, true)
   await setChannelMembers(grid.acme.store, { channel: 'general', members: ['ann-lee', 'alice'] })
   await say(grid, alice, '#general', 'one')
@@ -133,7 +133,7 @@ test('a follower learns of all posts once an hour, also after the members were s
   await expect(followChannel(zoe.account, general, true)).rejects.toMatchObject({ code: 'channel_not_found' })
 })
 
-test('an email announces it once, without the text', async () => {
+test('an email announces a mention once, without the text', async () => {
   await setDigest(ann.account, ann.person, 'hourly')
   await say(grid, alice, '#general', 'a secret for @ann-lee')
   grid.clock.now += hour
@@ -148,7 +148,7 @@ test('an email announces it once, without the text', async () => {
   expect(grid.emails).toEqual([])
 })
 
-test('text that is stored again is not announced again', async () => {
+test('does not announce a text again when it is indexed again', async () => {
   await say(grid, alice, '#general', 'for @ann-lee')
   expect((await after(quietMs)).length).toBe(1)
   await grid.store.write(grid.store.global.searchIndex.startAgain())

@@ -1,4 +1,4 @@
-/** The page on which a person asks for notifications, what ends them, and the files of the browser. */
+/** The page for turning notifications on and off, what ends them, and the files for the browser. */
 import { followLog } from '../../../src/worker/followers.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -65,7 +65,7 @@ test('a person turns notifications on in a browser, tests them, and turns them o
   expect(await browsers()).toEqual([])
 })
 
-test('a new key is made when the one that encrypts it was lost', async () => {
+test('creates a new key when the current one can no longer be decrypted', async () => {
   const keyOf = async () => (await ann.open(path)).html.match(/data-push="([^"]+)"/)![1]
   const first = await keyOf()
   expect(await keyOf()).toBe(first)
@@ -79,13 +79,13 @@ test('a new key is made when the one that encrypts it was lost', async () => {
   expect(service.taken[0].publicKey).toBe(second)
 })
 
-test('tests have a limit, and so have browsers', async () => {
+test('limits test notifications and browsers', async () => {
   for (let n = 0; n < 10; n++) await subscribe(ann, `/${n}`)
   expect(await subscribe(ann, '/10')).toMatchObject({
     status: 400,
     text: expect.stringContaining('at most 10 browsers'),
   })
-  // One that is known does not count again.
+  // A known browser does not count again.
   expect((await subscribe(ann, '/9')).at).toBe(`${path}?done=browser-on`)
   for (let n = 0; n < 5; n++) await ann.submit(path, {}, `${path}/test`)
 
@@ -101,7 +101,7 @@ test.each([
   ['an address that may not be called', { endpoint: 'http://169.254.169.254/latest' }],
   ['a short key', { p256dh: 'BAAA' }],
   ['a long secret', { auth: 'A'.repeat(23) }],
-])('a subscription with %s is refused', async (_, changed) => {
+])('refuses a subscription with %s', async (_, changed) => {
   const { userAgent: __, ...fields } = { ...service.subscription(), ...changed }
   const refused = await ann.submit(path, fields, `${path}/browsers`)
 
@@ -120,7 +120,7 @@ test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
     await rows(grid, 'DELETE FROM sessions WHERE id = ?', [String(first.session_id)])
   }],
   ['its user becomes a viewer', [], () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' })],
-])('a browser is not notified any more when %s', async (_, left, end) => {
+])('stops notifying a browser when %s', async (_, left, end) => {
   const other = await signedIn(grid, user)
   await subscribe()
   await subscribe(other, '/other')
@@ -133,7 +133,7 @@ test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
   expect((await digests()).length).toBe(left.length)
 })
 
-test('a browser belongs to the session that says so, and to one user', async () => {
+test('a browser belongs to the session that renewed it last, and to one user', async () => {
   await subscribe()
   const renew = async (browser: Browser) => {
     const fields = { csrf: await csrfOf(browser), endpoint: service.subscription().endpoint }
@@ -154,7 +154,7 @@ test('a browser belongs to the session that says so, and to one user', async () 
   expect(await browsers()).toEqual(['/browser'])
 })
 
-test('a person cannot change the notifications of another', async () => {
+test("a person cannot change another person's notifications", async () => {
   await subscribe()
   const [{ id }] = await stored('id')
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -164,7 +164,7 @@ test('a person cannot change the notifications of another', async () => {
   expect(await browsers()).toEqual(['/browser'])
 })
 
-test('emails are off until they are wanted, and the link in one ends them without a sign-in', async () => {
+test('emails are off by default, and their link turns them off without a sign-in', async () => {
   expect((await ann.open(path)).html).toMatch(/value="off" checked/)
   expect((await ann.submit(path, { period: 'daily' }, `${path}/digest`)).at).toBe(`${path}?done=digest-on`)
   expect((await ann.open(path)).html).toMatch(/value="daily" checked/)
@@ -173,7 +173,7 @@ test('emails are off until they are wanted, and the link in one ends them withou
   expect(opened.status).toBe(200)
   expect(await digests()).toEqual(['daily'])
 
-  // As email programs do: without an Origin and without cookies.
+  // As mail clients do: without an Origin and without cookies.
   const oneClick = async (at: string) =>
     (await grid.request(`/unsubscribe/${at}`, {
       method: 'POST',
@@ -186,7 +186,7 @@ test('emails are off until they are wanted, and the link in one ends them withou
   expect(await digests()).toEqual([])
 })
 
-test('the service worker and the manifest are public, asked for again, and can load nothing', async () => {
+test('the service worker and the manifest are public, revalidated, and cannot load anything', async () => {
   const worker = await grid.request('/sw.js')
   expect(Object.fromEntries(worker.headers)).toMatchObject({
     'content-type': 'text/javascript; charset=utf-8',

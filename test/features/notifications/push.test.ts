@@ -1,4 +1,4 @@
-/** Notifications in browsers: when one is sent, what it says, and what happens to one that cannot be sent. */
+/** Browser notifications: when one is sent, its content, and what happens when sending fails. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
 import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -40,7 +40,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  /** The worker after some time. Resolves to what the browser was shown since the last call. */
+  /** Runs the worker after `ms`. Resolves to what the browser showed since the last call. */
   async function after(ms: number) {
     grid.clock.now += ms
     await followLog(grid.store)
@@ -51,7 +51,7 @@ onEachDatabase((open) => {
   }
   const subscriptions = () => rows(grid, 'SELECT * FROM push_subscriptions WHERE account_id = ?', [grid.acme.id])
   const notices = () => rows(grid, 'SELECT * FROM push_notices WHERE account_id = ?', [grid.acme.id])
-  /** A message whose notification is answered in these ways, and how long until each try. */
+  /** Sends a message whose notifications get these answers. Resolves to the number of attempts after each wait. */
   async function triesOf(answers: PushAnswer[], waits: number[]): Promise<number[]> {
     service.answers.push(...answers)
     await say(grid, alice, 'ann-lee', 'a secret text')
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     return sent
   }
 
-  test('a browser is told who wrote in which account, and nothing of what was written', async () => {
+  test('tells a browser who wrote in which account, without the text', async () => {
     await say(grid, alice, 'ann-lee', 'a secret text')
     expect(await after(0)).toEqual([])
     grid.clock.now += quietMs
@@ -84,14 +84,14 @@ onEachDatabase((open) => {
     expect(await after(day)).toEqual([])
   })
 
-  test('messages that have no place yet are left for later', async () => {
+  test('leaves messages for later until they have a thread', async () => {
     const follower = gridFollowers(grid.store).find(({ name }) => name === 'browser messages')!
     const pulse = await grid.store.global.pulses.read()
 
     expect(follower.end({ ...pulse, messages: 9, positions: new Map([['conversations', 4]]) })).toBe(4)
   })
 
-  test('a browser learns of what waits for the decision of its person, without a word of it', async () => {
+  test("notifies a browser of messages that wait for its person's decision, without their text", async () => {
     await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: '@bob', deciders: [ann.person.id] })
     await createApprovalRule(grid.acme.store, { name: 'owners', from: 'any', to: '@alice' })
     const send = (from: AccountStore, to: string) => sendMessage(from, { to, text: 'a secret text' })
@@ -114,7 +114,7 @@ onEachDatabase((open) => {
     expect(await after(day)).toEqual([])
   })
 
-  test('a browser learns of an open choice, although its person has written since', async () => {
+  test('notifies a browser of an open choice even if its person has written since', async () => {
     const choices = ['Yes', 'No']
     await sendMessage(alice, { to: 'ann-lee', text: 'a secret text', choices })
     await say(grid, alice, 'ann-lee', 'another')
@@ -134,7 +134,7 @@ onEachDatabase((open) => {
     expect(service.taken.length).toBe(1)
   })
 
-  test('what is read and not answered is notified', async () => {
+  test('notifies of a message that was read but not answered', async () => {
     const { id } = await say(grid, alice, 'ann-lee', 'hello')
     await new PushNotifier(grid.store, new AbortController().signal).run()
     await markRead(ann.account, [id])
@@ -142,7 +142,7 @@ onEachDatabase((open) => {
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
-  test('what is answered or dismissed within some seconds is not notified', async () => {
+  test('does not notify of a message that is answered or dismissed within seconds', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'hello')
     expect(await after(quietMs - 1)).toEqual([])
@@ -155,7 +155,7 @@ onEachDatabase((open) => {
     expect((await notices()).map(({ due_at }) => due_at)).toEqual([null, null])
   })
 
-  test('a thread is announced once in a minute, with all that has come', async () => {
+  test('announces a thread at most once a minute, with all its new messages', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
     await say(grid, alice, 'ann-lee', 'two')
@@ -163,12 +163,12 @@ onEachDatabase((open) => {
     expect(await after(batchMs - 1)).toEqual([])
 
     expect((await after(1)).map(({ body }) => body)).toEqual(['2 new messages in Acme'])
-    // Another thread does not wait for it.
+    // A notification about another thread does not wait.
     await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'four')
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
   })
 
-  test('what arrives during another notification is announced after a minute', async () => {
+  test('announces a message that arrives during a notification one minute later', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     service.answers.push(async (response) => {
       await say(grid, alice, 'ann-lee', 'two')
@@ -181,7 +181,7 @@ onEachDatabase((open) => {
     expect((await after(1)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
-  test('posts in channels, messages to others and those from before are not notified', async () => {
+  test('ignores posts in channels, messages to others, and messages from before the subscription', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann-lee'] })
     await say(grid, alice, '#general', 'a post')
     await say(grid, alice, 'bob', 'to another')
@@ -194,7 +194,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
-  test.each([404, 410])('a browser that the push service does not know is removed: %i', async (status) => {
+  test.each([404, 410])('removes a browser that the push service does not know: %i', async (status) => {
     expect(await triesOf([{ status }], [quietMs, day])).toEqual([1, 0])
     expect([...await subscriptions(), ...await notices()]).toEqual([])
   })
@@ -202,12 +202,12 @@ onEachDatabase((open) => {
   test.each([
     ['a number', (_now: number) => '300'],
     ['a date', (now: number) => new Date(now + quietMs + 300 * second).toUTCString()],
-  ])('a push service that has too much to do is tried again when it says: %s', async (_, retryAfter) => {
+  ])('retries an overloaded push service when its Retry-After says: %s', async (_, retryAfter) => {
     const answer = { status: 429, headers: { 'Retry-After': retryAfter(grid.clock.now) } }
     expect(await triesOf([answer], [quietMs, 300 * second - 1, 1, day])).toEqual([1, 0, 1, 0])
   })
 
-  test('a push service that fails is tried again, less and less often, and then given up', async () => {
+  test('retries a failing push service at growing intervals, then gives up', async () => {
     const fails = Array<PushAnswer>(5).fill({ status: 500 })
     const waits = [quietMs, 10 * second - 1, 1, minute, 5 * minute, hour, day]
 
@@ -218,7 +218,7 @@ onEachDatabase((open) => {
   test.each<[string, PushAnswer]>([
     ['a redirect', { status: 307, headers: { Location: 'https://push.example/' } }],
     ['a refusal', { status: 403 }],
-  ])('what would fail again is not tried again, and a browser that always fails is removed: %s', async (_, answer) => {
+  ])('does not retry a permanent failure, and removes a browser that always fails: %s', async (_, answer) => {
     for (let n = 0; n < 5; n++) {
       expect((await subscriptions()).length).toBe(1)
       expect(await triesOf([answer], [hour, hour])).toEqual([1, 0])
@@ -226,7 +226,7 @@ onEachDatabase((open) => {
     expect(await subscriptions()).toEqual([])
   })
 
-  test('one that does not answer is given up when the process stops, and tried again', async () => {
+  test('abandons a hanging request when the process stops, and retries it later', async () => {
     service.answers.push(() => {})
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
@@ -242,7 +242,7 @@ onEachDatabase((open) => {
     expect((await after(10 * second)).length).toBe(1)
   })
 
-  test('a notification whose process was killed is sent by another one', async () => {
+  test('sends a notification of a killed process from another one', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     await followLog(grid.store)
     const [{ subscription_id, thread_id, due_at }] = await notices()
@@ -257,7 +257,7 @@ onEachDatabase((open) => {
     expect((await after(1)).length).toBe(1)
   })
 
-  test('an address that has become private is refused', async () => {
+  test('refuses an address that has become private', async () => {
     await grid.close()
     grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     ann = await personWithAlias(grid, 'ann-lee')

@@ -1,4 +1,4 @@
-/** The keys of the grid for push services. */
+/** The grid's keys for push services. */
 import { expect, test } from 'vitest'
 import { publicPushKey, sendPush } from '../../../src/features/notifications/send-push.ts'
 import { allNotifications } from '../../../src/features/notifications/store.ts'
@@ -7,13 +7,13 @@ import { day, second } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { startPushService } from '../../support/push-service.ts'
 
-/** As the package web-push 3.6.7 has made it. */
+/** Created with the package web-push 3.6.7. */
 const stored = {
   publicKey: 'BN7GQNbo0BI_ZRspd259VpYuovRMKdmV5p30O-6cGgs3dTimar_FzB7tJa_u3CeaKlTIWZ0Kst1QLv88a47jZLY',
   privateKey: 'RdUeUK5hQtlN3m2qpp1Bs-QsXzbTtuoy-eYXouvvqqE',
 }
 
-test('a pair that is stored keeps its public key, and signs what browsers get that are subscribed with it', async () => {
+test('keeps the public key of a stored pair, and signs pushes to its subscribers with that pair', async () => {
   const { store, clock } = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const service = await startPushService()
   const sealed = await store.seal('push_keys', 'vapid', stored.privateKey)
@@ -25,13 +25,13 @@ test('a pair that is stored keeps its public key, and signs what browsers get th
 
   expect(result).toEqual({ outcome: 'sent' })
   expect(await publicPushKey(store)).toBe(stored.publicKey)
-  // The service has verified the signature.
+  // The fake push service has verified the signature.
   expect(service.taken).toMatchObject([{ publicKey: stored.publicKey, shown, claims: { aud: service.url } }])
   const lifetime = service.taken[0].claims.exp * second - clock.now
   expect(lifetime > 0 && lifetime <= day).toBe(true)
 })
 
-test('every private key has 32 bytes, also one that begins with zeros', () => {
+test('every private key has 32 bytes, even one with leading zeros', () => {
   const lengths = Array.from({ length: 1_000 }, () => Buffer.from(newPushKey().privateKey, 'base64url').length)
 
   expect(new Set(lengths)).toEqual(new Set([32]))

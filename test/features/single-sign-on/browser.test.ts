@@ -1,4 +1,4 @@
-/** Single sign-on in a browser: the way to the provider, which is another site, and back. */
+/** Single sign-on in a browser, including the cross-site redirects to the provider and back. */
 import { describe, expect, test } from 'vitest'
 import { recordOf } from '../../../src/features/single-sign-on/provider.ts'
 import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
@@ -11,7 +11,7 @@ import { liveGrid } from '../../support/server.ts'
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()
 
-  test('a person of a company comes from the sign-in page to its account', async () => {
+  test("a company's user signs in from the sign-in page and reaches the company's account", async () => {
     const server = await startOidc()
     server.serve([])
     const records: string[] = []

@@ -1,4 +1,4 @@
-/** Who joins an account, and what they must prove. See docs/people.md, "Who joins an account". */
+/** Who may join an account, and the proofs required. See docs/people.md, "Who joins an account". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { join } from '../../../src/grid/people/join.ts'
@@ -26,14 +26,14 @@ const asOwner = () => signedIn(grid, owner)
 const remove = async (userId: string) =>
   await postWithToken(await asOwner(), `/accounts/${grid.acme.id}/settings/team/members/${userId}/remove`)
 
-/** Sign in as somebody of the provider. */
+/** Signs in at the provider with these claims. */
 async function come(id: string, claims: Record<string, unknown> = {}) {
   Object.assign(server.claims, claims)
   const one = browser(grid)
   return { one, page: await signInBy(server, one, id) }
 }
 
-test('a stranger neither links the provider of an account, nor joins with an identity that is known already', async () => {
+test("a stranger cannot link an account's provider or join with an already known identity", async () => {
   const id = await world.setUp()
   const mallory = await person(grid, { email: 'mallory@elsewhere.example' })
   const one = await signedIn(grid, mallory)
@@ -41,7 +41,7 @@ test('a stranger neither links the provider of an account, nor joins with an ide
   const link = await world.beginLink(one, id)
   expect([link.status, linkOut(link)]).toEqual([403, undefined])
   expect(link.text).toContain('Only members of the account')
-  // The same person at the provider of the grid, which has the same issuer.
+  // The same person at the grid's provider, which has the same issuer.
   Object.assign(server.claims, { sub: 'mallory', email: 'mallory@elsewhere.example' })
   await world.linked(one, 'grid')
   const { page, one: other } = await come(id)
@@ -50,7 +50,7 @@ test('a stranger neither links the provider of an account, nor joins with an ide
   expect(await member(mallory.email)).toBeUndefined()
 })
 
-test('who ceases to be a member while at the provider links nothing', async () => {
+test('a person who stops being a member while at the provider links nothing', async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -62,7 +62,7 @@ test('who ceases to be a member while at the provider links nothing', async () =
   expect(await grid.store.global.identities.ofUser(una.id)).toEqual([])
 })
 
-test('a member links only an address that counts as verified, in the domain', async () => {
+test('a member can link only an address of the domain that counts as verified', async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@private.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -85,17 +85,17 @@ test.each<[unknown, boolean]>([
   ['True ', false],
   [1, false],
   [undefined, false],
-])('an address with email_verified %j joins: %s', async (verified, joins) => {
+])('email_verified %j lets the user join: %s', async (verified, joins) => {
   const id = await world.setUp()
   const { page } = await come(id, { email_verified: verified })
 
   expect((await member('una@corp.example')) !== undefined).toBe(joins)
   if (!joins) expect(page.text).toContain('An owner of the account can say')
-  // Nobody is made who could not come in.
+  // No user is created for a refused sign-in.
   expect((await world.userOf('una@corp.example')) !== undefined).toBe(joins)
 })
 
-test('an owner says that the issuer vouches for addresses of the domain, and only for those', async () => {
+test('an owner can trust the issuer for addresses of the domain, and for no others', async () => {
   const id = await world.setUp({ isTrusted: 'on', emailClaim: 'upn' })
   delete server.claims.email_verified
   Object.assign(server.claims, { email: 'una@elsewhere.example', groups: undefined })
@@ -116,7 +116,7 @@ test.each([
   'https://gitlab.com',
   'https://api.login.yahoo.com',
   'https://huggingface.co',
-])('the owner cannot say so of %s, where strangers have users', async (issuer) => {
+])('an owner cannot trust %s, where anybody can have a user', async (issuer) => {
   const given = { ...world.given(), issuer, isTrusted: 'on' }
 
   const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}`, given)
@@ -125,7 +125,7 @@ test.each([
   expect(await grid.acme.store.feature(ssoTables).read.get()).toBeUndefined()
 })
 
-test('a removed member stays out until an owner lets them in, where the refused sign-in is listed', async () => {
+test('a removed member stays out until an owner lets them in from the list of refused sign-ins', async () => {
   const id = await world.setUp()
   await come(id)
   const una = (await world.userOf('una@corp.example'))!
@@ -151,7 +151,7 @@ test('a removed member stays out until an owner lets them in, where the refused 
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('let_member_in')
 })
 
-test('a removed member does not come back as another user: not by unlinking, nor by another address', async () => {
+test('a removed member cannot return as another user, neither by unlinking nor with another address', async () => {
   const id = await world.setUp()
   await come(id)
   const una = (await world.userOf('una@corp.example'))!
@@ -161,7 +161,7 @@ test('a removed member does not come back as another user: not by unlinking, nor
 
   expect((await come(id)).page.text).toContain('You were removed')
 
-  // A member with a password, who has never come with the provider.
+  // A member with a password who has never signed in with the provider.
   const ina = await person(grid, { email: 'ina@corp.example', role: 'member' })
   await remove(ina.id)
   await grid.store.write([grid.store.global.users.setEmail(ina.id, 'ina@private.example', 1)])
@@ -169,7 +169,7 @@ test('a removed member does not come back as another user: not by unlinking, nor
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
-test('nor by an identity that was linked and never used, nor by a new one with the same address', async () => {
+test('a removed member cannot return with a linked but unused identity, nor with a new one for the same address', async () => {
   const id = await world.setUp()
   const ina = await person(grid, { email: 'ina@private.example', role: 'member' })
   Object.assign(server.claims, { sub: 'u-ina', email: 'ina@corp.example' })
@@ -182,7 +182,7 @@ test('nor by an identity that was linked and never used, nor by a new one with t
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
-test('an address that a removed member only claims keeps nobody else out', async () => {
+test('an unverified address that a removed member claims keeps nobody else out', async () => {
   const id = await world.setUp()
   await come(id)
   await remove((await world.userOf('una@corp.example'))!.id)
@@ -193,7 +193,7 @@ test('an address that a removed member only claims keeps nobody else out', async
   expect(await member('ina@corp.example')).toMatchObject({ role: 'member' })
 })
 
-test('a viewer does not become a member by leaving and coming back', async () => {
+test('a viewer does not become a member by leaving and signing in again', async () => {
   const id = await world.setUp()
   const { one } = await come(id)
   const una = (await member('una@corp.example'))!
@@ -206,7 +206,7 @@ test('a viewer does not become a member by leaving and coming back', async () =>
   expect(await member(una.email)).toBeUndefined()
 })
 
-test('who leaves by themselves comes back with the provider', async () => {
+test('a member who left can return with the provider', async () => {
   const id = await world.setUp()
   const { one } = await come(id)
   await postWithToken(one, `/accounts/${grid.acme.id}/settings/team/leave`)
@@ -229,7 +229,7 @@ test('a removal ends invitations of the address, and only a later invitation let
   await remove(una.id)
   const one = await signedIn(grid, una)
   expect((await one.open(old)).text).toContain('was used or withdrawn')
-  // Even if the invitation were open still, as one of an address that the user has taken since.
+  // Refused even if the invitation were still open, as it would be for an address that the user has taken since.
   await rows(grid, 'UPDATE invitations SET ended_at = NULL WHERE account_id = ?', [grid.acme.id])
   expect((await one.submit(old, {})).text).toContain('You were removed from this account since')
   await rows(grid, 'UPDATE invitations SET ended_at = 1 WHERE account_id = ?', [grid.acme.id])
@@ -242,7 +242,7 @@ test('a removal ends invitations of the address, and only a later invitation let
   expect(await rows(grid, 'SELECT * FROM removed_members WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('nobody joins a deleted account: not with its provider, nor by an invitation, nor at the moment of its end', async () => {
+test('nobody can join a deleted account, neither with its provider nor by an invitation or a concurrent join', async () => {
   const id = await world.setUp()
   const ina = await person(grid, { email: 'ina@outside.example' })
   const team = `/accounts/${grid.acme.id}/settings/team/invitations`
@@ -256,7 +256,7 @@ test('nobody joins a deleted account: not with its provider, nor by an invitatio
     .rejects.toMatchObject({ code: 'write_conflict' })
 })
 
-test('each way in proves an address within its unit', async () => {
+test('every way to join checks within its unit that the address is verified', async () => {
   const una = await person(grid, { email: 'una@corp.example', isVerified: false })
   const account = grid.acme.store
   const user = { id: una.id, role: 'owner' as const }

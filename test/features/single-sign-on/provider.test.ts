@@ -1,4 +1,4 @@
-/** What a provider says of a user, and what its owner sees of it. See docs/people.md, "Single sign-on". */
+/** The claims of a provider and how they appear to an owner. See docs/people.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { addressOf, roleOf } from '../../../src/features/single-sign-on/claims.ts'
 import { sortIdentities } from '../../../src/grid/people/prove-address.ts'
@@ -46,7 +46,7 @@ test.each<[unknown, string | null]>([
   ['a,b', 'admin'],
   ['read only', 'viewer'],
   ['staff ops', 'admin'],
-  // One of the words is none of the mapping, so it may be one name.
+  // One word is not in the mapping, so the value could be a single name with a space.
   ['no ops', null],
   ['former ops, guests', 'viewer'],
   ['', null],
@@ -56,11 +56,11 @@ test.each<[unknown, string | null]>([
   [{ ops: true }, null],
   ['constructor', null],
   [['__proto__'], null],
-])('the claim %j says the role %s', (value, role) => {
+])('the claim %j maps to the role %s', (value, role) => {
   expect(roleIn({ groups: value })).toBe(role)
 })
 
-test('a claim is found by its flat name first, and then by its path, also through names with dots', () => {
+test('finds a claim by its flat name first, then by its path, even if names contain dots', () => {
   const nested = { realm_access: { roles: ['ops'] }, resource_access: { 'the.grid': { roles: 'guests' } } }
   expect(roleIn(nested, 'realm_access.roles')).toBe('admin')
   expect(roleIn(nested, 'resource_access.the.grid.roles')).toBe('viewer')
@@ -69,7 +69,7 @@ test('a claim is found by its flat name first, and then by its path, also throug
   expect(roleIn(nested, 'constructor.name')).toBe(null)
 })
 
-test('Google vouches for addresses of an organization only, as its token says', () => {
+test('Google vouches only for addresses of an organization that the token names', () => {
   const rulesOf = (issuer: string) => ({ issuer, emailClaim: '', trustedDomains: ['corp.example'] })
   const said = (claims: object, issuer: string, setUp = issuer) =>
     addressOf(who({ email: 'una@corp.example', ...claims }, issuer), rulesOf(setUp)).isVerified
@@ -79,14 +79,14 @@ test('Google vouches for addresses of an organization only, as its token says', 
   expect(said({ hd: 'corp.example' }, 'https://accounts.google.com')).toBe(true)
   const personal = 'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0'
   expect(said({}, personal)).toBe(false)
-  // The token names another issuer than the one of which the owner has spoken.
+  // The token's issuer differs from the one that the owner trusts.
   const tenant = 'https://login.microsoftonline.com/3f0a1c5e-6a41-4a52-9d1e-0d3c3d1f7b11/v2.0'
   expect(said({}, tenant)).toBe(true)
   expect(said({}, tenant, 'https://login.microsoftonline.com//common/v2.0')).toBe(false)
   expect(said({ email: 'una@elsewhere.example' }, tenant)).toBe(false)
 })
 
-test('a role of the claim falls to member without it, and one that a person gave stays', async () => {
+test('a role by claim falls back to member without the claim, and a role given by a person stays', async () => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = 'ops'
   await come(id)
@@ -111,7 +111,7 @@ test('a role of the claim falls to member without it, and one that a person gave
   expect(await una()).toMatchObject({ role: 'admin', roleByClaim: false })
 })
 
-test('the address of userinfo does not vouch for another one in the ID token', async () => {
+test('a verified address in userinfo does not vouch for another address in the ID token', async () => {
   const id = await world.setUp()
   server.serve([callback(id)], {
     findAccount: (_, sub) => ({
@@ -144,7 +144,7 @@ test.each([
   expect(await una()).toMatchObject(member)
 })
 
-test('a claim with an address counts only where the owner trusts the issuer, and in its domain', async () => {
+test('an address claim counts only if the owner trusts the issuer, and only in its domain', async () => {
   Object.assign(server.claims, { upn: 'boss@corp.example' })
   const id = await world.setUp({ emailClaim: 'upn' })
   server.serve([callback(id)], { claims: { profile: ['name', 'upn'], email: ['email', 'email_verified'] } })
@@ -162,7 +162,7 @@ test('a claim with an address counts only where the owner trusts the issuer, and
   expect((await latest()).report).toMatchObject({ email: 'boss@corp.example', isVerified: true })
 })
 
-test('a sign-in that was cancelled at the provider is told as such', async () => {
+test('reports a sign-in cancelled at the provider as cancelled', async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   const state = new URL(back, server.issuer).searchParams.get('state')!
@@ -171,7 +171,7 @@ test('a sign-in that was cancelled at the provider is told as such', async () =>
   expect((await one.open(`/sso/grid/callback?${denied}`)).text).toContain('cancelled')
 })
 
-test('an issuer that does not answer is a draft, which signs no one in, until it is saved again', async () => {
+test('an unreachable issuer is saved as a draft that signs nobody in until it is saved again', async () => {
   const one = await asOwner()
   const given = { ...world.given(), issuer: `${server.issuer}/other` }
   await postWithToken(one, `${settings(grid.acme)}`, given)
@@ -182,7 +182,7 @@ test('an issuer that does not answer is a draft, which signs no one in, until it
   expect(await beginAt(browser(grid), draft.id)).toMatch(/^404/)
   expect((await browser(grid).open('/sign-in')).text).not.toContain('with your company')
 
-  // It answers as another issuer, which the page names.
+  // The document names a different issuer, which the page shows.
   server.serve([callback(draft.id)], { said: 'https://login.bank.example' })
   await postWithToken(one, `${settings(grid.acme)}`, world.given())
   expect((await one.open(settings(grid.acme))).text).toContain('The provider calls itself https://login.bank.example')
@@ -192,13 +192,13 @@ test('an issuer that does not answer is a draft, which signs no one in, until it
   await postWithToken(one, `${settings(grid.acme)}`, world.given())
   await come(draft.id)
   expect(await una()).toBeDefined()
-  // A provider that has answered once may be down while something else is changed.
+  // A provider that has responded once may be down while other settings are changed.
   server.stop()
   await postWithToken(one, `${settings(grid.acme)}`, { ...world.given(), name: 'Corp Ltd' })
   expect(await grid.acme.store.feature(ssoTables).read.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
 })
 
-test('the address of a document does not let it claim to be another issuer', async () => {
+test("a discovery document's URL as the issuer does not let the document name another issuer", async () => {
   const one = await asOwner()
   server.serve([], { said: 'https://accounts.google.com' })
   for (const end of ['/.well-known/openid-configuration?x', '/.well-known/openid-configuration']) {
@@ -209,7 +209,7 @@ test('the address of a document does not let it claim to be another issuer', asy
   }
 })
 
-test('an owner tries the provider: what it says is shown, and nothing is stored', async () => {
+test('an owner tries the provider and sees its claims, and nothing is stored', async () => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   const one = await asOwner()
   const before = await rows(grid, 'SELECT count(*) AS n FROM users', [])
@@ -231,7 +231,7 @@ test('an owner tries the provider: what it says is shown, and nothing is stored'
   }
 })
 
-/** A user of the grid's provider whose address it does not verify, and the path of a sign-in link that they asked for. */
+/** Creates a user of the grid's provider with an unverified address, and the path of a sign-in link sent to it. */
 async function unproved() {
   server.claims.email_verified = false
   const { one } = await come('grid')
@@ -239,7 +239,7 @@ async function unproved() {
   return { one, link: emailedPath(grid), user: (await world.userOf('una@corp.example'))! }
 }
 
-test('an email link keeps the identity that began the session in which it is followed', async () => {
+test('an email link keeps the identity that started the session in which the link is opened', async () => {
   const { one, link, user } = await unproved()
 
   expect((await one.submit(link, {})).at).not.toContain('unlinked')
@@ -248,9 +248,9 @@ test('an email link keeps the identity that began the session in which it is fol
   expect((await come('grid')).page.at).toBe('/new-account')
 })
 
-test('in any other session it goes, and the page says so with a way to link it again', async () => {
+test('an email link opened in another session unlinks the identity, and the page offers to link it again', async () => {
   const { one, link, user } = await unproved()
-  // Another identity that somebody has prepared.
+  // Another identity, planted by someone else.
   const prepared = { issuer: server.issuer, subject: 'prepared' }
   await grid.store.write(grid.store.feature(allSso).addIdentity(user.id, prepared, null, 1))
   const elsewhere = browser(grid)
@@ -266,7 +266,7 @@ test('in any other session it goes, and the page says so with a way to link it a
   expect((await sortIdentities(grid.store, { ...user, id: world.owner.id }, session)).kept).toEqual([])
 })
 
-test('an issuer that vouches for the address keeps its identity; the operator says which', async () => {
+test('keeps the identity of an issuer that the operator trusts for the address', async () => {
   const { link, user } = await unproved()
   const kept = (domains: string[]) =>
     sortIdentities(
@@ -285,7 +285,7 @@ test('an issuer that vouches for the address keeps its identity; the operator sa
   expect(await world.userOf('una@corp.example')).toMatchObject({ registeredByShownLink: false })
 })
 
-test('an identity of a colleague, to whom the issuer gives another address, goes', async () => {
+test("removes a colleague's identity with a different address at the issuer", async () => {
   await world.close()
   await begin({ OIDC_TRUSTED_DOMAINS: 'corp.example' })
   const una = await person(grid, { email: 'una@corp.example', isVerified: false })
@@ -297,7 +297,7 @@ test('an identity of a colleague, to whom the issuer gives another address, goes
   expect([kept, removed.map(({ subject }) => subject)]).toEqual([[], ['mallory']])
 })
 
-test('a user whose address is not verified is told so where an account is made, and verifies it there', async () => {
+test('a user with an unverified address is told so where they create an account, and can verify it there', async () => {
   delete server.claims.email_verified
   const { one } = await come('grid')
   grid.clock.now += minute

@@ -1,4 +1,4 @@
-/** Single sign-on on each runtime: the requests to the provider go through the client of the runtime. */
+/** Single sign-on on each runtime, because requests to the provider use the runtime's own HTTP client. */
 import { expect, test } from 'vitest'
 import { clientId, clientSecret, startOidc } from '../../support/oidc.ts'
 import { startServe } from '../../support/process.ts'

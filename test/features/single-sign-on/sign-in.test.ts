@@ -39,7 +39,7 @@ async function requireIt(): Promise<void> {
   expect((await grid.acme.store.feature(ssoTables).read.get())!.isRequired).toBe(true)
 }
 
-test('the provider of the grid makes a user at the first sign-in, and finds them again whatever their address is', async () => {
+test("the grid's provider creates a user at the first sign-in, and finds the user again after an address change", async () => {
   const one = browser(grid)
   expect((await one.open('/sign-in')).text).toContain('Sign in with Corp')
   await signInBy(server, one, 'grid')
@@ -53,14 +53,14 @@ test('the provider of the grid makes a user at the first sign-in, and finds them
   expect(await userOf('una@new.example')).toBeUndefined()
 })
 
-test('an address that the provider has not verified is not that of the user, who may be someone else', async () => {
+test('an address that the provider has not verified does not count as verified', async () => {
   server.claims.email_verified = false
   await signInBy(server, browser(grid), 'grid')
 
   expect(await userOf('una@corp.example')).toMatchObject({ emailVerifiedAt: null, registeredByShownLink: true })
 })
 
-test('a user with the same address is never taken over, and links the provider when signed in', async () => {
+test('a user with the same address is never taken over, and can link the provider after signing in', async () => {
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const stranger = browser(grid)
   expect((await signInBy(server, stranger, 'grid')).text).toContain('Sign in as that user in another way')
@@ -73,7 +73,7 @@ test('a user with the same address is never taken over, and links the provider w
   await signInBy(server, other, 'grid')
   expect((await other.open(`/accounts/${grid.acme.id}/settings/security`)).text).toContain(server.issuer)
   expect((await activityOf(grid)).map(({ tool, by }) => `${tool} by ${by}`)).toContain('link_provider by user session')
-  // Another user does not take the identity either.
+  // Another user cannot take over the identity.
   const olga = await signedIn(grid, owner)
   expect((await linked(olga, 'grid')).text).toContain('another user here')
 
@@ -85,7 +85,7 @@ test('a user with the same address is never taken over, and links the provider w
   expect((await signInBy(server, browser(grid), 'grid')).text).toContain('Sign in as that user in another way')
 })
 
-test('linking takes a fresh confirmation, and ends with the session that began it', async () => {
+test('linking requires a fresh confirmation and works only in the session that started it', async () => {
   const one = await signedIn(grid, owner)
   const page = await beginLink(one, 'grid')
   const back = await server.wayBack(linkOut(page)!)
@@ -98,7 +98,7 @@ test('linking takes a fresh confirmation, and ends with the session that began i
   expect(await grid.store.global.identities.ofUser(owner.id)).toEqual([])
 })
 
-test('an answer of the provider counts once, in the browser that began, within ten minutes', async () => {
+test("accepts a provider's response once, in the browser that started it, within ten minutes", async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   expect((await browser(grid).open(back)).text).toContain('Begin it again')
@@ -112,7 +112,7 @@ test('an answer of the provider counts once, in the browser that began, within t
   expect((await one.open(forged.replace(/state=[^&]+/, 'state=x'))).text).toContain('Begin it again')
 })
 
-test('a sign-in begins by a page that names provider and account, and never by an address alone', async () => {
+test('a sign-in starts from a page that names the provider and the account, never from a URL alone', async () => {
   const id = await setUp()
   for (const [provider, account] of [['grid', undefined], [id, 'Acme']] as const) {
     const response = await browser(grid).request(`/sso/${provider}`)
@@ -121,7 +121,7 @@ test('a sign-in begins by a page that names provider and account, and never by a
     expect(text).toContain('Sign in with Corp')
     if (account) expect(text).toContain(`This opens the account ${account}`)
   }
-  // The link of another browser does not work in this one.
+  // A link that was started in another browser does not work in this one.
   const attacker = browser(grid)
   const back = await server.wayBack(await beginAt(attacker, id))
   const victim = await signedIn(grid, owner)
@@ -130,7 +130,7 @@ test('a sign-in begins by a page that names provider and account, and never by a
   expect((await victim.open(settings(grid.acme))).status).toBe(200)
 })
 
-test('a callback ends the session of another user only after a click, in this browser, once', async () => {
+test("a callback ends another user's session only after a click, in this browser, once", async () => {
   const one = await signedIn(grid, owner)
   const asked = await signInBy(server, one, 'grid')
   expect(asked.text).toContain('You are signed in as olga@acme.example')
@@ -146,7 +146,7 @@ test('a callback ends the session of another user only after a click, in this br
   expect((await one.open('/new-account')).text).toContain('una@corp.example')
   expect((await replaceIn(one)).text).toContain('Begin it again')
 
-  // A session that waits for its second factor does not either.
+  // A session that still waits for its second factor is not replaced without a click either.
   await addTotp(grid, owner)
   await grid.setPassword(owner.email, password)
   const half = browser(grid)
@@ -154,7 +154,7 @@ test('a callback ends the session of another user only after a click, in this br
   expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
 })
 
-test('a sign-in that waits for the click ends with its identity, and with its provider', async () => {
+test('a sign-in that waits for the click ends when its identity or provider is removed', async () => {
   const id = await setUp()
   await signInBy(server, browser(grid), id)
   const una = (await userOf('una@corp.example'))!
@@ -172,7 +172,7 @@ test('a sign-in that waits for the click ends with its identity, and with its pr
   expect((await one.open('/new-account')).text).toContain(owner.email)
 })
 
-test('unlinking an identity ends the sessions that it has begun, and the own one goes on', async () => {
+test('unlinking an identity ends the other sessions that it started and keeps the current one', async () => {
   const one = browser(grid)
   await signInBy(server, one, 'grid')
   const other = browser(grid)
@@ -190,7 +190,7 @@ test('unlinking an identity ends the sessions that it has begun, and the own one
   expect((await one.open(security)).text).toContain('Nothing is linked')
 })
 
-test('an ID token or a proof from more than five minutes ahead signs in no one', async () => {
+test('refuses an ID token or a proof from more than five minutes ahead', async () => {
   for (const [ahead, isRefused] of [[4 * minute, false], [6 * minute, true]] as const) {
     grid.clock.now = Date.now() - ahead
     const { text } = await signInBy(server, browser(grid), 'grid')
@@ -198,7 +198,7 @@ test('an ID token or a proof from more than five minutes ahead signs in no one',
   }
 })
 
-test('the content of the cookie cannot be changed', async () => {
+test('refuses a cookie with changed content', async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   const [name, kept] = [...one.cookies].find(([name]) => name.endsWith('sso'))!
@@ -208,7 +208,7 @@ test('the content of the cookie cannot be changed', async () => {
   expect((await one.open(back)).text).toContain('Begin it again')
 })
 
-test('an ID token with another nonce or signature, or an expired one, signs in no one', async () => {
+test('refuses an ID token that is expired or has a wrong nonce or signature', async () => {
   const one = browser(grid)
   const url = await beginAt(one, 'grid')
   const refusal = 'has not signed you in'
@@ -222,14 +222,14 @@ test('an ID token with another nonce or signature, or an expired one, signs in n
   expect(await userOf('una@corp.example')).toBeUndefined()
 })
 
-test('a provider that claims to be another issuer, or does not answer, signs in no one', async () => {
+test('refuses a provider that claims to be another issuer or does not respond', async () => {
   server.serve([callback('grid')], { said: 'https://login.bank.example' })
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*calls itself by another issuer/s)
   server.stop()
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503/)
 })
 
-test('the answer of one provider is not accepted as the answer of another', async () => {
+test('does not accept a response of one provider for another', async () => {
   const id = await setUp()
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
@@ -237,7 +237,7 @@ test('the answer of one provider is not accepted as the answer of another', asyn
   expect((await one.open(back.replace('/sso/grid/', `/sso/${id}/`))).text).toContain('Begin it again')
 })
 
-test('the provider of an account makes members of its domain, and their session opens that account only', async () => {
+test("an account's provider makes users of its domain members, and their session opens only that account", async () => {
   const id = await setUp()
   const one = browser(grid)
   const found = await one.submit('/sso', { email: 'someone@corp.example' })
@@ -248,7 +248,7 @@ test('the provider of an account makes members of its domain, and their session 
   expect(await grid.acme.store.read.team.member(una.id)).toMatchObject({ role: 'member' })
   expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'sign_in_by_provider', outcome: 'ok' })
 
-  // A member of another account too, and of one that the session must not reach.
+  // The user is also a member of another account, which this session must not reach.
   await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
   const elsewhere = await one.open(`/accounts/${grid.evil.id}/home`)
@@ -261,7 +261,7 @@ test('the provider of an account makes members of its domain, and their session 
   expect((await beginLink(one, 'grid')).status).toBe(403)
 })
 
-test('people of other domains get no user, and users with an address of it are not taken over', async () => {
+test('creates no users of other domains, and never takes over an existing user of the domain', async () => {
   const id = await setUp()
   server.claims.email = 'una@elsewhere.example'
   expect((await signInBy(server, browser(grid), id)).text).toContain('only for addresses of corp.example')
@@ -271,12 +271,12 @@ test('people of other domains get no user, and users with an address of it are n
   expect(await rows(grid, 'SELECT * FROM sso_identities', [])).toEqual([])
 })
 
-test('a domain belongs to one account, and only while its record is there', async () => {
+test('a domain belongs to one account, and only while its TXT record exists', async () => {
   const ed = await person(grid, { role: 'owner', account: grid.evil })
   const evil = await signedIn(grid, ed)
   await postWithToken(evil, `${settings(grid.evil)}`, given())
   const theirs = (await grid.evil.store.feature(ssoTables).read.get())!
-  // Without the record it signs in no one.
+  // Without the TXT record the provider signs nobody in.
   expect((await postWithToken(evil, `${settings(grid.evil)}/verify`)).text).toContain('was not found')
   expect(await beginAt(browser(grid), theirs.id)).toMatch(/^404/)
   const id = await setUp()
@@ -306,13 +306,13 @@ test('a domain belongs to one account, and only while its record is there', asyn
   const sessions = await rows(grid, 'SELECT ended_at FROM sessions WHERE only_account = ?', [grid.acme.id])
   expect(sessions).toMatchObject([{ ended_at: grid.clock.now }])
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('lose_domain')
-  // And another account can verify it.
+  // Another account can verify the domain.
   expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/verify`)).text).toContain(
     'is verified',
   )
 })
 
-test('a record that is back begins a new week', async () => {
+test('a restored record starts a new week of grace', async () => {
   const id = await setUp()
   const verified = records['corp.example']
   for (const [there, days] of [[[], 1], [verified, 6], [[], 1], [[], 6]] as const) {
@@ -328,7 +328,7 @@ test.each([
   ['another domain', () => ({ domain: 'other.example' }), false],
   ['another issuer', () => ({ issuer: `${server.issuer}/other` }), false],
   ['another name', () => ({ name: 'Corp Ltd' }), true],
-])('the sessions of a provider that gets %s go on: %s', async (_, change, goesOn) => {
+])('the sessions of a provider that gets %s continue: %s', async (_, change, goesOn) => {
   const id = await setUp()
   await requireIt()
   const one = browser(grid)
@@ -337,13 +337,13 @@ test.each([
   await postWithToken(await signedIn(grid, owner), acmeSettings(), changed)
 
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(goesOn ? 200 : 303)
-  // A new domain is to be verified, and the account is open to all until then.
+  // A new domain must be verified first. Until then the account does not require single sign-on.
   const isAsBefore = changed.domain === 'corp.example'
   const { verifiedAt, isRequired } = (await grid.acme.store.feature(ssoTables).read.get())!
   expect([verifiedAt !== null, isRequired]).toEqual([isAsBefore, isAsBefore])
 })
 
-test('where it is required, members sign in with it, and an owner with a second factor and the operator get in without', async () => {
+test('if required, members must sign in with it, except owners with a second factor, until the operator turns it off', async () => {
   const id = await setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   await requireIt()
@@ -351,7 +351,7 @@ test('where it is required, members sign in with it, and an owner with a second 
   await one.signIn('una@corp.example', password)
   const refused = await one.open(`/accounts/${grid.acme.id}/home`)
   expect(refused.text).toContain('asks its members to sign in with Corp')
-  // Linked from there, because the pages of the account are closed.
+  // Linked from this page, because the account's pages are closed.
   await linked(one, id)
   await signInBy(server, one, id)
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
@@ -364,7 +364,7 @@ test('where it is required, members sign in with it, and an owner with a second 
   expect((await (await signedIn(grid, una)).request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
 })
 
-test('to require it takes an owner with a second factor, and a verified domain', async () => {
+test('requiring single sign-on needs an owner with a second factor and a verified domain', async () => {
   await setUp()
   const one = await signedIn(grid, owner)
   const refused = await postWithToken(one, `${acmeSettings()}/required`, { required: 'yes' })
@@ -379,14 +379,14 @@ test('to require it takes an owner with a second factor, and a verified domain',
   }
 })
 
-test('an address begins 30 sign-ins a minute', async () => {
+test('limits an IP address to 30 sign-ins a minute', async () => {
   const one = browser(grid)
   for (let n = 0; n < 30; n++) expect(await beginAt(one, 'grid')).toContain(server.issuer)
 
   expect(await beginAt(one, 'grid')).toMatch(/^429/)
 })
 
-test('to change, require or remove the provider takes a fresh confirmation', async () => {
+test('changing, requiring or removing the provider needs a fresh confirmation', async () => {
   await setUp()
   await addTotp(grid, owner)
   const one = await signedIn(grid, owner)
@@ -400,7 +400,7 @@ test('to change, require or remove the provider takes a fresh confirmation', asy
   })
 })
 
-test('a claim decides about roles at each sign-in, and never about owners', async () => {
+test("a claim sets roles at each sign-in, except an owner's", async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = ['guests', 'ops']
   await signInBy(server, browser(grid), id)
@@ -418,7 +418,7 @@ test('a claim decides about roles at each sign-in, and never about owners', asyn
   expect(await role()).toBe('owner')
 })
 
-test('the provider proves again who the user is, and what is confirmed opens no more than before', async () => {
+test('a new sign-in at the provider confirms who the user is, without opening other accounts', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   const one = browser(grid)
@@ -436,7 +436,7 @@ test('the provider proves again who the user is, and what is confirmed opens no 
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 
-test('a proof of a clock that is ahead lasts no longer than one of now', async () => {
+test('a proof with a time ahead of the clock expires no later than one made now', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   grid.clock.now = Date.now() - 4 * minute
@@ -447,7 +447,7 @@ test('a proof of a clock that is ahead lasts no longer than one of now', async (
   expect((await postWithToken(one, acmeKeys(), { name: 'A key' })).text).toContain('Sign in again with')
 })
 
-test('who has a second factor is asked for it after the provider of the grid, and not after that of an account', async () => {
+test("asks for the second factor after the grid's provider, but not after an account's own provider", async () => {
   const id = await setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   for (const provider of ['grid', id]) await linked(await signedIn(grid, una), provider)
@@ -457,7 +457,7 @@ test('who has a second factor is asked for it after the provider of the grid, an
   expect((await signInBy(server, browser(grid), id)).at).not.toContain('/second-factor')
 })
 
-test('a session of an account alone does not end what a whole session began', async () => {
+test('a single-account session cannot finish a link that a full session started', async () => {
   const id = await setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -473,7 +473,7 @@ test('a session of an account alone does not end what a whole session began', as
   expect(await grid.store.global.identities.ofUser(una.id)).toHaveLength(1)
 })
 
-test('the secret is neither shown nor recorded, and without the provider its sessions end', async () => {
+test('never shows or records the secret, and removing the provider ends its sessions', async () => {
   const id = await setUp()
   const one = await signedIn(grid, owner)
   const member = browser(grid)
@@ -485,13 +485,13 @@ test('the secret is neither shown nor recorded, and without the provider its ses
   expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
 })
 
-test('neither a second factor nor a new password makes such a session open other accounts', async () => {
+test('neither a second factor nor a new password lets a single-account session open other accounts', async () => {
   const id = await setUp()
   const one = browser(grid)
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
   await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
-  // A first factor ends the other sessions.
+  // Adding a first factor ends the other sessions.
   const { secret } = await addTotp(grid, una)
   await signInBy(server, one, id)
 
@@ -506,7 +506,7 @@ test('neither a second factor nor a new password makes such a session open other
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 
-test('a session for one account is enough where admins need a second factor, and offers programs no other account', async () => {
+test('a single-account session satisfies a required second factor, and offers OAuth clients only that account', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   await rows(grid, 'UPDATE accounts SET requires_second_factor = 1 WHERE id = ?', [grid.acme.id])
@@ -530,7 +530,7 @@ test('a session for one account is enough where admins need a second factor, and
   expect(text).not.toMatch(/@eve|Evil/)
 })
 
-test('whoever proves an address takes over the user that a provider made for it, with all identities', async () => {
+test('whoever verifies an address takes over the user that a provider created for it, and the identities are removed', async () => {
   server.claims.email_verified = false
   const one = browser(grid)
   await signInBy(server, one, 'grid')

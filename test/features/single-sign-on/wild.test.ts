@@ -1,4 +1,4 @@
-/** Providers of single sign-on as they come, from their documentation. See docs/people.md, "Setting up single sign-on". */
+/** Single sign-on providers as their documentation describes them. See docs/people.md, "Setting up single sign-on". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ssoTables } from '../../../src/features/single-sign-on/store.ts'
 import { browser } from '../../support/browse.ts'

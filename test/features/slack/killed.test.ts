@@ -1,4 +1,4 @@
-/** A channel that is mirrored with Slack by a process of each runtime, which is killed (SIGKILL) while events arrive. */
+/** A Slack mirror on each runtime whose process is killed (SIGKILL) while events arrive. */
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const kills: Record<Runtime, number> = isLong ? { node: 20, deno: 10, bun: 10 } 
 const events = 12
 
 test.each(runtimes)(
-  'on %s each event is mirrored once, and a post goes to Slack',
+  '%s mirrors each event once and posts to Slack after every kill',
   async (runtime) => {
     const slack = await startSlack()
     const grid = await testGrid({ safeFetch: slack.safeFetch })
@@ -49,7 +49,7 @@ test.each(runtimes)(
         await Promise.all([server.ended, lost])
         server = await start()
       }
-      // Slack repeats what was not answered, and also what was answered too late.
+      // Slack retries unanswered events, and also those answered too late.
       for (let times = 0; times < 2; times++) await waitFor(`the answer to event ${n}`, () => arrive(n))
     }
     await callTool(server.url, grid.alice.key, 'send_message', { to: '#town', message: 'of the grid' })

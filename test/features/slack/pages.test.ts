@@ -1,4 +1,4 @@
-/** The card with which a channel is mirrored with Slack. What it does is tested in `slack.test.ts`. */
+/** The card for mirroring a channel with Slack. `slack.test.ts` tests the mirror itself. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'
@@ -21,7 +21,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-test('an admin mirrors a channel, every member sees the badge, and the secrets are neither shown nor recorded', async () => {
+test('an admin mirrors a channel, every member sees the badge, and the secrets are never shown or recorded', async () => {
   const admin = await signedInWithRole(grid, 'admin')
   await postWithToken(admin, `${channel}/slack`, given)
   const settings = await admin.open(`${channel}/settings`)
@@ -34,7 +34,7 @@ test('an admin mirrors a channel, every member sees the badge, and the secrets a
   expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(['connect_slack'])
 })
 
-test('it takes a fresh confirmation', async () => {
+test('connecting requires a fresh confirmation', async () => {
   const owner = await signedInWithRole(grid, 'owner')
   grid.clock.now += 11 * minute
 

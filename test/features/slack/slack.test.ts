@@ -1,4 +1,4 @@
-/** A channel that is mirrored with one of Slack, over the doors, against a local server that speaks Slack's API. */
+/** A channel mirrored with Slack, tested through the doors against a local server that implements Slack's API. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { createChannel, deleteChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
@@ -49,7 +49,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** What is due after some time is sent. */
+/** Advances the clock by `ms` and sends everything that is due. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   for (let n = 0; n < 5; n++) {
@@ -74,7 +74,7 @@ const stored = async () =>
     grid.acme.id,
   ])).map((row) => `${row.from_alias} ${row.type}: ${row.body}`).filter((text) => !text.includes('is now mirrored'))
 
-test('the channel says with what it is mirrored, and its members are told once', async () => {
+test('the channel shows its Slack channel, and its members are told once', async () => {
   const found = await grid.acme.store.read.channels.byRef(channel, '')
   const told = await rows(grid, "SELECT type, body FROM messages WHERE account_id = ? AND type = 'system'", [
     grid.acme.id,
@@ -88,7 +88,7 @@ test('the channel says with what it is mirrored, and its members are told once',
   expect(JSON.stringify(row)).not.toContain(signingSecret)
 })
 
-test('a post appears in Slack with the alias and without mentions, and replies stay in its thread', async () => {
+test('posts to Slack with the alias and without mentions, and keeps replies in their thread', async () => {
   const { id: first } = await post('<!channel> & <@U1>')
   await post('a reply', { replyToMessageId: first }, grid.bob)
   await post('another topic', { conversationId: 'c1' })
@@ -106,7 +106,7 @@ test('a post appears in Slack with the alias and without mentions, and replies s
   })
 })
 
-test('a post is cut by its escaped length, with a link to the whole message', async () => {
+test('truncates a post by its escaped length, with a link to the whole message', async () => {
   await post('&'.repeat(9_999))
   await post('<'.repeat(9_000))
   await post('x'.repeat(10_001))
@@ -118,7 +118,7 @@ test('a post is cut by its escaped length, with a link to the whole message', as
   expect(long).toMatch(/^x{9999}…+\n<http/)
 })
 
-test('a post waits as long as Slack asks, later ones wait behind it, and a post that Slack refuses does not hold them', async () => {
+test('waits as long as Slack asks, keeps the order, and skips a post that Slack refuses', async () => {
   slack.troubles.push({ status: 429, headers: { 'retry-after': '90' } })
   const { id } = await post('one')
   await post('two')
@@ -135,12 +135,12 @@ test('a post waits as long as Slack asks, later ones wait behind it, and a post 
   expect(parked).toEqual([{ message_id: id }])
 })
 
-test('what an unlinked person writes in Slack comes with their name, once, and not back', async () => {
+test('mirrors a message of an unlinked person with their name, once, and not back to Slack', async () => {
   const event = said('hello &amp; <https://a.example|a>', { thread_ts: undefined })
 
   expect(await arrive(event)).toBe(200)
   expect(await stored()).toEqual(['slack-general agent: Ann: hello & a (https://a.example)'])
-  // Slack repeats what was not answered in time, here after a restart and after the keys of sends were removed.
+  // Slack retries unacknowledged events, here after their idempotency keys were removed.
   await rows(grid, 'DELETE FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
   expect(await arrive({ ...event, event_id: 'Ev2' })).toBe(200)
   expect(await arrive(event, grid.clock.now - 4 * minute)).toBe(200)
@@ -149,12 +149,12 @@ test('what an unlinked person writes in Slack comes with their name, once, and n
   expect(slack.posts).toEqual([])
 })
 
-test('two repeats at the same time store one message', async () => {
+test('concurrent retries store one message', async () => {
   expect(await Promise.all([1, 2, 3].map(() => arrive(said('hello'))))).toEqual([200, 200, 200])
   expect(await stored()).toEqual(['slack-general agent: Ann: hello'])
 })
 
-test('a reply in a thread of Slack is a reply here, and the answer goes into the thread', async () => {
+test('a reply in a Slack thread becomes a reply here, and its answer goes to the same thread', async () => {
   const { id: first } = await post('a question')
   await step()
   await arrive(said('an answer', { thread_ts: '9.001' }))
@@ -170,8 +170,8 @@ test('a reply in a thread of Slack is a reply here, and the answer goes into the
   expect(slack.posts.at(-1)).toMatchObject({ text: 'thanks', thread_ts: '9.001' })
 })
 
-test('a thread is one in both directions, however it began and however deep its replies are', async () => {
-  // Its first message in Slack is older than the mirror.
+test('keeps one thread in both directions, wherever it started and however deep its replies are', async () => {
+  // The thread's first message in Slack is older than the mirror.
   await arrive(said('in an old thread', { thread_ts: '1.000' }))
   const { id: first } = await post('a plan', { conversationId: 'c1' })
   const { id: reply } = await post('a reply', { replyToMessageId: first }, grid.bob)
@@ -191,7 +191,7 @@ test('a thread is one in both directions, however it began and however deep its 
   expect(await messages('conversation_id', "body = 'Ann: from Slack'")).toEqual([{ conversation_id: 'c1' }])
 })
 
-test('what replies to a post from before its writer joined comes without the reply', async () => {
+test('drops the reply reference to a post from before the writer joined', async () => {
   await post('an old post')
   await step()
   await linked()
@@ -202,7 +202,7 @@ test('what replies to a post from before its writer joined comes without the rep
   ])
 })
 
-test('a user of Slack is the person whose code they posted last, until that person unlinks them', async () => {
+test('links a Slack user to the person whose code they posted last, until that person unlinks them', async () => {
   await linked()
   const ben = await personWithAlias(grid, 'ben')
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'ann', 'ben', 'slack-general'] })
@@ -216,13 +216,13 @@ test('a user of Slack is the person whose code they posted last, until that pers
   expect(await stored()).toEqual(['ben agent: it is ben', 'slack-general agent: Ann: it is nobody'])
 })
 
-test('a name of Slack cannot look like that of somebody else', async () => {
+test('a Slack name cannot impersonate somebody else', async () => {
   await arrive(said('hello', { user: 'U3' }))
 
   expect(await stored()).toEqual(['slack-general agent: Boss all clear: hello'])
 })
 
-test('what cannot be stored now is asked of Slack again', async () => {
+test('has Slack retry a message that cannot be stored at the moment', async () => {
   space.free = 0
   await grid.store.storage.check()
   const status = await arrive(said('hello'))
@@ -238,13 +238,13 @@ test.each([
   ['with a file alone', { text: '', subtype: 'file_share' }, '(a file in Slack)'],
   ['of a thread that is shown in the channel', { subtype: 'thread_broadcast' }, 'hello'],
   ['about its writer', { subtype: 'me_message' }, 'hello'],
-])('a message %s is mirrored', async (_, more, text) => {
+])('mirrors a message %s', async (_, more, text) => {
   await arrive(said('hello', more))
 
   expect(await stored()).toEqual([`slack-general agent: Ann: ${text}`])
 })
 
-test('a person who posted their code writes as themselves, while they may and are in the channel', async () => {
+test('a linked person writes as themselves while they are a member of the channel and may write', async () => {
   const ann = await personWithAlias(grid, 'ann', { role: 'member' })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
   const code = await askToLinkSlack(ann.account, channel)
@@ -253,7 +253,7 @@ test('a person who posted their code writes as themselves, while they may and ar
   await arrive(said('it is me'))
   await arrive(said(code, { ts: '5.002', user: 'U2' }))
   await arrive(said('and I am not', { ts: '5.003', user: 'U2' }))
-  // Another channel does not count.
+  // Being a member of another channel is not enough.
   await createChannel(grid.acme.store, { name: 'other', members: ['ann'] })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'slack-general'] })
   await arrive(said('no member any more', { ts: '5.004' }))
@@ -274,7 +274,7 @@ async function linked(role: 'owner' | 'member' = 'member') {
   return ann
 }
 
-test('what a linked person writes says on tools and pages that it came through Slack', async () => {
+test("tools and pages show that a linked person's message came through Slack", async () => {
   const ann = await linked()
   await arrive(said('it is me'))
   await arrive(said('hello', { ts: '5.002', user: 'U2' }))
@@ -296,7 +296,7 @@ test('what a linked person writes says on tools and pages that it came through S
   expect(text).not.toContain('@ann person')
 })
 
-test('approval rules and guardrails take it as written by the program, and a person can decide on it', async () => {
+test("approval rules and guardrails treat it as the program's message, and a person can decide on it", async () => {
   await linked('owner')
   const { account } = await member(grid, { role: 'owner' })
   await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: 'any' })
@@ -313,7 +313,7 @@ test('approval rules and guardrails take it as written by the program, and a per
   expect((await stored()).filter((text) => text.includes('write to'))).toEqual([])
 })
 
-test('a held post of an incoming hook is not taken as written by the program of Slack', async () => {
+test('a held post of an incoming hook is not treated as a message of the Slack program', async () => {
   const { account } = await member(grid, { role: 'owner' })
   const { address } = await createHook(grid.acme.store, { name: 'builds', to: '#general', format: 'summary' })
   await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: 'any' })
@@ -329,7 +329,7 @@ test('a held post of an incoming hook is not taken as written by the program of 
   expect(await stored()).toEqual(['builds agent: ask ann@acme.example'])
 })
 
-test('for the limits of turns it counts as a message of a person', async () => {
+test('counts as a message of a person for turn limits', async () => {
   await linked()
   const owner = await member(grid, { role: 'owner' })
   await setTurnLimits(owner.account, { perHour: 4, hops: 2 })
@@ -344,7 +344,7 @@ test('for the limits of turns it counts as a message of a person', async () => {
   expect(await messages('hops', "body = 'an answer' AND reply_to_message_id IS NOT NULL")).toMatchObject([{ hops: 0 }])
 })
 
-test('who was made a viewer cannot post from Slack any more', async () => {
+test('a person who was made a viewer cannot post from Slack', async () => {
   const ann = await linked()
   const owner = await member(grid, { role: 'owner' })
   await setMemberRole(owner.account, { userId: ann.person.id, role: 'viewer' })
@@ -353,7 +353,7 @@ test('who was made a viewer cannot post from Slack any more', async () => {
   expect(await stored()).toEqual([])
 })
 
-test('events of another workspace or app are as unknown as another address', async () => {
+test('answers events of another workspace or app like an unknown address', async () => {
   const of = async (more: object) => await arrive({ ...said('hello'), ...more })
   expect(await of({ team_id: 'T9' })).toBe(404)
   expect(await of({ api_app_id: undefined })).toBe(404)
@@ -387,12 +387,12 @@ test.each([
   ['that was deleted', { subtype: 'message_deleted' }],
   ['of another channel', { channel: 'C02' }],
   ['without a text', { text: ' ' }],
-])('a message %s is not mirrored', async (_, more) => {
+])('does not mirror a message %s', async (_, more) => {
   expect(await arrive(said('hello', more))).toBe(200)
   expect(await stored()).toEqual([])
 })
 
-test('Slack verifies the address, and what it has not signed is as unknown as another address', async () => {
+test("passes Slack's URL verification, and answers unsigned requests like an unknown address", async () => {
   const verification = { type: 'url_verification', challenge: 'abc' }
   const { now } = grid.clock
   const answered = await grid.request(path, signedEvent(verification, now))
@@ -401,7 +401,7 @@ test('Slack verifies the address, and what it has not signed is as unknown as an
   const other = path.replace(/[0-9a-f-]{36}/, crypto.randomUUID())
   const refused = [
     await grid.request(other, signedEvent(verification, now)),
-    // Too long, but not read.
+    // Too long, but refused without being read.
     await grid.request(other, { method: 'POST', body: 'x'.repeat(300_000) }),
     await grid.request(path, signedEvent(verification, now, 'f'.repeat(32))),
     await grid.request(path, signedEvent(verification, now - 6 * minute)),
@@ -413,7 +413,7 @@ test('Slack verifies the address, and what it has not signed is as unknown as an
     .toEqual(Array(7).fill('404 '))
 })
 
-test('guardrails look at what comes from Slack, and what they block is not asked for again', async () => {
+test('guardrails check messages from Slack, and Slack does not retry a blocked one', async () => {
   await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
   await setAgentGuardrails(grid.acme.store, { agent: 'slack-general', guardrails: [{ ref: 'no-mail' }] })
 
@@ -421,7 +421,7 @@ test('guardrails look at what comes from Slack, and what they block is not asked
   expect(await stored()).toEqual([])
 })
 
-test('a message to the agent itself does not go to Slack, and its sender is told', async () => {
+test("a direct message to the mirror's agent does not go to Slack, and its sender is told", async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@slack-general', text: 'a secret' })
   await step()
 
@@ -429,7 +429,7 @@ test('a message to the agent itself does not go to Slack, and its sender is told
   expect((await stored()).at(-1)).toContain('It mirrors #general with Slack, and reads nothing else.')
 })
 
-test('once it has ended, nothing goes in either direction', async () => {
+test('sends nothing in either direction after the mirror was removed', async () => {
   await disconnectSlack(grid.acme.store, channel)
   await post('alone')
   await step()
@@ -442,7 +442,7 @@ test('once it has ended, nothing goes in either direction', async () => {
   })
 })
 
-test('a channel that is deleted takes the agent of the integration along', async () => {
+test('deleting the channel also deletes the agent of the integration', async () => {
   await deleteChannel(grid.acme.store, channel)
 
   expect(await grid.acme.store.read.agents.byAlias('slack-general')).toBeUndefined()
@@ -455,7 +455,7 @@ test.each([
   ['an unknown channel', { slackChannel: 'C09' }, 'Slack says channel_not_found.'],
   ['a channel without the bot', { slackChannel: 'C03' }, 'Invite the bot'],
   ['a token of another kind', { token: 'xoxp-1' }, 'begins with xoxb-'],
-])('%s is refused', async (_, more, text) => {
+])('refuses %s', async (_, more, text) => {
   const other = (await createChannel(grid.acme.store, { name: 'other' })).channel.id
   const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret, ...more }
 
@@ -463,14 +463,14 @@ test.each([
   expect(await grid.acme.store.read.agents.byAlias('slack-other')).toBeUndefined()
 })
 
-test('a channel is mirrored with one of Slack at most', async () => {
+test('a channel can be mirrored with at most one Slack channel', async () => {
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
 
   await expect(connectSlack(grid.acme.store, input)).rejects.toThrow('mirrored with Slack already')
   expect((await grid.acme.store.read.channels.byRef(channel, ''))!.memberCount).toBe(3)
 })
 
-test('a member neither begins nor ends a mirror', async () => {
+test('a member can neither connect nor disconnect Slack', async () => {
   const { account } = await member(grid)
   const { id: other } = (await createChannel(grid.acme.store, { name: 'other' })).channel
   const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret }
@@ -484,6 +484,6 @@ test.each([
   ['<#C1|town> <!here> <!subteam^S1|team>', '#town @here team'],
   ['<https://a.example> <mailto:a@b.example|a@b.example>', 'https://a.example a@b.example (mailto:a@b.example)'],
   ['1 &lt; 2 &amp;lt;', '1 < 2 &lt;'],
-])('Slack writes %s, and people read %s', (text, read) => {
+])('converts %s from Slack to %s', (text, read) => {
   expect(fromSlackText(text)).toBe(read)
 })

@@ -1,4 +1,4 @@
-/** What the counters and gauges are set to. Their units are in their names. See docs/operating/monitoring.md, "Metrics". */
+/** The values of the counters and gauges. Their names include the unit. See docs/operating/monitoring.md, "Metrics". */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { type CurrentFigures, Metrics } from '../../../src/features/telemetry/metrics.ts'
@@ -16,7 +16,7 @@ async function valuesOf(metrics: Metrics, more: Partial<CurrentFigures> = {}): P
   }))
 }
 
-test('each figure has its gauge, and times are in seconds', async () => {
+test('exports each figure as a gauge, with times in seconds', async () => {
   expect(await valuesOf(new Metrics())).toMatchObject({
     grid_unread_messages: 7,
     grid_oldest_unread_seconds: 2,
@@ -32,7 +32,7 @@ test('each figure has its gauge, and times are in seconds', async () => {
   expect(await valuesOf(new Metrics(), empty)).toMatchObject({ grid_oldest_unread_seconds: 0 })
 })
 
-test('calls, commits, checks and attempts are counted with their outcomes, and take seconds', async () => {
+test('counts calls, commits, checks and attempts by outcome, with durations in seconds', async () => {
   const metrics = new Metrics()
   metrics.call({ door: 'rest', verb: '/x', code: undefined, ms: 1_500 })
   metrics.call({ door: 'rest', verb: '/x', code: 'invalid_input', ms: 500 })
@@ -58,7 +58,7 @@ test('calls, commits, checks and attempts are counted with their outcomes, and t
   expect(refusals).toHaveLength(1)
 })
 
-test('processor time is reported once, however often it is requested', async () => {
+test('counts processor time once, however often it is scraped', async () => {
   const metrics = new Metrics()
   const before = process.cpuUsage()
   for (let n = 0; n < 3; n++) await valuesOf(metrics)

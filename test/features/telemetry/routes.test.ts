@@ -1,4 +1,4 @@
-/** What Prometheus reads. See docs/operating/monitoring.md, "Metrics". */
+/** The metrics endpoint that Prometheus scrapes. See docs/operating/monitoring.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { setPaused } from '../../../src/grid/remote-agents/manage.ts'
@@ -18,7 +18,7 @@ const token = 'a token for metrics'
 let grid: TestGrid
 afterEach(() => grid.close())
 
-test('without a setting there is nothing', async () => {
+test('is disabled without a setting', async () => {
   grid = await testGrid()
   expect((await grid.request('/metrics')).status).toBe(404)
 })
@@ -34,7 +34,7 @@ test.each([['no token', {}], ['a wrong token', { Authorization: 'Bearer another'
   })
 })
 
-test('it is answered whatever the Host, also while the grid is overloaded', async () => {
+test('responds to any Host, even while the grid is overloaded', async () => {
   await open()
   for (let n = 0; n < 8; n++) {
     grid.deps.overload.report(minute)
@@ -46,7 +46,7 @@ test('it is answered whatever the Host, also while the grid is overloaded', asyn
   expect((await read({ Host: '10.1.2.3:8787' })).status).toBe(200)
 })
 
-test('calls, refusals, commits and what waits are counted, and nothing of accounts and agents is in it', async () => {
+test('counts calls, refusals, commits and unread messages without naming accounts or agents', async () => {
   await open()
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello' })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'again' })
@@ -69,7 +69,7 @@ test('calls, refusals, commits and what waits are counted, and nothing of accoun
   }
 })
 
-test('the database is asked at most every ten seconds', async () => {
+test('concurrent scrapes query the database once', async () => {
   let asked = 0
   await open({
     inspect: (sql, crossAccount) => {
@@ -81,7 +81,7 @@ test('the database is asked at most every ten seconds', async () => {
   expect(asked).toBe(1)
 })
 
-test('what could not be read from the database is asked for again at once', async () => {
+test('queries the database again at once after a failed read', async () => {
   await open()
   const { feature } = grid.store
   grid.store.feature = () => ({ waiting: () => Promise.reject(new Error('busy')) }) as never
@@ -90,7 +90,7 @@ test('what could not be read from the database is asked for again at once', asyn
   expect((await read()).status).toBe(200)
 })
 
-test('each door has its name, and waiting for messages does not count as time of its call', async () => {
+test('labels each door, and excludes long-polling from the time of a call', async () => {
   await open()
   const idle = followIdle(grid.store)
   const leasing = callRest(grid, grid.bob.key, 'POST /api/v1/inbox/leases', { wait_seconds: 50 })
@@ -114,7 +114,7 @@ test('each door has its name, and waiting for messages does not count as time of
   expect(valueOf(text, 'grid_call_seconds_sum{door="rest",verb="/api/v1/inbox/leases"}')).toBe(0)
 })
 
-test('leases, requests that are due, attempts and failed commits are counted', async () => {
+test('counts leases, due requests, attempts and failed commits', async () => {
   await open({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   let answer: Answer = { status: 503 }
   const remote = await remoteAgent(() => answer)
@@ -145,18 +145,18 @@ test('leases, requests that are due, attempts and failed commits are counted', a
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // A failed group is committed in parts, and one part fails again.
+  // A failed group is committed again in parts, and one part fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()
 
-  /** As a scrape more than ten seconds later, of a new process of the same database. */
+  /** Scrapes as a new process on the same database, whose figures are not cached. */
   function text(): Promise<string> {
     return metricsText(grid.store)()
   }
 })
 
-test('the port of METRICS_PORT answers /metrics to everybody, and nothing else', async () => {
+test('the port of METRICS_PORT serves /metrics to everybody, and nothing else', async () => {
   await open()
   const serve = metricsOnly(grid.store)
   const ask = async (path: string, method = 'GET') =>
@@ -166,7 +166,7 @@ test('the port of METRICS_PORT answers /metrics to everybody, and nothing else',
     .toEqual([200, 404, 404, 404])
 })
 
-test('checks by guardrails are counted with what happened to them', async () => {
+test('counts guardrail checks by outcome', async () => {
   await open(testProviders())
   await guard(grid.acme, 'alice', { direction: 'outbound', config: { phrases: ['stop'] } })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'go' })
@@ -180,7 +180,7 @@ test('checks by guardrails are counted with what happened to them', async () => 
   ]])
 })
 
-test('the alerts and the dashboard name metrics that there are', async () => {
+test('alerts and the dashboard use only existing metrics', async () => {
   await open()
   const text = await (await read()).text()
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))

@@ -1,4 +1,4 @@
-/** What the spans of calls say, and whose trace they continue. See docs/operating/monitoring.md, "Traces". */
+/** The attributes of call spans and the traces they continue. See docs/operating/monitoring.md, "Traces". */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AccountTrace, CallTrace } from '../../../src/call-trace.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await collector.close()
 })
 
-/** All spans of the grid so far, which ends with it. */
+/** Closes the grid's exporter and returns all spans it has sent. */
 async function spansSent(): Promise<CollectedSpan[]> {
   await grid.deps.traces!.close()
   return collector.spans
@@ -48,7 +48,7 @@ const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => s
 const callOf = (spans: CollectedSpan[], verb: CollectedSpan) =>
   spans.find(({ spanId }) => spanId === verb.parentSpanId)!
 
-test('a message, its reading and the answer are one trace, with the request, the verb and the commit of each', async () => {
+test('a message, its read and the reply form one trace with the request, verb and commit of each', async () => {
   const question = await send(grid.alice.key, 'bob', 'canary-text')
   await read(grid.bob.key)
   await send(grid.bob.key, 'alice', 'canary-answer', { reply_to_message_id: question })
@@ -79,7 +79,7 @@ test('a message, its reading and the answer are one trace, with the request, the
   }
 })
 
-test('a call of a known caller continues the trace of its request, and what it reads is linked', async () => {
+test('an authenticated call continues the trace of its request and links to what it reads', async () => {
   const first = await send(grid.bob.key, 'alice', 'of another trace')
   const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
   const post = (key: string) => grid.post(gridPath, body, { ...headers, traceparent, Authorization: `Bearer ${key}` })
@@ -102,7 +102,7 @@ test('a call of a known caller continues the trace of its request, and what it r
 })
 
 test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${given.parent}-01`, `ff-${given.trace}-${given.parent}-01`])(
-  'a traceparent "%s" is ignored',
+  'ignores the traceparent "%s"',
   async (traceparent) => {
     const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
     await grid.post(gridPath, body, { ...headers, traceparent, Authorization: `Bearer ${grid.alice.key}` })
@@ -112,7 +112,7 @@ test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${given.parent}-01`, `ff-${give
   },
 )
 
-test('between accounts a message is linked: neither continues the trace of the other', async () => {
+test("links messages between accounts, and neither account continues the other's trace", async () => {
   const desk = await grid.evil.agent('desk', { visibility: 'public' })
   const question = await send(grid.alice.key, 'desk', 'hello')
   await read(desk.key)
@@ -128,7 +128,7 @@ test('between accounts a message is linked: neither continues the trace of the o
   }
 })
 
-test('a remote agent of the account is told the trace, and its answer goes on with it', async () => {
+test('passes the trace to a remote agent of the account, and its response continues the trace', async () => {
   const remote = await remoteAgent(() => messageResult('42'))
   const outboxes = new TestOutboxes(grid.store)
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
@@ -147,13 +147,13 @@ test('a remote agent of the account is told the trace, and its answer goes on wi
   expect(told).toBe(traceId)
   expect(treeOf(spans, traceId).split('\n').map((line) => line.trim())).toEqual([
     ...[`POST ${gridPath}`, 'send_message', 'commit', 'deliver inbox'],
-    // It takes the line, sends, stores the answer, and lets the line go.
+    // The worker leases the outbox, sends, stores the response, and releases the outbox.
     ...['commit', 'POST', 'commit', 'commit'],
     ...[`POST ${gridPath}`, 'read_messages', 'commit'],
   ])
 })
 
-test('a guardrail that asks a service is told nothing of the trace, and has a span', async () => {
+test('calls a guardrail service without the trace, but records a span', async () => {
   const { webhook } = remoteProviders
   const service = await answering(webhook.harmless)
   const { token } = webhook
@@ -173,7 +173,7 @@ test('a guardrail that asks a service is told nothing of the trace, and has a sp
   expect(named(spans, 'POST')).toMatchObject([{ traceId: verb.traceId, kind: 3 }])
 })
 
-test('an answer that refuses says the code, and only a fault of the grid is an error', async () => {
+test('a refused call records its code, and only an internal error counts as an error', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: 'nobody', message: 'hello' })
   const { messages } = grid.store.account(grid.acme.id, { type: 'system', job: 'test' }).read
   messages.byKey = () => Promise.reject(new Error('canary of a fault'))
@@ -187,7 +187,7 @@ test('an answer that refuses says the code, and only a fault of the grid is an e
   expect(collector.text()).not.toContain('canary')
 })
 
-test('without the setting nothing is stored and nothing is passed on', async () => {
+test('stores and passes on no trace without the setting', async () => {
   const ofAcme = 'SELECT traceparent FROM messages WHERE account_id = ?'
   const silent = await testGrid()
   await callTool(silent, silent.alice.key, 'send_message', { to: 'bob', message: 'hello' })
@@ -200,7 +200,7 @@ test('without the setting nothing is stored and nothing is passed on', async () 
   ])
 })
 
-test('a collector that refuses is logged, and calls go on', async () => {
+test('logs a collector that refuses, and calls continue', async () => {
   const refusing = await startCollector(400)
   const other = await testGrid({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url } })
   await callTool(other, other.alice.key, 'send_message', { to: 'bob', message: 'hello' })
@@ -211,7 +211,7 @@ test('a collector that refuses is logged, and calls go on', async () => {
   await refusing.close()
 })
 
-test('an account that names a trace in each call is recorded up to its rate, and others are too', async () => {
+test('records up to its rate an account that sends a trace with each call, without affecting others', async () => {
   const begunAt = performance.now()
   const call = (account: string) => {
     const trace = new CallTrace(grid.deps.log, grid.deps.traces!.request(() => traceparent))
@@ -228,7 +228,7 @@ test('an account that names a trace in each call is recorded up to its rate, and
   expect(named(spans, 'POST of one call')).toHaveLength(1)
 })
 
-test('of new traces a process records as many as its rate allows', async () => {
+test('a process records new traces up to its rate', async () => {
   const begunAt = performance.now()
   for (let n = 0; n < 500; n++) requestOf(() => null).end(() => ({ method: 'GET', route: '/x', status: 200 }))
   const seconds = (performance.now() - begunAt) / second
@@ -238,7 +238,7 @@ test('of new traces a process records as many as its rate allows', async () => {
   expect(named(spans, 'GET /x').length).toBeLessThanOrEqual(51 + 20 * seconds)
 })
 
-test('a call has links to at most ten other traces, one to each, and at most 50 steps', async () => {
+test('limits a call to ten links, one per trace, and to 50 steps', async () => {
   const spans = requestOf(() => traceparent)
   spans.follow({ traceparent, isExternal: 1 })
   for (let n = 0; n < 30; n++) {
@@ -255,7 +255,7 @@ test('a call has links to at most ten other traces, one to each, and at most 50 
 })
 
 test.each([[204, 0, 204], [404, 2, 404], [503, 2, 503], [undefined, 2, undefined]])(
-  'a request to a server that ends with %s has the status %i',
+  'a request to a server that ends with %s has the span status %i',
   async (status, code, told) => {
     const spans = requestOf(() => null)
     spans.sending('POST')!.end(status)
@@ -267,7 +267,7 @@ test.each([[204, 0, 204], [404, 2, 404], [503, 2, 503], [undefined, 2, undefined
   },
 )
 
-test('an attempt is an error if the server was not reached, and an answer of 500 is one', async () => {
+test('marks an attempt that did not reach the server, and a response of 500, as an error', async () => {
   for (const isReached of [true, false]) grid.deps.traces!.attempt().endAttempt(`reached ${isReached}`, isReached)
   for (const status of [499, 500]) requestOf(() => null).end(() => ({ method: 'GET', route: `/${status}`, status }))
   const spans = await spansSent()
@@ -278,7 +278,7 @@ test('an attempt is an error if the server was not reached, and an answer of 500
   expect(codes).toEqual([0, 2, 0, 2])
 })
 
-test('a call that waits for its answer links to the trace of an answer that continues another', async () => {
+test("a call that waits for its answer links to that answer's trace", async () => {
   const idle = followIdle(grid.store)
   await read(grid.bob.key)
   const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
@@ -293,7 +293,7 @@ test('a call that waits for its answer links to the trace of an answer that cont
   expect(named(spans, 'POST /api/v1/messages')[0].links).toMatchObject([{ traceId: answered.traceId }])
 })
 
-test('asking a remote agent what happened to a message goes on with its trace', async () => {
+test("polling a remote agent continues the message's trace", async () => {
   const remote = await remoteAgent(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: '42' })
   )
@@ -314,7 +314,7 @@ test('asking a remote agent what happened to a message goes on with its trace', 
   expect(named(spans, 'deliver task')).toMatchObject([{ traceId }])
 })
 
-test('OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say whose spans they are', async () => {
+test('OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES identify the service', async () => {
   vi.stubEnv('OTEL_SERVICE_NAME', 'grid-of-acme')
   vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment=canary-stage')
   const traces = new Traces(collector.url, { log: grid.deps.log, now: grid.deps.now })
@@ -326,7 +326,7 @@ test('OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say whose spans they are', 
   expect(collector.text()).toContain('canary-stage')
 })
 
-/** The spans of a call of a known caller. */
+/** Starts the spans of an authenticated call. */
 function requestOf(traceparent: () => string | null) {
   const spans = grid.deps.traces!.request(traceparent)
   spans.trustCaller()

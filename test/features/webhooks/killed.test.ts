@@ -1,4 +1,4 @@
-/** A server is killed (SIGKILL) while it sends messages to webhooks. The long form sends 1,000 and kills five times. */
+/** A server is killed (SIGKILL) while it sends to webhooks. The long form sends 1,000 messages and kills five times. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { recount } from '../../../scripts/recount/recount.ts'
@@ -20,7 +20,7 @@ const env = {
 }
 
 test(
-  'each message is told in order, after a kill with the same id, and a receiver that hangs delays no other',
+  'sends each message in order, repeats it after a kill with the same id, and isolates a hanging receiver',
   async () => {
     const prepared = await testGrid({ env })
     const [taking, hanging] = [await startWebhook(), await startWebhook(() => 'hang')]

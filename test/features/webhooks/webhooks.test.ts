@@ -1,4 +1,4 @@
-/** Webhooks: what they are told, in which order, and what happens to one that does not answer. */
+/** Webhooks: their events, the order of events, and receivers that do not respond. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { figures } from '../../../src/features/telemetry/store.ts'
@@ -67,7 +67,7 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** Nothing is sent meanwhile, however slow the machine is. */
+/** Runs `change` while nothing is sent, however slow the machine is. */
 async function withoutLines(change: () => Promise<void>): Promise<void> {
   await outboxes.stop()
   await change()
@@ -78,16 +78,16 @@ function verified(secret: string, { text, headers }: TakenNotice) {
   return new Verifier(secret).verify(text, headers as Record<string, string>)
 }
 
-/** The page of webhooks. */
+/** The webhooks page. */
 const page = () => `/accounts/${grid.acme.id}/settings/account/webhooks`
 
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['webhook-id'])
 
-/** Since when people may read what agents write to each other. */
+/** Sets the time from which people may read what agents write to each other. */
 const readSince = (at: number | null) =>
   grid.store.write([{ sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?', args: [at, grid.acme.id] }])
 
-test('a message is told once, signed, and without its text while people may not read it', async () => {
+test('sends a message once, signed, and without its text while people may not read it', async () => {
   const { hook, secret } = await webhook()
   grid.clock.now = Date.now()
   await readSince(null)
@@ -101,7 +101,7 @@ test('a message is told once, signed, and without its text while people may not 
   expect(hook.taken[0].text).not.toContain('private word')
 })
 
-test('the text of what agents write to each other is sent once people may read it, but not what was written before', async () => {
+test('sends the text of messages between agents only if they were written while people may read them', async () => {
   const { hook } = await webhook()
   await send('an old word')
   await readSince(grid.clock.now + 1)
@@ -113,7 +113,7 @@ test('the text of what agents write to each other is sent once people may read i
   expect(hook.taken.map(({ body }) => body.data.text)).toEqual([undefined, 'a new word'])
 })
 
-test('a projection that is made again tells nothing a second time', async () => {
+test('rebuilding a projection sends nothing again', async () => {
   const { hook } = await webhook()
   await send('one')
   await step()
@@ -124,7 +124,7 @@ test('a projection that is made again tells nothing a second time', async () => 
   expect(hook.taken).toHaveLength(1)
 })
 
-test('what a receiver answers is shown on one line, without what nobody sees', async () => {
+test("shows a receiver's response on one line without invisible characters", async () => {
   const text = `no\u001b[2J\r\n\u202egnorw\u200b\u{e0041} \u2066way${'x'.repeat(500)}\ud83d`
   await webhook(() => ({ status: 500, headers: {}, text }))
   await send('one')
@@ -133,7 +133,7 @@ test('what a receiver answers is shown on one line, without what nobody sees', a
   expect((await listWebhooks(acme))[0].answers[0].text).toMatch(/^(?=.{200}$)no\[2J gnorw wayx+$/)
 })
 
-test('an event that was not taken is sent again with its id, before those behind it', async () => {
+test('retries a failed event with the same id before later events', async () => {
   const answers: WebhookAnswer[] = [500, 204, 204]
   const { hook } = await webhook(() => answers.shift()!)
   await send('one')
@@ -150,7 +150,7 @@ test('an event that was not taken is sent again with its id, before those behind
   expect(hook.taken).toHaveLength(3)
 })
 
-test('a receiver that hangs does not delay another', async () => {
+test('a hanging receiver does not delay another', async () => {
   const hanging = await webhook(() => 'hang')
   const { hook } = await webhook()
   for (const n of [1, 2, 3]) await send(`${n}`)
@@ -163,7 +163,7 @@ test('a receiver that hangs does not delay another', async () => {
   await hanging.hook.close()
 })
 
-test('both secrets sign for a day after a rotation', async () => {
+test('signs with both secrets for a day after a rotation', async () => {
   const { hook, id, secret } = await webhook()
   grid.clock.now = Date.now()
   const { secret: fresh } = await rotateWebhook(acme, id)
@@ -179,7 +179,7 @@ test('both secrets sign for a day after a rotation', async () => {
   expect([await signatures(day - 1), await signatures(1)]).toEqual([2, 1])
 })
 
-test('a receiver that fails for a day is paused, and gets what waited when it is resumed', async () => {
+test('pauses a receiver that fails for a day, and sends what waited when it is resumed', async () => {
   let status = 500
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -203,7 +203,7 @@ test('a receiver that fails for a day is paused, and gets what waited when it is
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, error: null, pausedAt: null })
 })
 
-test('a receiver that fails now and then is tried again after 5 s each time, and is not paused while it takes events', async () => {
+test('retries an intermittent receiver every 5 s, and does not pause it while it accepts events', async () => {
   let requests = 0
   const { hook } = await webhook(() => ++requests % 4 === 0 ? 503 : 204)
   for (let n = 0; n < 30; n++) await send(`${n}`)
@@ -211,7 +211,7 @@ test('a receiver that fails now and then is tried again after 5 s each time, and
   for (let n = 0; n < 10; n++) await step(5 * second)
   expect(new Set(idsOf(hook)).size).toBe(30)
 
-  // From here on, each attempt takes an event and then fails.
+  // From here on, the receiver accepts one event of each attempt and then fails.
   for (let n = 0; n < 26; n++) {
     requests = 2
     for (const text of ['one', 'two']) await send(text)
@@ -222,7 +222,7 @@ test('a receiver that fails now and then is tried again after 5 s each time, and
   expect((await listWebhooks(acme))[0]).toMatchObject({ pausedAt: null, failingSince: grid.clock.now })
 })
 
-test.each([404, 429, 503])('an answer %i does not take an event', async (status) => {
+test.each([404, 429, 503])('a response of %i counts as a failure', async (status) => {
   const answers = [status, 204]
   const { hook } = await webhook(() => answers.shift()!)
   await send('one')
@@ -232,14 +232,14 @@ test.each([404, 429, 503])('an answer %i does not take an event', async (status)
   await step(5 * second)
 
   expect(idsOf(hook)).toEqual(Array(2).fill(idsOf(hook)[0]))
-  // Each attempt is signed at its own time, which receivers check.
+  // Each attempt is signed with its own time, which receivers check.
   const times = hook.taken.map(({ headers, body }) => [Number(headers['webhook-timestamp']) * second, body.timestamp])
   const stored = new Date(grid.clock.now - 5 * second).toISOString()
   expect(times).toEqual([[grid.clock.now - 5 * second, stored], [grid.clock.now, stored]])
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
 })
 
-test('an answer 410 pauses at once, and what waited is sent when it is resumed', async () => {
+test('a response of 410 pauses the webhook at once, and what waited is sent when it is resumed', async () => {
   let status = 410
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -261,7 +261,7 @@ test('an answer 410 pauses at once, and what waited is sent when it is resumed',
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, pausedAt: null, error: null })
 })
 
-test('tasks and held messages are told to webhooks that chose them and are not paused', async () => {
+test('sends tasks and held messages to unpaused webhooks that chose these events', async () => {
   const { hook } = await webhook(() => 204, ['task', 'held'])
   const { hook: paused, id: pausedId } = await webhook(() => 204, ['task', 'held'])
   const { hook: other } = await webhook(() => 204, ['message'])
@@ -288,7 +288,7 @@ test('tasks and held messages are told to webhooks that chose them and are not p
   expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
 })
 
-test('both accounts of a task are notified', async () => {
+test('notifies both accounts of a task', async () => {
   const { hook } = await webhook(() => 204, ['task'])
   const theirs = await startWebhook()
   hooks.push(theirs)
@@ -304,7 +304,7 @@ test('both accounts of a task are notified', async () => {
   }
 })
 
-test('a webhook is told nothing of what was written before it was made, and nothing after it was deleted', async () => {
+test('sends nothing written before the webhook was created, and nothing after it was deleted', async () => {
   await send('before')
   grid.clock.now += second
   const { hook, id } = await webhook()
@@ -322,7 +322,7 @@ test('a webhook is told nothing of what was written before it was made, and noth
   expect(hook.taken).toHaveLength(1)
 })
 
-test('the text of a post is sent, but neither one that a guardrail masked nor what another account gets or sends', async () => {
+test('sends the text of a post, except text that a guardrail redacted and messages to or from other accounts', async () => {
   await readSince(null)
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const { hook } = await webhook()
@@ -346,7 +346,7 @@ test('the text of a post is sent, but neither one that a guardrail masked nor wh
   ])
 })
 
-test('a message is told with its conversation and the message that it answers', async () => {
+test("sends a message's conversation and the message that it replies to", async () => {
   const { hook } = await webhook()
   const one = { to: '@bob', message: 'one', conversation_id: 'plan' }
   const { body: { message_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', one)
@@ -360,7 +360,7 @@ test('a message is told with its conversation and the message that it answers', 
   ])
 })
 
-test('the last 10 answers are kept, the newest first', async () => {
+test('keeps the last 10 responses, newest first', async () => {
   let n = 0
   const { id } = await webhook(() => ({ status: 200, headers: {}, text: String(++n) }))
   for (let n = 0; n < 12; n++) await testWebhook(acme, id)
@@ -369,7 +369,7 @@ test('the last 10 answers are kept, the newest first', async () => {
   expect(answers.map(({ text }) => Number(text))).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
 })
 
-test('the page of a paused webhook says that events of the pause are lost, and they are', async () => {
+test('the page of a paused webhook warns that events during the pause are lost, and they are', async () => {
   const { hook, id } = await webhook()
   await withoutLines(async () => {
     await send('before')
@@ -391,7 +391,7 @@ test('the page of a paused webhook says that events of the pause are lost, and t
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['test', 'message'])
 })
 
-test('a test is sent at once and shows its answer; once it is taken, what waited follows', async () => {
+test('sends a test event at once and shows the response; a successful test also sends what waited', async () => {
   let answer: WebhookAnswer = { status: 500, headers: {}, text: 'out of <order>\nat line 3' }
   const { hook, id } = await webhook(() => answer)
   await send('one')
@@ -411,7 +411,7 @@ test('a test is sent at once and shows its answer; once it is taken, what waited
   expect(hook.taken.map(({ body }) => body.type).slice(length)).toEqual(['test', 'test', 'message'])
 })
 
-test('the page begins with the webhook that fails: why, since when, and the next attempt', async () => {
+test('the page lists the failing webhook first, with its error, its duration and the next attempt', async () => {
   await webhook()
   const { hook } = await webhook(() => ({ status: 503, headers: {}, text: 'try later' }))
   await send('one')
@@ -428,14 +428,14 @@ test('the page begins with the webhook that fails: why, since when, and the next
   expect((await ann.open(`/accounts/${grid.acme.id}/settings/account`)).text).toContain('2 webhooks, 1 failing')
 })
 
-test('neither another address nor an eleventh webhook is taken', async () => {
+test('refuses an invalid URL and an eleventh webhook', async () => {
   await expect(createWebhook(acme, { url: 'ftp://example.org', events: ['message'] })).rejects.toThrow()
   for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
 
   await expect(createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })).rejects.toThrow('at most 10')
 })
 
-test('only owners and admins manage webhooks, and one is made with a fresh confirmation', async () => {
+test('only owners and admins manage webhooks, and creating one requires a fresh confirmation', async () => {
   const { id } = await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
   const { account } = await member(grid, { role: 'member' })
   const input = { url: 'https://example.org/other', events: ['held'] }
@@ -453,13 +453,13 @@ test('only owners and admins manage webhooks, and one is made with a fresh confi
   expect(await listWebhooks(admin)).toHaveLength(1)
 })
 
-test('what needs a person is told once, again when it is much worse, and once more when it comes back', async () => {
+test('sends a condition once, again when it gets much worse, and again when it returns', async () => {
   const { hook } = await webhook(() => 204, ['attention'])
   const told = () => hook.taken.map(({ body }) => body)
   const waits = async (unread: number) => {
     for (let n = 0; n < unread; n++) await send('canary of a text')
     grid.clock.now += 2 * hour
-    // Two processes look at the same time.
+    // Two processes check at the same time.
     await Promise.all([notifyWebhooks(grid.store), notifyWebhooks(grid.store)])
     await step()
   }
@@ -482,7 +482,7 @@ test('what needs a person is told once, again when it is much worse, and once mo
   ])
 })
 
-test('a receiver that fails is in Attention after the third failure; other webhooks are notified after an hour, once', async () => {
+test('Attention shows a failing receiver after three failures, and other webhooks get one event after an hour', async () => {
   await webhook(() => 503, ['message'])
   const { hook } = await webhook(() => 204, ['attention'])
   const attention = async () => {
@@ -504,7 +504,7 @@ test('a receiver that fails is in Attention after the third failure; other webho
   expect([await look(0), await look(hour), await look(hour), await look(hour)]).toEqual([0, 1, 1, 1])
 })
 
-test('what was typed is checked before who typed it must prove who they are', async () => {
+test('validates the input before it asks for a confirmation', async () => {
   const { account: admin } = await member(grid, { role: 'admin' })
   grid.clock.now += hour
   for (const input of [{ url: 'ftp://example', events: ['message'] }, { url: 'https://hooks.example', events: [] }]) {
@@ -512,7 +512,7 @@ test('what was typed is checked before who typed it must prove who they are', as
   }
 })
 
-test('a failed backup is told once to webhooks that want it, and to no others', async () => {
+test('sends a failed backup once, and only to webhooks that chose this event', async () => {
   const { hook } = await webhook(() => 204, ['backup'])
   const { hook: other } = await webhook(() => 204, ['message', 'attention'])
   const at = grid.clock.now
@@ -533,7 +533,7 @@ test('a failed backup is told once to webhooks that want it, and to no others', 
   expect(other.taken).toEqual([])
 })
 
-test('a paused webhook learns of no condition', async () => {
+test('a paused webhook gets no condition', async () => {
   const { hook, id } = await webhook(() => 204, ['attention'])
   await send('hello')
   await pauseWebhook(acme, id)
@@ -545,7 +545,7 @@ test('a paused webhook learns of no condition', async () => {
   expect(hook.taken).toEqual([])
 })
 
-test('what a person writes and gets goes to a host only since they allow it, and both of two people must', async () => {
+test("sends a person's messages to a host only from their consent on, and needs the consent of both people", async () => {
   await readSince(grid.clock.now)
   const ann = await personWithAlias(grid, 'ann')
   const ben = await personWithAlias(grid, 'ben')
@@ -561,7 +561,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   }
 
   expect(await said()).toEqual([undefined, undefined])
-  // What guardrails may send to the same host is another matter.
+  // A consent to guardrails on the same host does not cover events.
   const { guardrails } = acme.change
   await acme.write(guardrails.consent(ann.personAlias.agentId, { ...service, provider: 'webhook' }, grid.clock.now))
   expect(await said()).toEqual([undefined, undefined])
@@ -579,7 +579,7 @@ test('what a person writes and gets goes to a host only since they allow it, and
   expect(elsewhere.taken.every(({ body }) => body.data.text === undefined)).toBe(true)
 })
 
-test('the webhooks of a deleted account wait until it is restored', async () => {
+test('webhooks of a deleted account wait until it is restored', async () => {
   const { hook } = await webhook()
   await withoutLines(async () => {
     await send('hello')
@@ -594,7 +594,7 @@ test('the webhooks of a deleted account wait until it is restored', async () => 
   expect(hook.taken.length).toBe(1)
 })
 
-test('webhooks that come back send what waited for them, and not what happened without them', async () => {
+test('re-enabled webhooks send what waited, but not what happened while they were disabled', async () => {
   const { hook } = await webhook()
   const names = gridFollowers(grid.store).map(({ name }) => name)
   const { keep } = grid.store.global.pulses
@@ -613,7 +613,7 @@ test('webhooks that come back send what waited for them, and not what happened w
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'message'])
 })
 
-test('an outbox that is put off, or that nobody serves, keeps no loop at work', async () => {
+test('a paused outbox, or one of a deleted account, does not keep a loop busy', async () => {
   const { id } = await webhook()
   const dueAt = async () => (await grid.store.global.pulses.read()).due.get('webhook outboxes')
   await withoutLines(async () => {
@@ -629,7 +629,7 @@ test('an outbox that is put off, or that nobody serves, keeps no loop at work', 
   })
 })
 
-test('an event that waits is a request that is due', async () => {
+test('counts a waiting event as a due request', async () => {
   await webhook()
   await withoutLines(async () => {
     await send('hello')

@@ -1,4 +1,4 @@
-/** What an archive has: each table and column is decided about, and no secret is in it. */
+/** The tables and columns of an archive: each is either archived or excluded on purpose, and none holds a secret. */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
@@ -20,11 +20,11 @@ const leftTables = Object.entries(declared).filter(([, { archive }]) => archive 
   .map(([name]) => getTableName(schema[name as keyof typeof declared]))
 const left = new Set([...leftTables, ...Object.values(notArchived).flat()])
 
-/** All tables of the schema, with the names of their columns. */
+/** All tables of the schema with their column names. */
 const tables: [name: string, columns: string[]][] = Object.values(schema).filter((one) => is(one, SQLiteTable))
   .map((table) => [String(getTableName(table)), Object.values(getTableColumns(table)).map(({ name }) => name)])
 
-/** The columns of each archived table. */
+/** The archived columns of each table. */
 const archived = new Map([
   [archivedAccount.table, Object.values(archivedAccount.fields)],
   ...[...archivedByRecord.values()].map((one): [string, string[]] => [
@@ -33,7 +33,7 @@ const archived = new Map([
   ]),
 ])
 
-test('every table and column of an account is in an archive, or in the list of what is not', () => {
+test('every table and column of an account is either archived or listed as excluded', () => {
   const undecided = tables.filter(([name]) => (name === 'accounts' || isOfAccount(name)) && !left.has(name))
     .flatMap(([name, columns]) =>
       columns.filter((column) => !archived.get(name)?.includes(column)).map((column) => `${name}.${column}`)
@@ -42,7 +42,7 @@ test('every table and column of an account is in an archive, or in the list of w
   expect(undecided.filter((path) => !left.has(path))).toEqual([])
 })
 
-test('what is not in an archive exists, and is in none', () => {
+test('every excluded table and column exists and is not archived', () => {
   const exists = new Map(tables)
   const fields = new Map([archivedAccount, ...archivedByRecord.values()].map((one) => [one.table, one.fields]))
   const wrong = [...left].filter((path) => {
@@ -54,7 +54,7 @@ test('what is not in an archive exists, and is in none', () => {
   expect(wrong).toEqual([])
 })
 
-test('no hash, sealed token or secret of any table is in an archive', async () => {
+test('archives no hash, sealed token or secret of any table', async () => {
   const grid = await testGrid()
   const canary = 'CANARY'
   const isSecret = /hash$|^encrypted_token$|^token|secret|p256dh|^auth$|^endpoint$|password/

@@ -1,4 +1,4 @@
-/** Archives of a hostile operator: what no grid makes is not imported. */
+/** Archives of a hostile operator: an import refuses whatever no grid writes. */
 import { archiveImports } from '../../../../src/features/archives/store/imports.ts'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -39,17 +39,17 @@ const accepted = (values: readonly unknown[], fields = all) =>
   )
 const named = (pattern: RegExp) => all.filter(([, field]) => pattern.test(field))
 
-test('every field of an archive has a validator, and no other has', () => {
+test('every archived field has a validator, and no other field has one', () => {
   for (const [record, fields] of fieldsOf) expect(Object.keys(validators[record])).toEqual(fields)
   expect(Object.keys(validators).sort()).toEqual([...fieldsOf.keys(), 'person'].sort())
 })
 
-test('no field takes a value of another kind, a text with U+0000, or a number without bounds', () => {
+test('no field accepts a value of the wrong type, a text with U+0000, or an unbounded number', () => {
   expect(accepted([{}, [], true, '\0', -1, 0.5, 2 ** 60, 'x'.repeat(20_000_000)])).toEqual([])
 })
 
-test('ids, times, aliases and addresses are as the product makes them', () => {
-  // These name what another grid or a client calls something.
+test('ids, times, aliases and URLs must have the form that the product writes', () => {
+  // Identifiers that another grid or a client chose.
   const free = /^(context_id|conversation_id|artifact_id|credential_id|request_id|user_id)$/
   const ids = named(/(^|_)id$/).filter(([record, field]) =>
     !free.test(field) && `${record}.${field}` !== 'task_event.id'
@@ -79,7 +79,7 @@ test('ids, times, aliases and addresses are as the product makes them', () => {
     .toEqual([])
 })
 
-test('a column with a list of values in the schema takes these, and no other', () => {
+test('a column with an enum in the schema accepts exactly these values', () => {
   let found = 0
   const schemas = new Map(
     Object.values(schema).filter((one) => is(one, SQLiteTable)).map((one) => [String(getTableName(one)), one]),
@@ -100,7 +100,7 @@ test('a column with a list of values in the schema takes these, and no other', (
   expect(found).toBeGreaterThan(20)
 })
 
-test('every row of a legal archive passes', () => {
+test('accepts every row of a valid archive', () => {
   for (const line of linesOf(archive).slice(1)) {
     checkArchived(...JSON.parse(line) as [string, object], now)
   }
@@ -133,7 +133,7 @@ test.each<[string, () => Promise<Archive>]>([
     () =>
       changed((lines) => [...lines, '["person",{"email":"a@b.example\\r\\nBcc: x","role":"owner","agent_id":null}]']),
   ],
-])('an archive with %s is refused before anything is written', async (_, make) => {
+])('refuses an archive with %s before writing anything', async (_, make) => {
   const hostile = await make()
   expect(hostile.text).not.toBe(archive.text)
   const target = await emptyGrid()
@@ -154,7 +154,7 @@ test.each([
     'from before version 1',
   ],
   ['another format', '"format":"agent-grid-archive"', '"format":"another"', 'no archive of export-account'],
-])('an archive of %s is refused in words, before anything is written', async (_, from, to, words) => {
+])('refuses an archive of %s with a clear message before writing anything', async (_, from, to, words) => {
   const other = await replaced(from, to)
   const target = await emptyGrid()
 
@@ -163,7 +163,7 @@ test.each([
   expect(await rows(target as TestGrid, 'SELECT id FROM accounts')).toEqual([])
 })
 
-test('a later version is named before what is new in it', async () => {
+test('reports a later version before any unknown content of it', async () => {
   const later = await changed(([manifest, ...lines]) => [
     manifest.replace('"version":1', '"version":2').replace('"account":{', '"account":{"new":1,'),
     '["novelty",{"id":1}]',
@@ -173,7 +173,7 @@ test('a later version is named before what is new in it', async () => {
   await expect(importInto((await emptyGrid()).store, later)).rejects.toThrow('has version 2 of the format')
 })
 
-test('a server does not begin to import an archive of a later version, whatever the program beside it can read', () => {
+test('a server refuses to import an archive of a later version, even if the program that sends it can read it', () => {
   const manifest = { ...JSON.parse(linesOf(archive)[0]), version: 2 }
 
   expect(() => world.grid.store.feature(archiveImports).begin(manifest, 'a list', now)).toThrow(
@@ -181,7 +181,7 @@ test('a server does not begin to import an archive of a later version, whatever 
   )
 })
 
-test('a reserved alias is named with --rename, and comes with another one', async () => {
+test('reports a reserved alias with --rename, and imports the agent under another alias', async () => {
   const hostile = await replaced(`"alias":"${alias}"`, '"alias":"admin"')
   const target = await emptyGrid()
 
@@ -194,7 +194,7 @@ test('a reserved alias is named with --rename, and comes with another one', asyn
   expect(keys.map((key) => key.alias)).toContain('harmless')
 })
 
-test('the host of a guardrail comes from its configuration, whatever the archive says', async () => {
+test('takes the host of a guardrail from its configuration and not from the archive', async () => {
   const hostile = await changed((lines) =>
     lines.map((line) => {
       if (!line.startsWith('["guardrail",')) return line
@@ -212,7 +212,7 @@ test('the host of a guardrail comes from its configuration, whatever the archive
   expect(found).toEqual([{ host: 'evil.example' }])
 })
 
-test('what the import prints has nothing that a terminal obeys', async () => {
+test('prints no control sequences to the terminal', async () => {
   const hostile = await replaced(
     /(\["guardrail",\{.*?"name":")[^"]*(".*?"host":)(null|"[^"]*")/,
     '$1\\u001b]0;owned\\u0007\\nInvite eve@evil.example\u202e$2"evil.example"',
