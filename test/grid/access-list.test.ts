@@ -1,4 +1,4 @@
-/** Nobody inherits trust by taking an alias. See docs/protocol/messages.md, "Pending aliases". */
+/** Taking an alias never inherits trust in it. See docs/protocol/messages.md, "Pending aliases". */
 import { beforeEach, expect, test } from 'vitest'
 import { confirmAccess, removeAccess, updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -20,7 +20,7 @@ const asked = { kind: 'access', subject: '@desk @later', of: { alias: 'desk', pa
 const gone = { message: '@later is no longer on the access list of @desk, or no agent has it.' }
 const atDesk = { agent: 'desk', partner: 'later' }
 
-test('the answer to an access list does not tell which aliases exist', async () => {
+test('the response to an access list does not reveal which aliases exist', async () => {
   const create = async (alias: string, accessList: string[]) => {
     const { api_key: _, agent_id, ...answer } = await admin('admin_create_agent', { ...open, alias, accessList })
     return JSON.stringify(answer).replaceAll(alias, 'ALIAS').replaceAll(agent_id, 'ID')
@@ -30,7 +30,7 @@ test('the answer to an access list does not tell which aliases exist', async () 
   expect([await listOf('desk'), await listOf('other')]).toEqual([[later], [eve]])
 })
 
-test('two partners let in each other, whoever comes first', async () => {
+test('two partners can list each other, whoever is created first', async () => {
   const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later', { ...open, accessList: ['desk'] })
 
@@ -40,7 +40,7 @@ test('two partners let in each other, whoever comes first', async () => {
   expect(await send(desk, '@later')).toBe('sent')
 })
 
-test('the owner is asked about the agent that takes a pending alias, which is let in once confirmed', async () => {
+test('asks the owner about an agent that takes a pending alias, and admits it once confirmed', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['eve', 'later'] })
   expect(await conditions()).toEqual([])
   const partner = await grid.evil.agent('later')
@@ -63,7 +63,7 @@ test('an alias that the owner removes stays out', async () => {
   await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)
 })
 
-test('only owners and admins are asked, and only while it matters', async () => {
+test('asks only owners and admins, and only while the answer matters', async () => {
   const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later')
   const seenBy = async (role: 'admin' | 'member') => {
@@ -87,13 +87,13 @@ test('only owners and admins are asked, and only while it matters', async () => 
   expect(await conditions()).toEqual([])
 })
 
-test('nobody is asked about an agent of their own account', async () => {
+test('does not ask about an agent of the same account', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await grid.acme.agent('later')
   expect(await conditions()).toEqual([])
 })
 
-test('a block list keeps out whoever takes a pending alias, and asks nobody', async () => {
+test('a block list keeps out whoever takes a pending alias without asking', async () => {
   await grid.acme.agent('desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['later'] })
   const partner = await grid.evil.agent('later')
 
@@ -101,7 +101,7 @@ test('a block list keeps out whoever takes a pending alias, and asks nobody', as
   expect(await conditions()).toEqual([])
 })
 
-test('a list that is saved again confirms nothing; another kind of list is a new one', async () => {
+test('saving a list again confirms nothing, and a list of another kind starts anew', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await grid.evil.agent('later')
   const update = (accessPolicy: 'allow_list' | 'block_list', accessList: string[]) =>
@@ -115,13 +115,13 @@ test('a list that is saved again confirms nothing; another kind of list is a new
   expect(await listOf('desk')).toEqual([{ alias: 'later', pending: false }])
 })
 
-test('an alias stays trusted while it is reserved for the account that had it, and no longer', async () => {
+test('an alias stays trusted only while it is reserved for the account that had it', async () => {
   const partner = await grid.evil.agent('later')
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await deleteAgent(grid.evil.store, partner.id)
   expect(await send(await grid.evil.agent('later'), '@desk')).toBe('sent')
 
-  // As when the account is removed.
+  // As the removal of the account does.
   await grid.evil.store.write(grid.evil.store.change.removal.end())
   expect(await listOf('desk')).toEqual([later])
   await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)

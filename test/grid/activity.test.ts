@@ -1,6 +1,4 @@
-/**
- * Rows of admin calls in the activity log of their account. See docs/protocol/mcp.md, "Activity log".
- */
+/** Admin calls in their account's activity log. See docs/protocol/mcp.md, "Activity log". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import type { Activity } from '../../src/store/account/activity.ts'
@@ -28,7 +26,7 @@ const argsOf = (tool: typeof adminTools[number]) =>
   validArguments(tool, tool.name.includes('create') ? newNames : names)
 
 describe.each(eras)('in the %s era', (era) => {
-  test('the rows match the calls in number, order and outcome', async () => {
+  test('logs calls in number, order and outcome', async () => {
     const before = (await log()).length
     const calls: [tool: string, args: Args, outcome: string][] = [
       ...adminTools.filter(({ name }) => !/delete|members$/.test(name))
@@ -61,7 +59,7 @@ describe.each(eras)('in the %s era', (era) => {
     expect(left.map((row) => JSON.parse(row.arguments))).toEqual(calls.map(([, args]) => args))
   })
 
-  test('a call that fails with an internal error is logged as internal', async () => {
+  test('logs a call that fails with an internal error as internal', async () => {
     await rows(grid, 'ALTER TABLE skills RENAME TO elsewhere')
 
     const { code } = await call('admin_list_skills', {}, era)
@@ -84,7 +82,7 @@ test.each([
   expect(grid.logs.join('\n')).not.toContain('CANARY')
 })
 
-test('keys are redacted in every argument', async () => {
+test('redacts keys in every argument', async () => {
   const keys = [grid.acme.adminKey, grid.bob.key]
   for (const key of keys) {
     await call('admin_create_agent', { alias: key, description: `my key is ${key}.`, [key]: 1 })
@@ -102,7 +100,7 @@ describe('when the log cannot be written', () => {
     rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
   )
 
-  test.each(changes)('%s changes nothing and fails', async (name, tool) => {
+  test.each(changes)('%s fails and changes nothing', async (name, tool) => {
     const before = await dump(grid, grid.acme)
 
     const { code } = await call(name, argsOf(tool))
@@ -113,7 +111,7 @@ describe('when the log cannot be written', () => {
     expect((await call(name, argsOf(tool))).code).toBeUndefined()
   })
 
-  test('a call that only reads fails too', async () => {
+  test('a read-only call also fails', async () => {
     expect((await call('admin_list_agents', {})).code).toBe('write_conflict')
   })
 })
@@ -123,7 +121,7 @@ test.each([
   ['admin_delete_agent', { alias: 'mate' }, 'agent_not_found'],
   ['admin_create_channel', { name: 'other' }, 'channel_taken'],
   ['admin_delete_channel', { name: 'home' }, 'channel_not_found'],
-])('of 20 concurrent calls of %s one succeeds and is logged as ok', async (tool, args, refusal) => {
+])('exactly one of 20 concurrent calls of %s succeeds and is logged as ok', async (tool, args, refusal) => {
   const before = (await log()).length
 
   const codes = await Promise.all(Array.from({ length: 20 }, async () => (await call(tool, args)).code ?? 'ok'))
@@ -133,7 +131,7 @@ test.each([
   expect(outcomes.sort()).toEqual(codes)
 })
 
-/** Every row, oldest first. */
+/** All rows, oldest first. */
 async function log(): Promise<Activity[]> {
   return (await grid.acme.store.read.activity.list()).reverse()
 }

@@ -15,7 +15,7 @@ beforeEach(async () => {
   acme = grid.acme.store
 })
 
-test('members of a channel are replaced all or nothing', async () => {
+test('replaces the members of a channel all or nothing', async () => {
   await createChannel(acme, { name: 'general', members: ['alice', '@Bob', grid.bob.id] })
 
   const failed = setChannelMembers(acme, { channel: 'general', members: ['alice', 'nobody'] })
@@ -26,7 +26,7 @@ test('members of a channel are replaced all or nothing', async () => {
   expect(set).toMatchObject({ channel: { memberCount: 0 }, members: [] })
 })
 
-test('an alias stays with the account of its deleted agent', async () => {
+test("an alias stays with its deleted agent's account", async () => {
   await deleteAgent(acme, 'bob')
 
   await expect(deleteAgent(acme, grid.bob.id)).rejects.toMatchObject({ code: 'agent_not_found' })
@@ -35,7 +35,7 @@ test('an alias stays with the account of its deleted agent', async () => {
   expect(agent.id).not.toBe(grid.bob.id)
 })
 
-test('an account has 1,000 skills and no more', async () => {
+test('limits an account to 1,000 skills', async () => {
   const batch = (n: number) => Array.from({ length: 200 }, (_, i) => ({ name: `skill ${n * 200 + i}` }))
   for (let n = 0; n < 5; n++) await setAgentSkills(acme, { agent: 'bob', skills: batch(n) })
 
@@ -46,7 +46,7 @@ test('an account has 1,000 skills and no more', async () => {
   expect(await acme.read.skills.list()).toHaveLength(1_000)
 })
 
-test('a call with an unknown outcome does not write a second, contradicting row', async () => {
+test('a call with an unknown outcome does not log a second, contradicting row', async () => {
   const lossy: AccountStore = {
     ...acme,
     async record(entry, statements) {

@@ -1,4 +1,4 @@
-/** The link of a claim email signs its user in, so it ends with their other links. See docs/people.md, "Signing in". */
+/** A claim email's link signs its user in, so it ends with the user's other links. See docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'
@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 
 const emailedToken = () => emailedPath(grid).split('/').at(-1)!
-/** Advance past the limit of emails to one address. */
+/** Advances the clock past the limit of emails to one address. */
 const passLimit = () => grid.clock.now += 6 * minute
 
 async function reset() {
@@ -57,7 +57,7 @@ test.each([
   })
 })
 
-test('a new password of another user does not end it', async () => {
+test('a new password of another user does not end the link', async () => {
   const token = emailedToken()
   const bob = await person(grid)
 

@@ -1,4 +1,4 @@
-/** An account that its owner deletes: hidden at once, kept for 7 days, then removed. */
+/** Deleting an account: hidden at once, kept for 7 days, then removed. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await grid.store.drained()
 })
 
-test('its name is asked for; then no door opens it, and its owner brings it back as it was', async () => {
+test("deleting needs the account's name and closes every door, and its owner can restore it unchanged", async () => {
   const { acme, alice, eve } = grid
   const one = await signedIn(grid, owner)
   const wrong = await postWithToken(one, `${settings()}/delete`, { confirmation: 'Acne' })
@@ -63,9 +63,9 @@ test('its name is asked for; then no door opens it, and its owner brings it back
   )
 })
 
-test('after 7 days its rows are gone, and only they', async () => {
+test('removes all rows of the account after 7 days, and no others', async () => {
   const { acme, evil, alice } = grid
-  // These go by their own age.
+  // Rows of these tables expire by their own age.
   const aging = ['usage', 'conversation_turns']
   const before = await dump(grid, evil, aging)
   await deleteAccount(acme.store, { name: 'Acme' })
@@ -89,7 +89,7 @@ test('after 7 days its rows are gone, and only they', async () => {
   expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
 })
 
-test('on the access lists of others its aliases are pending: nobody inherits its trust', async () => {
+test("its aliases become pending on others' access lists, so nobody inherits its trust", async () => {
   const { acme, evil } = grid
   await evil.agent('club', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['front-desk'] })
   const listed = () => rows(grid, 'SELECT alias, pending FROM agent_access WHERE account_id = ?', [evil.id])
@@ -101,7 +101,7 @@ test('on the access lists of others its aliases are pending: nobody inherits its
   expect(await listed()).toEqual([{ alias: 'front-desk', pending: 1 }])
 })
 
-test('tasks that wait for its agents fail, and what it has sent to others goes with it', async () => {
+test('fails tasks that wait for its agents, and removes what it sent to others', async () => {
   const { acme, evil, alice, store } = grid
   const desk = await evil.agent('desk', { visibility: 'public' })
   await callTool(grid, alice.key, 'send_message', { to: 'desk', message: 'to another account' })
@@ -119,7 +119,7 @@ test('tasks that wait for its agents fail, and what it has sent to others goes w
   expect([await unread(), (await callTool(grid, desk.key, 'read_messages')).text]).toEqual([0, []])
 })
 
-test('what was deleted or revoked before the account stays so when it comes back', async () => {
+test('restoring does not bring back what was deleted or revoked before the account', async () => {
   const { acme, alice } = grid
   const carol = await acme.agent('carol')
   await deleteAgent(acme.store, 'carol')
@@ -139,7 +139,7 @@ test('what was deleted or revoked before the account stays so when it comes back
   await expect(restoreAccount(acme.store)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('only an owner who has just confirmed deletes an account, and only an owner brings it back', async () => {
+test('only an owner with a fresh confirmation can delete an account, and only an owner can restore it', async () => {
   const by = (role: 'owner' | 'admin', more = {}) => grid.store.account(grid.acme.id, { ...owner.actor(role), ...more })
   const input = { name: 'Acme' }
 
@@ -151,7 +151,7 @@ test('only an owner who has just confirmed deletes an account, and only an owner
   await restoreAccount(by('owner'))
 })
 
-test('a read that waits ends at once when its account is deleted', async () => {
+test('a waiting read ends at once when its account is deleted', async () => {
   const idle = followIdle(grid.store)
   const authenticate = createAuthenticator(grid.store)
   const authorization = `Bearer ${open.key}`
@@ -166,7 +166,7 @@ test('a read that waits ends at once when its account is deleted', async () => {
   await end
 })
 
-test('programs that a person has authorized are refused until the account is back', async () => {
+test('refuses OAuth clients that a person has authorized until the account is restored', async () => {
   const { token } = await accessTokenFor(grid, owner.id, grid.acme.id)
   expect(await status(token)).toBe(200)
   await deleteAccount(grid.acme.store, { name: 'Acme' })
@@ -175,7 +175,7 @@ test('programs that a person has authorized are refused until the account is bac
   expect(await status(token)).toBe(200)
 })
 
-test('remote agents of a deleted account wait until it is back', async () => {
+test('remote agents of a deleted account wait until it is restored', async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const { acme } = grid
   const remote = await remoteAgent(() => messageResult('ok'))

@@ -1,4 +1,4 @@
-/** Erasing what an agent has written: a word that went every way is nowhere afterwards. */
+/** Erasing an agent's texts: a word that took every path is nowhere afterwards. */
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
 import { eraseWords } from '../../../src/grid/accounts/erase-words.ts'
@@ -16,7 +16,7 @@ import { accountTables } from '../../support/tripwire.ts'
 
 const word = 'zwiebelkuchen'
 
-test('no table has a word of the agent, others keep theirs, and the counts say what went', async () => {
+test("no table has a word of the agent, others' texts stay, and the counts report what was erased", async () => {
   const grid = await testGrid(testProviders())
   const { alice, bob, acme } = grid
   await acme.store.write([acme.store.change.profile.showContents(true)])
@@ -56,11 +56,11 @@ test('no table has a word of the agent, others keep theirs, and the counts say w
   expect(hits).toEqual([])
   expect(await rows(grid, 'SELECT 1 FROM verdicts WHERE account_id = ?', [acme.id])).toEqual([])
   expect(await dump(grid, acme)).toContain('an answer that stays')
-  // Nothing is left for a second time.
+  // Repeating the call erases nothing.
   expect(await eraseWords(acme.store, 'alice')).toEqual({ alias: 'alice', rows: {} })
 })
 
-test('in the accounts of others its messages, its results and what their guardrails blocked go too', async () => {
+test('also erases its messages, results and blocked texts in other accounts', async () => {
   const grid = await testGrid(testProviders())
   const { acme, evil } = grid
   const baker = await acme.agent('baker', { visibility: 'public' })
@@ -85,7 +85,7 @@ test('in the accounts of others its messages, its results and what their guardra
 
   expect(await tablesWith(grid, word)).toEqual([])
   expect(counts).toMatchObject({ messages: 2, artifacts: 1, verdicts: 1, 'verdicts of others': 1 })
-  // The case of what was blocked stays without its text: it belongs to the other account.
+  // The case of the blocked message stays without its text, because it belongs to the other account.
   expect(await rows(grid, 'SELECT sender_alias, content FROM verdicts WHERE account_id = ? ORDER BY 1', [evil.id]))
     .toEqual([{ sender_alias: 'alice', content: expect.stringContaining('recipe') }, {
       sender_alias: 'baker',
@@ -94,7 +94,7 @@ test('in the accounts of others its messages, its results and what their guardra
   expect((await callTool(grid, desk.key, 'read_messages')).text).toEqual([])
 })
 
-test('its words are found behind any number of messages of others, also after it was deleted', async () => {
+test("finds its texts behind any number of others' messages, even after it was deleted", async () => {
   const grid = await testGrid()
   const { alice, bob, acme } = grid
   const others = (count: number) =>
@@ -112,7 +112,7 @@ test('its words are found behind any number of messages of others, also after it
   expect(await rows(grid, `SELECT 1 FROM messages WHERE account_id = ?`, [acme.id])).toHaveLength(201)
 })
 
-test('a file that no message names goes with all of its rows, and those of others stay', async () => {
+test("removes a file that no message names with all of its rows, and keeps others' files", async () => {
   const grid = await testGrid()
   const uploadRows = async () =>
     (await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).length
@@ -132,7 +132,7 @@ test('a file that no message names goes with all of its rows, and those of other
   expect(await rows(grid, 'SELECT 1 FROM uploads WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
 })
 
-test('only an owner who has just confirmed erases words, and only of an alias of the account', async () => {
+test("only an owner with a fresh confirmation can erase texts, and only of the account's own alias", async () => {
   const grid = await testGrid()
   const { store } = grid.acme
   const by = (role: 'owner' | 'admin') =>
@@ -143,7 +143,7 @@ test('only an owner who has just confirmed erases words, and only of an alias of
   await expect(eraseWords(store, 'eve')).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 
-test('an owner does it on the page of the agent, which then says what went and who still has it', async () => {
+test("an owner erases texts on the agent's page, which then shows what was erased and who still has copies", async () => {
   const grid = await testGrid({ env: { BACKUP_DIR: 'backups', BACKUP_PLAIN: '1', BACKUP_KEEP: '7' } })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: word })
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -156,7 +156,7 @@ test('an owner does it on the page of the agent, which then says what went and w
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('erase_words')
 })
 
-/** The tables that have a word in any column. */
+/** Returns the tables with the word in any column. */
 async function tablesWith(grid: TestGrid, word: string): Promise<string[]> {
   const tables: string[] = []
   for (const table of accountTables) {

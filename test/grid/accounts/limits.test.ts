@@ -1,4 +1,4 @@
-/** Limits of one account, in the place of those of the settings, and what it uses. */
+/** An account's own limits, which override those of the settings, and its usage. */
 import { beforeEach, expect, test } from 'vitest'
 import { setLimits, usageOf } from '../../../src/grid/limits.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { MESSAGES_PER_DAY: '2', AGENTS_PER_ACCOUNT: '0' } })
 })
 
-test('an account may have more messages a day than the settings say, or fewer, and again as many', async () => {
+test("an account's daily message limit can be raised, lowered and reset to the default", async () => {
   const { store } = grid.acme
   await send()
   await send()
@@ -33,7 +33,7 @@ test('an account may have more messages a day than the settings say, or fewer, a
   expect(await send()).toMatchObject({ message: expect.stringContaining('sent 2 messages today') })
 })
 
-test('limits that are not named stay, and 0 means no limit', async () => {
+test('limits that are not given stay unchanged, and 0 means no limit', async () => {
   grid = await testGrid()
   const { store } = grid.acme
   await setLimits(store, { messagesPerDay: 0, megabytesPerDay: 7, agents: 5, retentionDays: 3 })
@@ -43,7 +43,7 @@ test('limits that are not named stay, and 0 means no limit', async () => {
     .toEqual({ messagesPerDay: 0, megabytesPerDay: 0, agents: 0, retentionDays: 90 })
 })
 
-test('its megabytes and agents are limited, and those of others are not', async () => {
+test('limits the megabytes and agents of this account only', async () => {
   const { acme, evil } = grid
   await setLimits(acme.store, { megabytesPerDay: 1, agents: 2, messagesPerDay: 0 })
   await send()
@@ -61,7 +61,7 @@ test('its megabytes and agents are limited, and those of others are not', async 
   await createAgent(evil.store, input)
 })
 
-test('of two agents that are created at the same time, one is beyond the limit', async () => {
+test('refuses one of two agents that are created at the same time at the limit', async () => {
   const { store } = grid.acme
   await setLimits(store, { agents: 3 })
   const created = await Promise.allSettled(['carol', 'dave'].map((alias) => createAgent(store, { alias })))
@@ -70,7 +70,7 @@ test('of two agents that are created at the same time, one is beyond the limit',
   expect(created.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'agent_limit_reached' } })
 })
 
-test('its messages are kept as long as it says, and those of others as long as the settings say', async () => {
+test("keeps the account's messages for its own retention time, and others' for the default", async () => {
   await setLimits(grid.acme.store, { retentionDays: 3 })
   await send()
   await callTool(grid, grid.eve.key, 'send_message', { to: 'eve', message: 'a note' })
@@ -87,7 +87,7 @@ test('its messages are kept as long as it says, and those of others as long as t
   expect([await messages(grid.acme.id), await messages(grid.evil.id)]).toEqual([0, ofEvil])
 })
 
-test('usage says what was sent on which day, to an admin key over REST, too', async () => {
+test('reports messages by day, also to an admin key over REST', async () => {
   await send()
   grid.clock.now += day
   await send()
@@ -105,7 +105,7 @@ test('usage says what was sent on which day, to an admin key over REST, too', as
   expect((await of(grid.alice.key)).status).toBe(403)
 })
 
-test('usage has today and the 30 days before it, and a message to another account once', async () => {
+test('usage covers today and the 30 days before, and counts a message to another account once', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'desk', message: 'hi' })
   const days = async () => (await usageOf(grid.acme.store)).days

@@ -1,4 +1,4 @@
-/** A claim moves agents into another account while they are used. See docs/security.md, "Signup and claims". */
+/** A claim moves agents to another account while they are in use. See docs/security.md, "Signup and claims". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
@@ -29,7 +29,7 @@ import { claimAgents, type SignedUp, signUpAs } from '../../support/signup.ts'
 import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
 const email = 'zoe@new.example'
-/** Fails its unit. */
+/** A statement that fails its unit. */
 const stop = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
 
 onEachDatabase((open) => {
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     mate = await signUpAs(grid, email, 'mate')
   })
 
-  test('every setting of an agent moves, whatever columns its row has', async () => {
+  test('moves every setting of an agent, whatever columns its row has', async () => {
     const names = (await rows(grid, `SELECT name FROM pragma_table_info('agents')`)).map(({ name }) => String(name))
     const kept = ['account_id', 'id', 'alias', 'signup_id', 'deleted_at', 'moved_to']
     const sealed = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
@@ -56,14 +56,14 @@ onEachDatabase((open) => {
     const [before] = await rows(grid, `SELECT * FROM agents ${where}`, [zoe.home, zoe.id])
     const [after] = await rows(grid, `SELECT * FROM agents ${where}`, [grid.acme.id, zoe.id])
     for (const name of [...settings, 'alias']) expect([name, after[name]]).toEqual([name, before[name]])
-    // A token is encrypted for the account.
+    // A token is encrypted for its account, so it does not move.
     for (const name of sealed) expect([name, after[name]]).toEqual([name, null])
     expect(after).toMatchObject({ deleted_at: null, moved_to: null, signup_id: null })
     expect(before).toMatchObject({ deleted_at: grid.clock.now, moved_to: grid.acme.id })
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test('what an agent had not read is found by it after the move, and not by the others', async () => {
+  test('the moved agent still finds its unread messages, and no other agent does', async () => {
     await send('a word from before')
     await followLog(grid.store)
     await move()
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     expect(await found(storeOf(grid, grid.alice))).toEqual([])
   })
 
-  test('an answer under way comes again, flagged and once, whether or not it reached its client', async () => {
+  test('redelivers a response in transit once, flagged, whether or not it reached its client', async () => {
     await send('one')
     await send('two')
     const before = await enter(zoe)
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toEqual([])
   })
 
-  test('an inbox moves whose messages were released before, or parked', async () => {
+  test('moves an inbox with released or parked messages', async () => {
     await send('released')
     await send('parked')
     const { lease } = await readMessages(await enter(zoe), { limit: 1 })
@@ -109,7 +109,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test('what was read moves along, and a cursor goes on', async () => {
+  test('moves read messages, and a cursor continues to work', async () => {
     await send('one')
     const first = await readMessages(await enter(zoe), {})
     leaseOf(await enter(zoe), first.lease!.id).ack()
@@ -125,7 +125,7 @@ onEachDatabase((open) => {
   })
 
   test.each([undefined, 'plan-1'])(
-    'conversations go along, whole and with agents of one account (%s)',
+    'moves whole conversations, as conversations between agents of one account (%s)',
     async (conversationId) => {
       const say = async (from: AccountStore, to: string, text: string) => {
         await sendMessage(from, { to, text, conversationId })
@@ -151,7 +151,7 @@ onEachDatabase((open) => {
       const owner = await person(grid, { role: 'owner' })
       await grid.store.write([membership(grid.store, zoe.home, owner.id, 'owner', grid.clock.now)])
       await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [zoe.home])
-      /** What people see in an account: who is foreign, and what was said, with a mark if a foreign agent said it. */
+      /** Returns an account's foreign agents and texts as people see them, with a mark on texts of foreign agents. */
       const shown = async (accountId: string) => {
         const account = grid.store.account(accountId, owner.actor('owner'))
         const found: Record<string, string[]> = {}
@@ -179,7 +179,7 @@ onEachDatabase((open) => {
         },
       )
 
-      // As the projection would have it.
+      // The counts as the projection would compute them.
       const counted = () =>
         Promise.all(
           [grid.acme.id, zoe.home].map((id) =>
@@ -201,7 +201,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('a read or a send that began before the move does nothing in the old account', async () => {
+  test('a read or send that started before the move has no effect in the old account', async () => {
     await send('one')
     const [reader, sender] = [await enter(zoe), await enter(mate)]
     await move()
@@ -213,7 +213,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
   })
 
-  test('an agent that moved reads the large parts of its messages, answers them, and is answered', async () => {
+  test('a moved agent reads the large parts of its messages, replies, and gets replies', async () => {
     const parts = [{ text: 'p'.repeat(10_000) }]
     const { id } = await sendMessage(await enter(mate), { to: 'zoe', text: 'one', a2a: { messageId: 'm', parts } })
     await sendMessage(await enter(zoe), { to: 'mate', text: 'not read yet' })
@@ -227,7 +227,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages.map(({ message }) => message)).toEqual(['one', 'thanks'])
   })
 
-  test('an agent that moved names the upload that it began before', async () => {
+  test('a moved agent can use an upload that it began before', async () => {
     const { upload_id } = await beginUpload(await enter(zoe), { agentId: zoe.id }, { bytes: 3 })
     const body = (async function* () {
       yield await Promise.resolve(Buffer.from('abc'))
@@ -241,7 +241,7 @@ onEachDatabase((open) => {
     expect((await part.bytes(0, 3)).toString()).toBe('abc')
   })
 
-  test('an agent that stays may answer what one that moved wrote to it, and no other agent may', async () => {
+  test('an agent that stays may reply to a message of a moved one, and no other agent may', async () => {
     const other = await signUpAs(grid, email, 'other')
     const { id } = await sendMessage(await enter(zoe), { to: 'mate', text: 'a question' })
     await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate', 'other'] })
@@ -254,7 +254,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a repeat under the key of an earlier send gets the same answer, for a day', async () => {
+  test('repeating a send under its key returns the same response for a day', async () => {
     const early = await send('early', 'early')
     grid.clock.now += 2 * hour
     await guard({ ...grid.acme, store: oldAccount() }, 'mate', { direction: 'outbound', config: { phrases: ['stop'] } })
@@ -270,13 +270,13 @@ onEachDatabase((open) => {
     expect((await send('early', 'early')).id).not.toBe(early.id)
     const { messages } = await readMessages(await enter(zoe), {})
     expect(messages.map(({ message }) => message)).toEqual(['early', 'once', 'early'])
-    // A key goes with its message, in whichever account that is.
+    // A key is removed with its message, in whichever account the message is.
     await oldAccount().write(oldAccount().change.retention.removeMessages([sent.id], 1))
     const keys = await rows(grid, 'SELECT key FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
     expect(keys).toEqual([{ key: 'early' }])
   })
 
-  test('an open task moves with its recipient, goes on, and ends', async () => {
+  test('an open task moves with its recipient, continues, and ends', async () => {
     const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe', contextId: 'trip' })
     await readMessages(await enter(zoe), {})
     await updateTask(await enter(zoe), { taskId: id, state: 'input-required', text: 'which one?' })
@@ -296,7 +296,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('an agent that moved answers a task that it had read before', async () => {
+  test('a moved agent can answer a task that it had read before', async () => {
     const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe' })
     const { messages: [asked], lease } = await readMessages(await enter(zoe), {})
     leaseOf(await enter(zoe), lease!.id).ack()
@@ -306,7 +306,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(await enter(mate), id))).toEqual(['submitted', 'working', 'an answer', 'completed'])
   })
 
-  test('open tasks whose client moves are canceled with a reason, and no message of them is lost', async () => {
+  test('cancels open tasks whose client moves, with a reason, and loses none of their messages', async () => {
     const client = await enter(zoe)
     const { id } = await askFor(client, 'a question', { to: '@mate' })
     const followed = eventsOf(client, id)
@@ -326,7 +326,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['/a2a/v1/grid', '/a2a/v1/agents/mate'])(
-    'a repeat of an A2A send gets its answer also after the claim, at %s',
+    'a repeated A2A send gets its response after the claim too, at %s',
     async (path) => {
       const configuration = { returnImmediately: true }
       const send = async (text: string, isNow = true) => {
@@ -347,7 +347,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('channels and access lists stay, and the alias belongs to the new account alone', async () => {
+  test('channels and access lists stay, and the alias belongs only to the new account', async () => {
     await createChannel(oldAccount(), { name: 'beans', members: ['zoe', 'mate'] })
     await oldAccount().write([oldAccount().change.agents.addAccess(zoe.id, ['alice'])])
     await move()
@@ -364,7 +364,7 @@ onEachDatabase((open) => {
     expect(await createAgent(grid.acme.store, { alias: 'zoe' })).toMatchObject({ apiKey: expect.any(String) })
   })
 
-  test('a claim that stops between any two of its statements changes nothing, and the next one moves everything', async () => {
+  test('a claim that stops between any two statements changes nothing, and the next claim moves everything', async () => {
     await send('leased')
     await send('unread', 'k')
     const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe' })

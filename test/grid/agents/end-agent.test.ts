@@ -1,4 +1,4 @@
-/** Senders are told that a recipient was deleted. See docs/delivery.md, "Parked messages". */
+/** Notices to senders whose recipient was deleted. See docs/delivery.md, "Parked messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { endAgent } from '../../../src/grid/agents/end-agent.ts'
@@ -27,7 +27,7 @@ onEachDatabase((open) => {
     alice = storeOf(grid, grid.alice)
   })
 
-  test('each sender of unread messages gets one notice, as the reply to the last of them', async () => {
+  test('sends each sender of unread messages one notice, as a reply to their last message', async () => {
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     await sendTo('desk', grid.alice, 'already read')
     await readMessages(storeOf(grid, desk), {})
@@ -54,7 +54,7 @@ onEachDatabase((open) => {
     }])
   })
 
-  test('posts to channels, notices and deleted or remote senders cause none', async () => {
+  test('sends no notice for channel posts, notices, and deleted or remote senders', async () => {
     const carol = await grid.acme.agent('carol')
     const far = await grid.acme.agent('far', { type: 'a2a', remoteUrl: 'https://far.example/' })
     await createChannel(grid.acme.store, { name: 'all', members: ['alice', 'bob'] })
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('the client of a task sees that it fails, and gets a notice if replies come to its inbox', async () => {
+  test("fails the client's task, and notifies the client if replies come to its inbox", async () => {
     const task = await askFor(alice, 'beans')
     const carol = storeOf(grid, await grid.acme.agent('carol'))
     const receipt = await askFor(carol, 'peas', { mode: 'receipt' })
@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect((await getTask(carol, receipt.id)).status).toMatchObject({ state: 'failed' })
   })
 
-  test('a sender that waits for the answer is woken by the notice', async () => {
+  test('wakes a sender that waits for the answer with the notice', async () => {
     const idle = followIdle(grid.store)
     await grid.acme.store.write([alice.change.agents.markSeen(grid.bob.id, grid.clock.now)])
     const options = { seconds: 3_600, lookEveryMs: 3_600_000 }
@@ -102,7 +102,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test('an agent that writes at the same moment is notified, too', async () => {
+  test('notifies an agent that sends at the same moment too', async () => {
     const early = await endAgent(grid.acme.store, grid.bob, grid.clock.now)
     await sendTo('bob', grid.alice, 'hi')
 
@@ -112,7 +112,7 @@ onEachDatabase((open) => {
     expect(await inboxOf(alice)).toMatchObject([{ type: 'system' }])
   })
 
-  test('it does not matter who ends the recipient: a person that leaves, or a claim that discards it', async () => {
+  test('applies equally when a person leaves or a claim discards the recipient', async () => {
     const max = await personWithAlias(grid, 'max')
     const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
     const mate = await signUpAs(grid, 'zoe@new.example', 'mate')

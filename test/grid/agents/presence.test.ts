@@ -1,4 +1,4 @@
-/** Who is at an agent, as agents are told. See docs/conversations.md, "Presence". */
+/** Presence as agents see it. See docs/conversations.md, "Presence". */
 import { beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test('a wake stream tells the presence of its agent, and a session takes precedence over a runner', async () => {
+test("reports the presence of a wake stream's agent, and prefers a session to a runner", async () => {
   expect(await told()).toEqual(['nobody yet', 'nobody yet'])
   const runner = await listen('?runner=codex')
   expect(await told()).toEqual(['runner', 'runner (codex)'])
@@ -34,7 +34,7 @@ test.each([
   [`?runner=${'x'.repeat(33)}`, 'runner'],
   ['?runner=%3Cb%3E', 'runner'],
   ['?attended=claude&runner=claude', 'runner'],
-])('a stream with %s is refused', async (query, field) => {
+])('refuses a stream with %s', async (query, field) => {
   const response = await open(query)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -43,7 +43,7 @@ test.each([
   expect(grid.store.waiting.streams.count).toBe(0)
 })
 
-test('a lease is a runner until it ends, for ten minutes at most', async () => {
+test('a lease counts as a runner until it ends, for ten minutes at most', async () => {
   const { presence } = grid.acme.store.waiting
   presence.leased(grid.bob.id, grid.clock.now + hour)
   expect(await told()).toEqual(['runner', 'runner'])
@@ -55,7 +55,7 @@ test('a lease is a runner until it ends, for ten minutes at most', async () => {
   expect(at()).toBeUndefined()
 })
 
-test('agents of other accounts learn nothing of who is at an agent', async () => {
+test('hides presence from agents of other accounts', async () => {
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const stream = await listen('?attended=claude', desk.key)
   const listed = await callTool(grid, grid.eve.key, 'list_agents', { public: true }) as { text: Listed[] }
@@ -64,7 +64,7 @@ test('agents of other accounts learn nothing of who is at an agent', async () =>
 
   expect(listed.text).toMatchObject([{ alias: '@desk' }])
   expect(JSON.stringify([listed, sent, body])).not.toMatch(/presence|attended|claude/)
-  // Another account does not find it by the id of the agent either.
+  // Another account cannot find it by the agent's id either.
   expect(grid.evil.store.waiting.presence.at(desk.id)).toBeUndefined()
   await stream.close()
 })
@@ -74,7 +74,7 @@ interface Listed {
   presence?: string
 }
 
-/** What a send and the list of agents report about bob. */
+/** The presence of bob as a send and the list of agents report it. */
 async function told(): Promise<unknown[]> {
   const sender = { agentId: grid.alice.id, alias: 'alice' }
   const { recipientPresence } = await sendMessage(grid.acme.store, sender, { to: '@bob', text: 'hi' })

@@ -1,4 +1,4 @@
-/** Searches of `list_agents` find the same with the index as without it. See docs/security.md, "Account isolation". */
+/** `list_agents` searches find the same with and without the index. See docs/security.md, "Account isolation". */
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -10,7 +10,7 @@ import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
 
-/** Pieces of texts and of searches, so that many searches find something. */
+/** Pieces of texts and of queries, chosen so that many searches match. */
 const pieces = [
   'Plan',
   'NING',
@@ -48,7 +48,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('whatever the texts, a search finds the same agents in the same order with and without the index', async () => {
+  test('finds the same agents in the same order with and without the index, whatever the texts', async () => {
     let n = 0
     await fc.assert(
       fc.asyncProperty(
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
     )
   })
 
-  test('changes of an agent are found at once: new texts, skills, a deletion', async () => {
+  test('finds changes at once: new texts, skills, a deletion', async () => {
     const { id, alias } = await grid.acme.agent('carol', { description: 'translates poems' })
     const carol = grid.store.account(grid.acme.id, { ...actor(), agentId: id, alias })
     const steps: [what: () => Promise<unknown>, found: string[], search: string][] = [
@@ -87,12 +87,12 @@ onEachDatabase((open) => {
     }
   })
 
-  test('the index tells an account nothing of another, and grows by one row for each agent', async () => {
+  test('the index reveals nothing across accounts, and grows by one row per agent', async () => {
     await grid.evil.agent('mallory', { description: 'a needle in another account' })
     const { read } = grid.acme.store
     expect(await read.agentSearch.candidates('needle')).toEqual([])
     expect(await grid.evil.store.read.agentSearch.candidates('needle')).toHaveLength(1)
-    // The trigrams themselves have the account, so the index is not even asked about others.
+    // The trigrams include the account, so the index never matches rows of others.
     const found = (account: string) =>
       rows(grid, 'SELECT rowid FROM agent_search WHERE agent_search MATCH ?', [trigramQuery(account, 'needle')!])
     expect([(await found(grid.acme.id)).length, (await found(grid.evil.id)).length]).toEqual([0, 1])
@@ -105,7 +105,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Search with and without the index. Returns what was found. */
+/** Searches with and without the index, and returns the result of both. */
 async function expectSame(search: string): Promise<string[]> {
   const account = grid.store.account(grid.acme.id, actor())
   const { agentSearch } = account.read

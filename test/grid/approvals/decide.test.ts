@@ -1,4 +1,4 @@
-/** Decisions under the conditions of their moment. docs/protocol/messages.md, "Held messages". */
+/** Decisions are checked against the state at their moment. docs/protocol/messages.md, "Held messages". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
@@ -39,7 +39,7 @@ beforeEach(async () => {
   await hold(grid.acme.store)
 })
 
-test('a text that a guardrail blocks is not approved, and the decider may change it', async () => {
+test('a text that a guardrail blocks cannot be approved until the decider edits it', async () => {
   await send()
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block' })
   const { id, hash } = await waiting(ann)
@@ -50,7 +50,7 @@ test('a text that a guardrail blocks is not approved, and the decider may change
   expect(await read(grid.bob)).toMatchObject([{ message: 'the word', edited: true }])
 })
 
-test('what a guardrail holds, owners and admins decide, and the approved text passes the same guardrail', async () => {
+test('owners and admins decide what a guardrail holds, and the approved text passes the same guardrail', async () => {
   await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'hold' })
   const { account: admin } = await member(grid, { role: 'admin' })
@@ -68,7 +68,7 @@ test('what a guardrail holds, owners and admins decide, and the approved text pa
   ])
 })
 
-test('an inbox that is full keeps the message held', async () => {
+test('a full inbox keeps the message held', async () => {
   await grid.close()
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '1' } })
   ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
@@ -87,7 +87,7 @@ test('an inbox that is full keeps the message held', async () => {
   expect(await heldMessages(ann)).toHaveLength(1)
 })
 
-test('what a guardrail found in a message that was held is recorded once', async () => {
+test('records the findings of a guardrail in a held message once', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'flag' })
   await send(`the ${secret}`)
   await approveOne(ann)
@@ -96,7 +96,7 @@ test('what a guardrail found in a message that was held is recorded once', async
   expect(await rows(grid, 'SELECT action FROM verdicts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
 })
 
-test('a remote agent does not learn of a refusal', async () => {
+test('does not tell a remote agent of a refusal', async () => {
   await send()
   await rows(grid, 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND id = ?', [
     ...['https://remote.example', grid.acme.id, grid.alice.id],
@@ -108,7 +108,7 @@ test('a remote agent does not learn of a refusal', async () => {
   )
 })
 
-test('a held artifact is whole when its task asks for something', async () => {
+test('a held artifact is complete when its task asks for input', async () => {
   const task = await askFor(storeOf(grid, grid.alice), 'write a page')
   await approveOne(ann)
   await read(grid.bob)
@@ -120,7 +120,7 @@ test('a held artifact is whole when its task asks for something', async () => {
   expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['half a page, go on?'])
 })
 
-test('a held message acknowledges what it answers', async () => {
+test('a held message acknowledges the message that it answers', async () => {
   await rows(grid, 'UPDATE approval_rules SET from_kind = ?, from_id = ? WHERE account_id = ?', [
     ...['agent', grid.alice.id, grid.acme.id],
   ])
@@ -134,7 +134,7 @@ test('a held message acknowledges what it answers', async () => {
   expect(await rows(grid, 'SELECT 1 FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('a conversation that is paused by then refuses the message, and says so', async () => {
+test('refuses a message whose conversation was paused meanwhile, with the reason', async () => {
   await send()
   await rows(grid, 'UPDATE conversation_turns SET paused_at = 1 WHERE account_id = ?', [grid.acme.id])
 
@@ -150,7 +150,7 @@ test.each([
     await rows(grid, "UPDATE agents SET alias = 'robert' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
     await grid.acme.agent('bob')
   }],
-])('a message is refused at its approval if %s', async (_, reason, change) => {
+])('refuses a message at its approval if %s', async (_, reason, change) => {
   await send()
   await change()
 
@@ -158,7 +158,7 @@ test.each([
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('a message to a task that has ended by then is refused, and so is what its recipient said', async () => {
+test('refuses a held message or update of a task that has ended meanwhile', async () => {
   const alice = storeOf(grid, grid.alice)
   for (const says of [grid.alice, grid.bob]) {
     const task = await askFor(alice, `asked by ${says.alias}`)
@@ -180,7 +180,7 @@ test('a message to a task that has ended by then is refused, and so is what its 
   expect(await read(grid.bob)).toMatchObject([{ type: 'system' }])
 })
 
-test('a reason is not empty and has at most 1,000 characters', async () => {
+test('a reason has 1 to 1,000 characters', async () => {
   await send()
   for (const reason of [' \u200b', 'x'.repeat(1_001)]) {
     await expect(refuseOne(ann, reason)).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'reason' } })
@@ -188,7 +188,7 @@ test('a reason is not empty and has at most 1,000 characters', async () => {
   await refuseOne(ann, 'x'.repeat(1_000))
 })
 
-test('a form that returns the unchanged text is not an edit', async () => {
+test('returning the text unchanged is not an edit', async () => {
   await send('pay 100')
   const { id, hash } = await waiting(ann)
   await approve(ann, { id, hash, text: 'pay 100' })
@@ -198,7 +198,7 @@ test('a form that returns the unchanged text is not an edit', async () => {
   expect(message.edited).toBeUndefined()
 })
 
-test('an edit passes the checks of a text', async () => {
+test('an edit is validated like any text', async () => {
   await send()
   const { id, hash } = await waiting(ann)
   await expect(approve(ann, { id, hash, text: '' })).rejects.toMatchObject({ code: 'invalid_input' })
@@ -207,7 +207,7 @@ test('an edit passes the checks of a text', async () => {
   expect(await read(grid.bob)).toMatchObject([{ message: 'one two' }])
 })
 
-test('the file of a held message is read by who decides', async () => {
+test('the decider can read the file of a held message', async () => {
   const bytes = Buffer.alloc(70_000, 'a')
   const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes: bytes.length })
   await grid.request(`/api/v1/parts/${body.upload_id}?offset=0`, {
@@ -222,7 +222,7 @@ test('the file of a held message is read by who decides', async () => {
   expect((await file.bytes(0, file.length)).equals(bytes)).toBe(true)
 })
 
-test('a post reaches those who are members when it is approved', async () => {
+test('an approved post reaches the members at the time of approval', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'room', members: ['alice', 'bob'] })
   await tool(grid.alice, 'send_message', { to: '#room', message: 'to the room' })
   const cat = await grid.acme.agent('cat')
@@ -237,7 +237,7 @@ test('a post reaches those who are members when it is approved', async () => {
   expect(await read(cat)).toMatchObject([{ message: 'to the room', channel: '#room' }])
 })
 
-test('a sender that waits for the answer goes on waiting, and gets the refusal as the answer', async () => {
+test('a waiting sender continues to wait, and gets the refusal as the answer', async () => {
   await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
   const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
     ...{ to: '@bob', message: 'may I?', wait_seconds: 20 },
@@ -250,7 +250,7 @@ test('a sender that waits for the answer goes on waiting, and gets the refusal a
   expect(await read(grid.alice)).toEqual([])
 })
 
-test('a sender that waits gets the answer to what was approved', async () => {
+test('a waiting sender gets the answer to the approved message', async () => {
   await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
   const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
     ...{ to: '@bob', message: 'may I?', wait_seconds: 20 },
@@ -264,7 +264,7 @@ test('a sender that waits gets the answer to what was approved', async () => {
   expect((await asking).body.answer.messages).toMatchObject([{ message: 'yes' }])
 })
 
-test('a canceled task takes its held message with it, and so does a retracted message its task', async () => {
+test('a canceled task removes its held message, and a retracted message cancels its task', async () => {
   const alice = storeOf(grid, grid.alice)
   const canceled = await askFor(alice, 'one')
   await cancelTask(alice, canceled.id)
@@ -276,7 +276,7 @@ test('a canceled task takes its held message with it, and so does a retracted me
   expect((await getTask(alice, retracted.id)).status.state).toBe('canceled')
 })
 
-test('an edit of a message over A2A replaces its text, and its files stay', async () => {
+test('an edit of an A2A message replaces its text and keeps its files', async () => {
   const large = { raw: btoa('f'.repeat(20_000)), filename: 'a.bin' }
   const { id } = await sendMessage(storeOf(grid, grid.alice), {
     ...{ to: '@bob', text: 'one\ntwo', a2a: { messageId: 'x', parts: [{ text: 'one' }, { text: 'two' }, large] } },
@@ -292,7 +292,7 @@ test('an edit of a message over A2A replaces its text, and its files stay', asyn
   expect((await tool(grid.bob, 'read_part', { part_id: got.parts[0].part_id })).bytes).toBe(20_000)
 })
 
-test('a long text is approved whole, and an edit replaces all of it', async () => {
+test('approves a long text as a whole, and an edit replaces all of it', async () => {
   const long = `${'x'.repeat(10_000)} and the end`
   const send = () => sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: long, parts: [{ data: { n: 1 } }] })
   await send()
@@ -306,13 +306,13 @@ test('a long text is approved whole, and an edit replaces all of it', async () =
   expect(edited.parts).toHaveLength(1)
 })
 
-test('a receipt over A2A says that the message is held', async () => {
+test('an A2A receipt states that the message is held', async () => {
   const { body } = await postA2a(grid, grid.alice.key, send03())
 
   expect(JSON.stringify(body.result)).toMatch(/held until.*"held":\{"by":/)
 })
 
-test('a risky rule takes a confirmation of who one is', async () => {
+test('a risky rule requires a fresh confirmation', async () => {
   await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
   await hold(grid.acme.store, { isRisky: true })
   await send()
@@ -321,7 +321,7 @@ test('a risky rule takes a confirmation of who one is', async () => {
   await expect(approveOne(ann)).rejects.toMatchObject({ code: 'confirmation_required' })
 })
 
-test('decisions are listed newest first, and with their texts only for those who may see them', async () => {
+test('lists decisions newest first, with texts only for people who may read them', async () => {
   for (const text of ['one', 'two', 'three']) {
     await send(text)
     await (text === 'two' ? refuseOne(ann, 'No') : approveOne(ann))
@@ -341,7 +341,7 @@ test('decisions are listed newest first, and with their texts only for those who
   await expect(heldMessage(admin, newest.id)).rejects.toMatchObject({ code: 'message_not_found' })
 })
 
-test('a list of decisions of one person or one rule has nothing that nobody decided or a guardrail held', async () => {
+test('filtering decisions by a person or a rule omits what nobody decided and what a guardrail held', async () => {
   await send('decided')
   await approveOne(ann)
   await send('expired')
@@ -364,7 +364,7 @@ test('a list of decisions of one person or one rule has nothing that nobody deci
   expect(await listed({ rule: String(rule) })).toEqual(['approved'])
 })
 
-test('a person who writes is told that the message waits', async () => {
+test('tells a person who writes that their message waits', async () => {
   const pat = await personWithAlias(grid, 'pat')
   await rows(
     grid,
@@ -380,7 +380,7 @@ test('a person who writes is told that the message waits', async () => {
   expect(html).toContain('waits for the approval')
 })
 
-test('an edit that leaves the beginning of a long text as it is delivers nothing more', async () => {
+test('an edit that keeps only the beginning of a long text delivers nothing more', async () => {
   await send(`${'x'.repeat(10_000)} and the end`)
   const { body } = await waiting(ann)
   await approveOne(ann, body)

@@ -1,4 +1,4 @@
-/** Nothing of a held message is seen by others than its sender and those who decide. docs/protocol/messages.md, "Held messages". */
+/** Only its sender and its deciders can see anything of a held message. docs/protocol/messages.md, "Held messages". */
 import { expect, test } from 'vitest'
 import { createSessions } from '../../../src/auth/session.ts'
 import { servedOrigins } from '../../../src/edge.ts'
@@ -20,11 +20,11 @@ import { person, signedIn } from '../../support/people.ts'
 import { callRest } from '../../support/rest.ts'
 import { member, personWithAlias } from '../../support/person-aliases.ts'
 
-/** A word in every held text, and the beginning of it that a search would find. */
+/** A word in every held text, and the prefix of it that a search would match. */
 const canary = 'xanthoquine'
 const part = 'xantho'
 
-test('a held message is nowhere to be seen: for its recipients, other agents, keys, and people of every role', async () => {
+test('hides a held message from its recipients, other agents, keys, and people of every role', async () => {
   const grid = await testGrid()
   const { acme, alice, bob } = grid
   const pat = await personWithAlias(grid, 'pat')
@@ -37,7 +37,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
   const dora = await member(grid)
   await createChannel(acme.store, { name: 'room', members: ['alice', 'bob', 'pat'] })
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [acme.id])
-  // Without it, no rule of others holds what is for a person.
+  // Without this consent, no rule of others holds messages for a person.
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
   await rows(grid, consent, [acme.id, pat.personAlias.agentId])
@@ -76,7 +76,7 @@ test('a held message is nowhere to be seen: for its recipients, other agents, ke
   const asAgent = async (agent: TestAgent) => {
     const call = async (name: string, args: object = {}) => {
       const { text } = await callTool(grid, agent.key, name, { ...args })
-      // The text that the caller itself sent is not a leak.
+      // The caller's own search text is not a leak.
       look(`${agent.alias} ${name} ${JSON.stringify(args)}`, JSON.stringify(text).replaceAll(`"${part}"`, ''))
     }
     for (const args of [{}, { since: '1h' }, { since: 'last_batch' }, { peek: true }]) await call('read_messages', args)

@@ -1,4 +1,4 @@
-/** Messages that wait for the decision of a person. docs/protocol/messages.md, "Held messages". */
+/** Messages that wait for a person's decision. docs/protocol/messages.md, "Held messages". */
 import { beforeEach, expect, test } from 'vitest'
 import type { AccountStore } from '../../../src/store/account.ts'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -49,7 +49,7 @@ onEachDatabase((open) => {
     expect(await heldMessages(ann)).toEqual([])
   })
 
-  test('a message that is approved comes after those that were sent meanwhile', async () => {
+  test('an approved message is delivered after those sent meanwhile', async () => {
     await send('first')
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     await send('second')
@@ -65,7 +65,7 @@ onEachDatabase((open) => {
     expect(log.map(({ body }) => body)).toEqual(['second', 'first', 'third'])
   })
 
-  test('a person changes the text and approves it, and both ends see that it was edited', async () => {
+  test('a person edits and approves a text, and both ends see that it was edited', async () => {
     const { message_id } = await send()
     await approveOne(ann, 'pay 10')
 
@@ -86,7 +86,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })
   })
 
-  test('what nobody decides on in time is refused, at the end of the message if that is earlier', async () => {
+  test('refuses an undecided message at its deadline, or at its own expiry if that is earlier', async () => {
     const { message_id, held } = await send('soon', { expires_in_seconds: 60 })
     expect(held.until).toBe(new Date(grid.clock.now + 60 * second).toISOString())
     const { id, hash } = await waiting(ann)
@@ -98,7 +98,7 @@ onEachDatabase((open) => {
     expect(await read(grid.alice)).toMatchObject([{ message: expect.stringContaining('in time') }])
   })
 
-  test('its sender retracts it while it is held', async () => {
+  test('its sender can retract it while it is held', async () => {
     const { message_id } = await send()
     const { id, hash } = await waiting(ann)
     await callRest(grid, grid.alice.key, 'DELETE /api/v1/messages/{id}', { id: message_id })
@@ -108,7 +108,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'retracted' })
   })
 
-  test('two people decide at once: one does, and the other is told who did', async () => {
+  test('of two concurrent decisions one counts, and the other person is told who decided', async () => {
     const { account: bea } = await member(grid, { role: 'owner', name: 'Bea' })
     await send()
     const { id, hash } = await waiting(ann)
@@ -136,7 +136,7 @@ onEachDatabase((open) => {
     expect(await heldMessages(ann)).toHaveLength(1)
   })
 
-  test('a key, an admin credential, a viewer, a member whom the rule does not name, and the author decide nothing', async () => {
+  test('keys, admin credentials, viewers, members the rule does not name, and the author cannot decide', async () => {
     const { person: cleo, account: member1 } = await member(grid, { role: 'member', name: 'Cleo' })
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     await hold(grid.acme.store, { deciders: [cleo.id] })
@@ -158,7 +158,7 @@ onEachDatabase((open) => {
     await approve(member1, { id, hash })
   })
 
-  test('without a member whom the rule names, the owners decide', async () => {
+  test('owners decide if the rule names no member', async () => {
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     const { person: vic, account: viewer } = await member(grid, { role: 'viewer' })
     const { account: admin } = await member(grid, { role: 'admin' })
@@ -175,7 +175,7 @@ onEachDatabase((open) => {
     expect(await heldMessages(viewer)).toEqual([])
   })
 
-  test('nobody decides on their own message: not an owner, nor who is named alone or with others', async () => {
+  test('nobody decides on their own message, whether as an owner or as a named decider', async () => {
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     const { person, account: cleo, personAlias } = await personWithAlias(grid, 'cleo', { role: 'owner' })
     const { person: named, account: bea } = await member(grid, { name: 'Bea' })
@@ -197,7 +197,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a task stays submitted with a status that says it is held; a refusal rejects it', async () => {
+  test('a held task stays submitted with a status, and a refusal rejects it', async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'held task')
     expect(task.status).toMatchObject({
@@ -215,7 +215,7 @@ onEachDatabase((open) => {
     expect(await read(grid.bob)).toMatchObject([{ message: 'another task', task_id: second.id }])
   })
 
-  test('the answer to a task is held, and completes the task when it is approved', async () => {
+  test('the answer to a task can be held, and completes the task when approved', async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'a question')
     await approveOne(ann)
@@ -231,7 +231,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(done.artifacts)).toContain('the answer')
   })
 
-  test('chunks of an artifact are held as one, and decided when the artifact ends', async () => {
+  test('holds the chunks of an artifact as one message, and allows a decision when the artifact ends', async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'write a page')
     await approveOne(ann)
@@ -254,7 +254,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test('the next message of the sender ends an artifact that waits', async () => {
+  test("the sender's next message ends a waiting artifact", async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'write a page')
     await approveOne(ann)
@@ -265,7 +265,7 @@ onEachDatabase((open) => {
     expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['a page', 'done'])
   })
 
-  test('an approved message whose recipient was deleted is refused with the reason', async () => {
+  test('refuses an approved message whose recipient was deleted, with the reason', async () => {
     const { message_id } = await send()
     await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now))
 
@@ -273,7 +273,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })
   })
 
-  test('a repeat under the same key gets the same receipt, also after the approval', async () => {
+  test('repeating the key returns the same receipt, also after the approval', async () => {
     const body = { to: '@bob', message: 'once' }
     const post = async () =>
       (await callRest(grid, grid.alice.key, 'POST /api/v1/messages', body, { 'Idempotency-Key': 'k' })).body

@@ -1,4 +1,4 @@
-/** Every way to send, and every kind of condition: held, or not. docs/protocol/messages.md, "Held messages". */
+/** Every way to send against every kind of condition: held or not. docs/protocol/messages.md, "Held messages". */
 import { expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -26,12 +26,12 @@ const large = { raw: btoa(secret.repeat(5_000)), filename: 'b.txt', mediaType: '
 const now = { configuration: { returnImmediately: true } }
 const v10 = { 'A2A-Version': '1.0' }
 
-/** A grid with what the ways need, and the ways: a title that begins with its entry in a registry. */
+/** Creates a grid for all ways to send, and the ways. Each title starts with its entry in a registry. */
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid
   const ann = await personWithAlias(grid, 'ann', { role: 'owner' })
-  // Only an account of another person would need their consent.
+  // Only an account of another person would need this consent.
   const pat = await personWithAlias(grid, 'pat')
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
@@ -93,7 +93,7 @@ test.each<[string, Parameters<typeof hold>[1] | 'guardrail', (way: string) => bo
   ['messages with a finding', { condition: 'finding' }, isOfAgent],
   ['messages with files', { condition: 'parts', mediaType: 'text/' }, (way) => hasFile(way)],
   ['messages that a guardrail holds', 'guardrail', isOfAgent],
-])('a rule for %s holds them, whichever way they are sent', async (_, rule, isHeld) => {
+])('a rule for %s holds messages in every way to send', async (_, rule, isHeld) => {
   const { grid, ann, ways, inbox } = await gridWithWays()
   await inbox()
   if (rule === 'guardrail') {
@@ -112,7 +112,7 @@ test.each<[string, Parameters<typeof hold>[1] | 'guardrail', (way: string) => bo
   expect(wrong).toEqual([])
 })
 
-test('every tool, route and endpoint that sends is among the ways', async () => {
+test('every sending tool, route and endpoint is among the ways', async () => {
   const { grid, ways } = await gridWithWays()
   const covered = (name: string) => Object.keys(ways).some((way) => way.startsWith(name))
   const { body } = await sendWire(grid, grid.alice.key, wireRequest('legacy', 'tools/list'))
@@ -131,7 +131,7 @@ test('every tool, route and endpoint that sends is among the ways', async () => 
   expect([...tools, ...routes, ...endpoints].filter((name) => !covered(name))).toEqual([])
 })
 
-test('what the grid itself sends is never held', async () => {
+test('messages of the grid itself are never held', async () => {
   const { grid, ann } = await gridWithWays()
   await hold(grid.acme.store)
   const before = await dump(grid, grid.acme)

@@ -16,7 +16,7 @@ import { mcp } from '../../support/mcp.ts'
 import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
-/** The account for an admin key. */
+/** The account as an admin key opens it. */
 let acme: AccountStore
 beforeEach(async () => {
   grid = await testGrid()
@@ -29,7 +29,7 @@ const make = (input: Partial<RuleInput> = {}) =>
   createApprovalRule(acme, { name: 'rule', from: '@alice', to: '@bob', ...input })
 const change = (id: string, input: Partial<RuleInput>) => updateApprovalRule(acme, id, input)
 
-test('a rule is listed with names, in the order of making', async () => {
+test('lists rules with names in order of creation', async () => {
   const { person } = await member(grid, { name: 'Ben' })
   await createChannel(acme, { name: 'ops', members: ['alice'] })
 
@@ -53,7 +53,7 @@ test('a rule is listed with names, in the order of making', async () => {
   ])
 })
 
-test('agents of other accounts are external, and their old word is still read', async () => {
+test('agents of other accounts count as external, and the old term is still accepted', async () => {
   await make({ name: 'old', from: 'strangers', to: 'any' })
   await make({ name: 'new', from: 'any', to: 'external' })
 
@@ -73,11 +73,11 @@ test.each<[string, Partial<RuleInput>, string]>([
   ['a media type with a space', { condition: 'parts', mediaType: 'image png' }, 'invalid_input'],
   ['a decider who is no member', { deciders: ['eve@example.com'] }, 'invalid_input'],
   ['an empty name', { name: ' ' }, 'invalid_input'],
-])('a rule with %s is refused', async (_, input, code) => {
+])('refuses a rule with %s', async (_, input, code) => {
   await expect(make(input)).rejects.toMatchObject({ code })
 })
 
-test('a viewer is no decider, and a name is given once', async () => {
+test('a viewer cannot be a decider, and duplicate names are removed', async () => {
   const { person } = await member(grid, { role: 'viewer' })
   await make()
 
@@ -85,13 +85,13 @@ test('a viewer is no decider, and a name is given once', async () => {
   await expect(make()).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'name' } })
 })
 
-test('the 51st rule is refused', async () => {
+test('refuses the 51st rule', async () => {
   for (let n = 0; n < 50; n++) await make({ name: `rule ${n}` })
 
   await expect(make({ name: 'one more' })).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
-test('of two rules made at once, one is the 50th and the other is refused', async () => {
+test('accepts one of two concurrent rules as the 50th and refuses the other', async () => {
   for (let n = 0; n < 49; n++) await make({ name: `rule ${n}` })
 
   const made = await Promise.allSettled([make({ name: 'one' }), make({ name: 'other' })])
@@ -100,7 +100,7 @@ test('of two rules made at once, one is the 50th and the other is refused', asyn
   expect(await listApprovalRules(acme)).toHaveLength(50)
 })
 
-test('an admin key neither changes a rule, not even to a stricter one, nor deletes it', async () => {
+test('an admin key can neither change a rule, even to a stricter one, nor delete it', async () => {
   const { id } = await make()
 
   await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
@@ -109,7 +109,7 @@ test('an admin key neither changes a rule, not even to a stricter one, nor delet
 })
 
 describe('an admin in the browser', () => {
-  test('changes, switches off and deletes with a fresh confirmation', async () => {
+  test('changes, disables and deletes rules with a fresh confirmation', async () => {
     const { id } = await make()
     const { account } = await member(grid, { role: 'admin' })
 
@@ -127,7 +127,7 @@ describe('an admin in the browser', () => {
     expect(await listApprovalRules(acme)).toEqual([])
   })
 
-  test('a former admin does not', async () => {
+  test('cannot after losing the role', async () => {
     const { id } = await make()
     const { account, person } = await member(grid, { role: 'admin' })
     await acme.write([acme.change.team.setRole(person.id, 'member')])
@@ -135,7 +135,7 @@ describe('an admin in the browser', () => {
     await expect(deleteApprovalRule(account, id)).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('a member does neither', async () => {
+  test('a member cannot', async () => {
     const { id } = await make()
     const { account } = await member(grid)
 
@@ -144,8 +144,8 @@ describe('an admin in the browser', () => {
   })
 })
 
-describe('the alias of a person', () => {
-  test('is named in a rule only with consent, unless the person alone decides', async () => {
+describe("a person's alias", () => {
+  test('can be named in a rule only with consent, unless the person decides alone', async () => {
     const ann = await personWithAlias(grid, 'ann')
     const ben = await member(grid)
 
@@ -168,7 +168,7 @@ describe('the alias of a person', () => {
     expect(await exempt()).toEqual([])
   })
 
-  test('is shown to the owners when no decider is left, and so not held without consent', async () => {
+  test('is shown to the owners when no decider is left, so is not held without consent', async () => {
     const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })

@@ -1,4 +1,4 @@
-/** A message between two accounts: the people of both may have to decide. docs/protocol/messages.md, "Held messages". */
+/** A message between two accounts may need decisions in both. docs/protocol/messages.md, "Held messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
   ed = (await personWithAlias(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
 })
 
-test('the account of the sender decides first, then that of the recipient', async () => {
+test("the sender's account decides first, then the recipient's", async () => {
   await hold(grid.acme.store)
   await hold(grid.evil.store, { fromKind: 'external' })
   const { message_id } = await send()
@@ -39,7 +39,7 @@ test('the account of the sender decides first, then that of the recipient', asyn
   expect(await read(desk)).toMatchObject([{ message: 'an offer', external: true }])
 })
 
-test('a rule of the account of the recipient holds it, and its sender learns neither who decides nor who refused it', async () => {
+test("hides from the sender who decides and who refused in the recipient's account", async () => {
   await hold(grid.evil.store, { fromKind: 'external' })
   const sent = await send()
   expect(sent.held.by).toEqual([])

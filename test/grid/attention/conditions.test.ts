@@ -1,4 +1,4 @@
-/** What needs a person, and what does not. docs/web.md, "Attention". */
+/** The conditions that need a person. docs/web.md, "Attention". */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { attentionOf, type Condition, findConditions } from '../../../src/grid/attention/attention.ts'
@@ -19,7 +19,7 @@ import { waitFor } from '../../support/wait-for.ts'
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { MESSAGES_PER_DAY: '10' } })
-  // The keys of the other account are as old, and nothing of it may appear.
+  // The other account's keys are as old, but must not appear.
   await pausedConversation(grid.evil.store, ['eve', 'mallory'])
 })
 
@@ -27,7 +27,7 @@ const found = async (): Promise<Condition[]> => await findConditions(grid.acme.s
 const kinds = async () => (await found()).map(({ kind }) => kind)
 const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
-test('an agent that has not read for an hour is told, with how much waits since when', async () => {
+test('reports an agent that has not read for an hour, with how much waits and since when', async () => {
   const at = grid.clock.now
   await send('one')
   grid.clock.now += hour - 1
@@ -43,7 +43,7 @@ test('an agent that has not read for an hour is told, with how much waits since 
   expect(await kinds()).toEqual([])
 })
 
-test('an inbox needs a person from 80 % of its quota on, and when it refuses other accounts', async () => {
+test('reports an inbox from 80 % of its quota on, and when it refuses other accounts', async () => {
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '10' } })
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const refuse = async (from: TestAgent, alias: string) => {
@@ -76,7 +76,7 @@ test('an inbox needs a person from 80 % of its quota on, and when it refuses oth
   expect(await kinds()).toEqual([])
 })
 
-test('a task that is quiet for an hour needs a person until there is news of it', async () => {
+test('reports a task without news for an hour until there is news', async () => {
   const alice = storeOf(grid, grid.alice)
   const bob = storeOf(grid, grid.bob)
   const { id } = await askFor(alice, 'a long job')
@@ -98,7 +98,7 @@ test('a task that is quiet for an hour needs a person until there is news of it'
   expect(await found()).toMatchObject([{ kind: 'task', subject: id, since: grid.clock.now, level: 2 }])
 })
 
-test('who wrote an unread message is told to those who may read it', async () => {
+test('names the sender of an unread message to those who may read it', async () => {
   await send('secret')
   grid.clock.now += hour
   const ann = await person(grid, { role: 'owner' })
@@ -118,7 +118,7 @@ test('who wrote an unread message is told to those who may read it', async () =>
   expect([await sender(ann, 'owner'), await sender(max, 'member')]).toEqual([['alice'], [undefined]])
 })
 
-test('a paused conversation needs a person, and so does one that is told to stop', async () => {
+test('reports a paused conversation and one that was warned', async () => {
   const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
   await setTurnLimits(grid.acme.store, { warn: 3 })
   const carol = await grid.acme.agent('carol')
@@ -133,7 +133,7 @@ test('a paused conversation needs a person, and so does one that is told to stop
   ])
 })
 
-test('three refused calls of one caller within a day are told, not two', async () => {
+test('reports three refused calls of a caller within a day, but not two', async () => {
   const refused = () => callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'nobody' })
   const at = grid.clock.now
   await refused()
@@ -149,7 +149,7 @@ test('three refused calls of one caller within a day are told, not two', async (
   expect(await kinds()).toEqual([])
 })
 
-test('a guardrail that could not answer is reported for a day', async () => {
+test('reports a guardrail failure for a day', async () => {
   const { id } = await createGuardrail(grid.acme.store, {
     name: 'remote',
     provider: 'length',
@@ -179,15 +179,15 @@ test('a guardrail that could not answer is reported for a day', async () => {
   expect(await kinds()).toEqual([])
 })
 
-test('keys that are unused or old are told to those who can change them', async () => {
+test('reports unused and old keys to those who can change them', async () => {
   await callTool(grid, grid.alice.key, 'list_channels', {})
-  // The use of a key is stored with the next commit.
+  // A key's use is stored with the next commit.
   await send('hi')
   await readMessages(storeOf(grid, grid.bob), {})
   grid.clock.now += 31 * day
   const unused = (await found()).filter(({ kind }) => kind === 'key')
 
-  // Those of alice were used.
+  // Alice's keys were used.
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).not.toContain('alice')
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).toContain('bob')
   grid.clock.now += 91 * day
@@ -200,7 +200,7 @@ test('keys that are unused or old are told to those who can change them', async 
   expect([await seen('admin', ann), await seen('member', max)]).toEqual([3, 0])
 })
 
-test('a nearly used quota is reported, and so is an exhausted one', async () => {
+test('reports a nearly used and an exhausted quota', async () => {
   for (let n = 0; n < 8; n++) await send('hi')
   await readMessages(storeOf(grid, grid.bob), { limit: 10 })
   expect(await found()).toMatchObject([
@@ -211,7 +211,7 @@ test('a nearly used quota is reported, and so is an exhausted one', async () => 
   expect(await found()).toMatchObject([{ kind: 'quota', level: 2 }])
 })
 
-test('what a follower of the log left out needs a person of that account, and so does one that stands still', async () => {
+test('reports a follower that left out something of the account, and one that is stuck', async () => {
   const { pulses } = grid.store.global
   const at = grid.clock.now
   await grid.evil.agent('trudy')

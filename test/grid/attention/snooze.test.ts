@@ -1,4 +1,4 @@
-/** Snoozing what needs a person. docs/web.md, "Attention". */
+/** Snoozing a condition. docs/web.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
 import { attentionOf, endSnooze, snooze } from '../../../src/grid/attention/attention.ts'
 import { day, hour } from '../../../src/lib/time.ts'
@@ -24,7 +24,7 @@ const open = async (user = ann) => (await attentionOf(as(user), undefined)).open
 const stored = () => rows(grid, 'SELECT * FROM snoozes WHERE account_id = ?', [grid.acme.id])
 const bob = () => ({ kind: 'unread', subject: grid.bob.id })
 
-test('what is snoozed is hidden from this user alone until the time is over', async () => {
+test('a snooze hides a condition from this user only, until the time is over', async () => {
   const other = await person(grid, { role: 'owner' })
   expect(await open()).toEqual(['unread'])
 
@@ -56,7 +56,7 @@ test('a snooze ends early when twice as much waits', async () => {
   expect(await open()).toEqual([])
 })
 
-test('a snooze can be ended by its user alone, and an ended one is removed', async () => {
+test('only the user can end a snooze, and an expired one is removed', async () => {
   await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
   await endSnooze(as(await person(grid, { role: 'viewer' })), bob())
   expect(await open()).toEqual([])

@@ -12,7 +12,7 @@ const privateKeys = (grid: TestGrid) =>
 const ids = async (grid: TestGrid) => (await grid.store.global.signingKeys.list()).map(({ id }) => id)
 
 onEachDatabase((open) => {
-  test('of several processes that need the first key at once, one makes it', async () => {
+  test('only one of several processes that need the first key at once creates it', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
 
     const read = await Promise.all(Array.from({ length: 5 }, () => readSigningKeys(grid.store)))
@@ -22,7 +22,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('a key is replaced at its age, its private half is forgotten, and after a year the rest', async () => {
+  test('replaces a key at its age, deletes its private half, and removes the rest after a year', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: first } = await readSigningKeys(grid.store)
 
@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('a key that was encrypted with a lost key is published, and another one signs', async () => {
+  test('keeps publishing a key whose encryption key is lost, and signs with another one', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: lost } = await readSigningKeys(grid.store)
     const store: Store = { ...grid.store, keyRing: createKeyRing(newKeyRing()) }

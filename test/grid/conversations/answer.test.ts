@@ -1,4 +1,4 @@
-/** To whom an answer goes that a person writes in a conversation. */
+/** The recipient of a person's reply in a conversation. */
 import { beforeEach, expect, test } from 'vitest'
 import {
   addresseeIn,
@@ -38,7 +38,7 @@ const recipients = async (id: string) =>
       (row) => row.agent_id,
     )
 
-test('an answer goes to the person who wrote or received the message, even if somebody else has their alias now', async () => {
+test('a reply goes to the person of the message, even if somebody else has their alias now', async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const told = await writeMessage(ben.account, { to: '@ann', text: 'not yet' })
   await chooseAlias(ann.account, { alias: 'annabel' })
@@ -56,7 +56,7 @@ test('an answer goes to the person who wrote or received the message, even if so
   expect(carl.personAlias.alias).toBe('ann')
 })
 
-test('nobody can be answered who is deleted, also if another person has their alias now', async () => {
+test('nobody can reply to a deleted agent or person, even if another person has their alias now', async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const { threadId, seq } = await placeOf(asked.id)
   const before = await opened(ben.account, threadId)
@@ -74,7 +74,7 @@ test('nobody can be answered who is deleted, also if another person has their al
   }
 })
 
-test('where several write under one id, an answer names its message', async () => {
+test('a reply needs a named message if several agents share a conversation id', async () => {
   const [alice, zed] = [storeOf(grid, grid.alice), storeOf(grid, await grid.acme.agent('zed'))]
   const conversationId = 'order-1'
   await say(grid, zed, '@ann', 'for you', { conversationId })
@@ -86,7 +86,7 @@ test('where several write under one id, an answer names its message', async () =
   expect(addresseeIn(reader, thread)).toBeUndefined()
 })
 
-test('a message between others is neither answered nor quoted above an answer', async () => {
+test('a message between others can be neither replied to nor quoted above a reply', async () => {
   const between = await say(grid, storeOf(grid, grid.alice), '@bob', 'between us')
   const { threadId } = await placeOf(between.id)
 

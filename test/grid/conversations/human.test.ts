@@ -1,4 +1,4 @@
-/** A message of type `human` comes from a person in the browser, and from nothing else. */
+/** Messages of type `human` come only from people in the browser. */
 import { beforeAll, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { replyToMessage, writeMessage } from '../../../src/grid/conversations/write.ts'
@@ -31,7 +31,7 @@ const humans = async () =>
   (await rows(grid, "SELECT id FROM messages WHERE account_id = ? AND type = 'human'", [grid.acme.id])).length
 const forged = { type: 'human', user: '@ann', actor: 'user', from: '@ann', role: 'user', human: true }
 
-test('a person writes to an agent, to a channel and in reply: each is of type human', async () => {
+test('a person writes to an agent, to a channel and in reply, and each message is of type human', async () => {
   const direct = await writeMessage(ann.account, { to: '@alice', text: 'stop', idempotencyKey: 'form 1' })
   const post = await writeMessage(ann.account, { to: '#team', text: 'hello' })
   const { text: sent } = await callTool(grid, grid.alice.key, 'send_message', { to: '@ann', message: 'why?' })

@@ -1,4 +1,4 @@
-/** Who may read which messages: every place, role, state of the switch and age of a message. */
+/** Who may read which messages, by place, role, state of the switch, and age of the message. */
 import { describe, expect, test } from 'vitest'
 import { type Role, roles } from '../../../src/auth/actor.ts'
 import { createOwnedAccount } from '../../../src/grid/accounts/accounts.ts'
@@ -46,7 +46,7 @@ const places: Record<string, Place> = {
   'between agents': { kind: 'others' },
 }
 
-/** Messages of three ages: before anybody joined, after the person joined, and after a switch of then. */
+/** Which of three messages are readable: the oldest, one after the person joined, and the newest. */
 type Ages = 'none' | 'all' | 'since joined' | 'since switched' | 'since first'
 const readable: Record<Ages, number[]> = {
   none: [],
@@ -56,7 +56,7 @@ const readable: Record<Ages, number[]> = {
   'since first': [between, later],
 }
 
-/** By the switch and the place: what owners and admins, members, and viewers read. */
+/** By switch and place: the messages that owners and admins, members, and viewers read. */
 const table: Record<string, Record<string, [managers: Ages, members: Ages, viewers: Ages]>> = {
   off: {
     mine: ['all', 'all', 'none'],
@@ -79,7 +79,7 @@ const table: Record<string, Record<string, [managers: Ages, members: Ages, viewe
 }
 const switches: Record<string, number | null> = { off: null, 'on since later': later, 'on for everything': 0 }
 
-describe('the table of readers', () => {
+describe('has a rule for every reader', () => {
   const cases = Object.entries(table).flatMap(([state, byPlace]) =>
     Object.entries(byPlace).flatMap((
       [place, [managers, members, viewers]],
@@ -97,7 +97,7 @@ describe('the table of readers', () => {
   })
 })
 
-test('what an owner reads by the switch alone is recorded: all of others, and of a channel what is older than joining', async () => {
+test("records what an owner reads only by the switch: others' messages, and posts from before they joined", async () => {
   const reader = await readerOf(readers.owner.account)
   const recorded = (place: string) => [before, between, later].filter((at) => isReadBySwitch(reader, places[place], at))
 
@@ -107,7 +107,7 @@ test('what an owner reads by the switch alone is recorded: all of others, and of
   expect(recorded('between agents')).toEqual([before, between, later])
 })
 
-test('a thread of a pair or channel is one place, and the messages of a conversation id have each their own', async () => {
+test('a thread of a pair or channel is one place, and messages of a conversation id are judged separately', async () => {
   const { account, personAlias } = await personWithAlias(grid, 'dan')
   const reader = await readerOf(account)
   const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false, isHook: false }, {
@@ -127,7 +127,7 @@ test('a thread of a pair or channel is one place, and the messages of a conversa
   expect(placeOfThread(reader, { kind: 'conversation', channel: null, agents })).toEqual({ kind: 'others' })
 })
 
-test('accounts that people made are open to them from the beginning, and those of a signup are not, also when claimed', async () => {
+test("people can read an account that a person created from the beginning, but not a signup's, even if claimed", async () => {
   const ann = await member(grid, { role: 'owner' })
   const user = { user: { id: ann.person.id, email: ann.person.email, emailVerifiedAt: 1 }, sessionId: 's' }
   const signup = await (await grid.post('/api/v1/agentic-signup', { owner_email: ann.person.email, alias: 'zoe' }))
@@ -142,7 +142,7 @@ test('accounts that people made are open to them from the beginning, and those o
   expect(await since(provisionalId)).toBeNull()
 })
 
-test('a role that was lost, and a membership that ended, count at once', async () => {
+test('a lost role and an ended membership take effect at once', async () => {
   const one = await personWithAlias(grid, 'cat', { role: 'owner' })
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(0)])
   expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(true)
@@ -153,7 +153,7 @@ test('a role that was lost, and a membership that ended, count at once', async (
   await expect(readerOf(one.account)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test.each(['agent', 'admin'] as const)('an %s is not a reader, whatever the switch', async (type) => {
+test.each(['agent', 'admin'] as const)('an %s cannot read, whatever the switch', async (type) => {
   const account = type === 'agent'
     ? grid.store.account(grid.acme.id, { type, agentId: grid.alice.id, alias: 'alice', credentialId: 'key' })
     : grid.store.account(grid.acme.id, { type, credentialId: 'key', credentialKind: 'admin_key', userId: null })
@@ -169,7 +169,7 @@ describe('the switch', () => {
     else await expect(change).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('begins now, takes in what is older by a second choice, and forgets both when it is turned off', async () => {
+  test('takes effect when turned on, includes older messages by a second choice, and forgets both when turned off', async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const again = () => grid.store.account(grid.acme.id, person.actor('owner'))
     expect(await setPeopleRead(account, { choice: 'off' })).toEqual({ since: null })

@@ -1,4 +1,4 @@
-/** Messages of threads, what happened to them, and chains. See docs/architecture.md, "Conversations". */
+/** Messages of threads, their delivery states, and chains. See docs/architecture.md, "Conversations". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import {
@@ -28,12 +28,12 @@ onEachDatabase((open) => {
     desk = storeOf(grid, await grid.evil.agent('desk', { visibility: 'public' }), grid.evil)
   })
 
-  test('a page of a thread begins at the end, before or after a message, at a time, or around a message', async () => {
+  test('pages a thread from the end, before or after a message, at a time, or around a message', async () => {
     const start = grid.clock.now
     for (let i = 0; i < 120; i++) {
       grid.clock.now = start + i * 1_000
       await sendMessage(i % 2 ? alice : bob, { to: i % 2 ? 'bob' : 'alice', text: String(i) })
-      // Another thread between them.
+      // Also a message in another thread.
       if (i % 10 === 0) await sendMessage(alice, { to: 'desk', text: 'other' })
     }
     await followLog(grid.store)
@@ -58,7 +58,7 @@ onEachDatabase((open) => {
     expect(await page({ before: lastSeq }, grid.clock.now + 1)).toEqual([false, undefined, undefined, 0, false])
   })
 
-  test('a page of long texts is cut by its bytes, has what it is about, and misses none with its neighbours', async () => {
+  test('limits a page of long texts by bytes, includes its target, and skips no messages', async () => {
     for (let i = 0; i < 40; i++) await sendMessage(alice, { to: 'bob', text: `${i} ${'漢'.repeat(1_500)}` })
     await followLog(grid.store)
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads
@@ -73,14 +73,14 @@ onEachDatabase((open) => {
     const around = await page({ around: older.seqs[5] })
     const newer = await page({ after: older.seqs.at(-1)! })
 
-    // 4,150 bytes each.
+    // Each message has 4,150 bytes.
     expect(newest).toMatchObject({ hasOlder: true, hasNewer: false, numbers: upTo(26, 14) })
     expect(older).toMatchObject({ hasOlder: true, hasNewer: true, numbers: upTo(12, 14) })
     expect(around).toMatchObject({ hasOlder: true, hasNewer: true, numbers: upTo(10, 14) })
     expect(newer.numbers).toEqual(newest.numbers)
   })
 
-  test('a message of another account is shown as it was delivered, to its recipient alone', async () => {
+  test('shows a message from another account as delivered, only to its recipient', async () => {
     const { id, seq } = await say(grid, desk, 'alice', 'x').catch(async () => {
       await say(grid, alice, 'desk', 'hello')
       return await say(grid, desk, 'alice', 'the original')
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect((await listThreads(grid.acme.store, {})).threads[0].preview!.text).toBe('redacted')
   })
 
-  test('receipts say what happened to a message', async () => {
+  test('receipts report the state of a message', async () => {
     const { id, seq } = await say(grid, alice, 'bob', 'hi')
     const receipt = async () => (await receiptsOf(grid.acme.store, [seq])).get(seq)!.recipient
 
@@ -116,7 +116,7 @@ onEachDatabase((open) => {
     expect(await receipt()).toMatchObject({ state: 'read', repliedAt: grid.clock.now })
   })
 
-  test('of a post they say how many members have read it, and which', async () => {
+  test("a post's receipt reports how many members have read it, and which", async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
     const { seq } = await say(grid, alice, '#general', 'hi')
@@ -131,7 +131,7 @@ onEachDatabase((open) => {
     expect(each.toSorted()).toEqual([['bob', 'leased'], ['carol', 'unread']])
   })
 
-  test('a chain has all replies, over all threads, also if they were taken in at once', async () => {
+  test('a chain contains all replies of all threads, including those projected in one batch', async () => {
     const carol = storeOf(grid, await grid.acme.agent('carol'))
     const ask = await sendMessage(alice, { to: 'bob', text: 'ask' })
     const forward = await sendMessage(bob, { to: 'carol', text: 'forward', replyToMessageId: ask.id })

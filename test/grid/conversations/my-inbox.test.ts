@@ -1,4 +1,4 @@
-/** The inbox of a person, and what reading changes for others. */
+/** A person's inbox, and how reading it affects others. */
 import { beforeEach, expect, test } from 'vitest'
 import { markRead, markUnread } from '../../../src/grid/conversations/marks.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const texts = (messages: { message: string }[]) => messages.map(({ message }) => message)
 
-test('marking as read tells the sender, as a read of an agent does, and unread takes it back', async () => {
+test("marking as read notifies the sender like an agent's read, and marking as unread undoes it", async () => {
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'one' })
   const { id: other } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'two' })
   grid.clock.now += minute
@@ -36,7 +36,7 @@ test('marking as read tells the sender, as a read of an agent does, and unread t
   expect(await messageStatus(storeOf(grid, grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })
 })
 
-test('messages of others are neither shown nor marked, whoever asks', async () => {
+test("never shows or marks others' messages", async () => {
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'for bob' })
   const ben = await personWithAlias(grid, 'ben', { role: 'owner' })
   const { id: forAnn } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
@@ -48,7 +48,7 @@ test('messages of others are neither shown nor marked, whoever asks', async () =
   expect(texts((await readMessages(storeOf(grid, grid.bob), {})).messages)).toEqual(['for bob'])
 })
 
-test('who has no alias has no inbox', async () => {
+test('a person without an alias has no inbox', async () => {
   for (const role of ['owner', 'viewer'] as const) {
     const { account } = await member(grid, { role })
     for (const call of [markRead(account, []), markUnread(account, [])]) {

@@ -1,4 +1,4 @@
-/** What is left out of an opened conversation, and which readings of it are recorded. */
+/** Omissions from an opened conversation, and which readings are recorded. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { listConversations } from '../../../src/grid/conversations/list.ts'
@@ -37,7 +37,7 @@ const readings = async () => {
   return found.map(({ tool, arguments: named }) => `${tool} ${JSON.parse(String(named)).subject}`)
 }
 
-/** An owner whose alias joined a channel after a first post. */
+/** Creates an owner whose alias joins a channel after a first post. */
 const ownerWhoJoined = async () => {
   const { account: owner } = await personWithAlias(grid, 'olga', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
@@ -47,12 +47,12 @@ const ownerWhoJoined = async () => {
   return { owner, before }
 }
 
-test('an answer to a member quotes nothing that was said between others', async () => {
+test('a reply to a member quotes nothing said between others', async () => {
   const conversationId = 'order-1'
   const { account: ann } = await personWithAlias(grid, 'ann')
   const hidden = await say(grid, alice, '@bob', 'between us', { conversationId })
   const asked = await say(grid, bob, '@ann', 'may we?', { conversationId, replyToMessageId: hidden.id })
-  // One more between them, because what was said directly before is not quoted.
+  // An extra message between them, because the directly preceding one is not quoted.
   await say(grid, alice, '@ann', 'please', { conversationId })
   await say(grid, bob, '@ann', 'well?', { conversationId, replyToMessageId: asked.id })
 
@@ -62,7 +62,7 @@ test('an answer to a member quotes nothing that was said between others', async 
   expect([...quoted.values()].map(({ body }) => body)).toEqual(['may we?'])
 })
 
-test('an owner reads by the switch what was posted before they joined, and that is recorded', async () => {
+test('records when an owner reads, by the switch, posts from before they joined', async () => {
   const { owner, before } = await ownerWhoJoined()
   const since = await say(grid, bob, '#ops', 'since')
   const thread = await threadOf(since)
@@ -77,7 +77,7 @@ test('an owner reads by the switch what was posted before they joined, and that 
   expect(await readings()).toEqual([`read_channel ${thread}`])
 })
 
-test('what was said in another conversation is not quoted: it has readings of its own', async () => {
+test('does not quote another conversation, which has readings of its own', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   await grid.acme.agent('carol')
   const first = await say(grid, alice, '@bob', 'first')
@@ -89,7 +89,7 @@ test('what was said in another conversation is not quoted: it has readings of it
   expect([...quoted]).toEqual([])
 })
 
-test('of a chain a member gets the texts of their own messages alone', async () => {
+test('shows a member only their own messages of a chain', async () => {
   const { account: ann } = await personWithAlias(grid, 'ann')
   const first = await say(grid, alice, '@bob', 'first')
   const second = await say(grid, bob, '@ann', 'second', { replyToMessageId: first.id })
@@ -111,7 +111,7 @@ const logged = async () => {
 
 const pair = { thread: 'thread 1', agents: ['alice', 'bob'] }
 
-test('a reading is one row for each session, thread and hour', async () => {
+test('records one reading for each session, thread and hour', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   const otherSession = grid.store.account(grid.acme.id, { ...owner.actor, sessionId: 'another' } as typeof owner.actor)
 
@@ -135,7 +135,7 @@ test('a reading is one row for each session, thread and hour', async () => {
   expect((await logged()).slice(6)).toEqual([first[0]])
 })
 
-test('readings at the same time leave one row', async () => {
+test('concurrent readings leave one row', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   await Promise.all(Array.from({ length: 8 }, () => recordReading(owner, pair, 'request')))
 

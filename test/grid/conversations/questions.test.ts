@@ -1,4 +1,4 @@
-/** What waits for the answer of a person. docs/web.md, "Attention". */
+/** Messages that wait for a person's answer. docs/web.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
 import { choose } from '../../../src/grid/conversations/choose.ts'
 import { markRead } from '../../../src/grid/conversations/marks.ts'
@@ -31,7 +31,7 @@ onEachDatabase((open) => {
     await followLog(grid.store)
   }
 
-  test('a message of an agent waits until it is answered, although it was read', async () => {
+  test("an agent's message waits until it is answered, even after it was read", async () => {
     const since = grid.clock.now
     const { id } = await say(grid, alice, 'ann-lee', 'which one?')
     await markRead(ann.account, [id])
@@ -59,7 +59,7 @@ onEachDatabase((open) => {
     return { id, seq }
   }
 
-  test('an open choice waits until one is taken, whatever either side writes after it', async () => {
+  test('an open choice waits until it is answered, whatever either side writes after it', async () => {
     const since = grid.clock.now
     await say(grid, alice, 'ann-lee', 'I plan the week')
     const { seq } = await ask('Which day?', { parts: [{ text: 'of the first week' }] })
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test('of two open choices the newest is shown, then the other; an answer to one, or a dismissal, ends it', async () => {
+  test('shows the newest of two open choices first, and answering or dismissing one ends it', async () => {
     const first = await ask('Which day?')
     const second = await ask('Which hour?')
     await write('alice', 'Hm')
@@ -95,7 +95,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test('a choice that has expired, or of another person, does not wait', async () => {
+  test('ignores a choice that has expired or is for another person', async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     await ask('Soon?', { expiresInSeconds: 60 })
     await ask('Bea?', { to: 'bea-lee' })
@@ -107,7 +107,7 @@ onEachDatabase((open) => {
     expect(await waiting(bea)).toMatchObject([{ text: 'Bea?' }])
   })
 
-  test('an answer ends what waits in its own conversation', async () => {
+  test('an answer ends the waiting message of its own conversation', async () => {
     await say(grid, alice, 'ann-lee', 'one', { conversationId: 'a-1' })
     await say(grid, alice, 'ann-lee', 'two', { conversationId: 'a-2' })
     await write('alice', 'of the second', { conversationId: 'a-2' })
@@ -115,18 +115,18 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text }) => text)).toEqual(['one'])
   })
 
-  test('a dismissal takes the conversation of one person, and lasts until more is said', async () => {
+  test("a dismissal hides one person's conversation until something new is said", async () => {
     await personWithAlias(grid, 'bea-lee')
     await say(grid, alice, 'ann-lee', 'one')
     await say(grid, alice, 'ann-lee', 'two')
     const [{ threadId, seq }] = await questionsOf(ann.account)
     await dismissQuestion(ann.account, threadId, seq + 1_000)
     expect(await waiting()).toEqual([])
-    // Of a page that was opened before.
+    // Dismissed on a page that was opened before the newest message.
     await dismissQuestion(ann.account, threadId, seq - 1)
     expect(await waiting()).toEqual([])
 
-    // What is known of conversations is made again; the dismissal is kept.
+    // The projection is rebuilt, and the dismissal is kept.
     await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
     await followLog(grid.store)
     expect(await waiting()).toEqual([])
@@ -135,7 +135,7 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['three', 1]])
   })
 
-  test('nothing waits for a viewer, who cannot dismiss it either', async () => {
+  test('nothing waits for a viewer, and a viewer can dismiss nothing', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     const [{ threadId, seq }] = await questionsOf(ann.account)
     const viewer = grid.store.account(grid.acme.id, ann.person.actor('viewer'))
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toHaveLength(1)
   })
 
-  test('a dismissal is of its person alone', async () => {
+  test('a dismissal applies to its person alone', async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     await say(grid, alice, 'bea-lee', 'for bea')
     const [{ threadId, seq }] = await questionsOf(bea.account)
@@ -154,7 +154,7 @@ onEachDatabase((open) => {
     expect((await waiting(bea)).map(({ text }) => text)).toEqual(['for bea'])
   })
 
-  test('what has expired or was retracted does not wait', async () => {
+  test('expired and retracted messages do not wait', async () => {
     const { id } = await say(grid, alice, 'ann-lee', 'never mind')
     await sendMessage(alice, { to: 'ann-lee', text: 'soon', expiresInSeconds: 60 })
     await followLog(grid.store)
@@ -166,7 +166,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test('an older message waits on after the newest one has expired', async () => {
+  test('an older message keeps waiting after the newest one has expired', async () => {
     await say(grid, alice, 'ann-lee', 'well?')
     await sendMessage(alice, { to: 'ann-lee', text: 'soon', expiresInSeconds: 60 })
     await followLog(grid.store)
@@ -175,7 +175,7 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['well?', 1]])
   })
 
-  test('many open conversations of a person, or expired ones, hide neither another person nor what waits', async () => {
+  test('many open or expired conversations of a person do not hide others or what waits', async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     const many = (to: string, more = {}) =>
       Promise.all(Array.from({ length: maxQuestions }, (_, n) => {
@@ -191,13 +191,13 @@ onEachDatabase((open) => {
     grid.clock.now += 2 * hour
 
     expect((await waiting(bea)).map(({ text }) => text)).toEqual(['for bea'])
-    // Those that are newest.
+    // The newest ones are kept.
     expect(new Set((await waiting()).map(({ text }) => text))).toEqual(new Set(['one of many']))
     const awaited = await grid.acme.store.read.questions.people(until, grid.clock.now)
     expect(awaited.map(({ alias, messages }) => [alias, messages]).sort()).toEqual([['ann-lee', 1], ['bea-lee', 1]])
   })
 
-  test('what a person writes waits for no answer, and neither does what is between others', async () => {
+  test("a person's own messages and those between others wait for no answer", async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     await write('bea-lee', 'from a person')
     await say(grid, alice, 'bob', 'between agents')

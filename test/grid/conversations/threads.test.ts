@@ -1,4 +1,4 @@
-/** Which threads messages are in, and lists of threads. See docs/architecture.md, "Conversations". */
+/** Assignment of messages to threads, and thread lists. See docs/architecture.md, "Conversations". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { findThread, listThreads, setSeen } from '../../../src/grid/conversations/threads.ts'
@@ -29,7 +29,7 @@ onEachDatabase((open) => {
       `${preview?.fromAlias}: ${preview?.text}`,
     ])
 
-  test('a message is in its channel, its conversation or with the pair of its agents, and a reply does not change that', async () => {
+  test('a message belongs to its channel, conversation or pair of agents, and replying does not change that', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const first = await say(grid, alice, 'bob', 'one')
     await say(grid, bob, 'alice', 'two', { replyToMessageId: first.id })
@@ -44,7 +44,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a message between accounts has a thread in each, and its conversation id is not that of others', async () => {
+  test('a message between accounts has a thread in each, and conversation ids are not shared', async () => {
     await say(grid, alice, 'bob', 'among us', { conversationId: 'secret' })
     const asked = await say(grid, alice, 'desk', 'hello')
     await say(grid, desk, 'alice', 'guessed', { conversationId: 'secret', replyToMessageId: asked.id })
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('lists can be of one agent, with the channels it is a member of, and of channels', async () => {
+  test('lists threads by agent, with the channels it is a member of, and channel threads', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await createChannel(grid.acme.store, { name: 'others', members: ['alice'] })
@@ -88,12 +88,12 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
     expect(await list(grid.evil.store, { waiting: true })).toHaveLength(1)
 
-    // Again, after the agent has read the thread.
+    // Waits again after a new message, although the agent has read the thread.
     await say(grid, alice, 'bob', 'direct again')
     expect(await waiting()).toEqual(['alice: direct again'])
   })
 
-  test('a list says what a user has seen, and what their person alias has not read', async () => {
+  test('a list shows what a user has seen and what their person alias has not read', async () => {
     const user = await person(grid, { role: 'owner' })
     const personAlias = await grid.acme.agent('ann-here')
     await grid.acme.store.write([{

@@ -1,4 +1,4 @@
-/** What people see of guardrails: cases, counts, exceptions and contents. See docs/protocol/guardrails.md. */
+/** How people see guardrails: cases, counts, exceptions and contents. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
@@ -30,7 +30,7 @@ beforeEach(async () => {
   ann = await person('owner')
 })
 
-test('cases are listed and counted', async () => {
+test('lists and counts cases', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   const firstAt = grid.clock.now
   await blocked(secret)
@@ -57,7 +57,7 @@ test('cases are listed and counted', async () => {
   expect(await countCases(ann, id, { from: 0, until: thisHour })).toHaveLength(1)
 })
 
-test('that a guardrail failed is counted', async () => {
+test('counts failures of a guardrail', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
   providers.remote.check = () => Promise.reject(new Error('down'))
 
@@ -69,7 +69,7 @@ test('that a guardrail failed is counted', async () => {
   expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'failed', n: 1 }])
 })
 
-test('an allowed text passes, and only that', async () => {
+test('an exception allows exactly its text', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   await blocked(secret)
   const [{ textHash }] = await listCases(ann, id)
@@ -85,7 +85,7 @@ test('an allowed text passes, and only that', async () => {
   expect(await listExceptions(ann, id)).toEqual([])
 })
 
-test('exceptions are limited, and go with their guardrail; its cases stay', async () => {
+test('exceptions are limited and deleted with their guardrail, whose cases stay', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   await blocked(secret)
   const hash = (n: number) => n.toString(16).padStart(64, '0')
@@ -103,7 +103,7 @@ test('exceptions are limited, and go with their guardrail; its cases stay', asyn
   expect(await left('verdicts')).toEqual([{ n: 1 }])
 })
 
-test('the text of a blocked message is kept only while people may see contents', async () => {
+test('keeps the text of a blocked message only while people may see contents', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   const contents = async (account = ann) => (await listCases(account, id)).map(({ content }) => content)
   await blocked(`before ${secret}`)
@@ -111,7 +111,7 @@ test('the text of a blocked message is kept only while people may see contents',
   await blocked(`while ${secret}`)
 
   expect(await contents()).toEqual([`while ${secret}`, undefined])
-  // Programs do not see it.
+  // Admin keys cannot see the texts.
   expect(await contents(grid.store.account(grid.acme.id, admin))).toEqual([undefined, undefined])
   grid.clock.now += 7 * day - minute
   await sweep(grid.store)
@@ -128,7 +128,7 @@ test('the text of a blocked message is kept only while people may see contents',
   expect(await contents()).toEqual([undefined, undefined, undefined, undefined])
 })
 
-test('of a message that is delivered, flagged or redacted, no text is kept', async () => {
+test('keeps no text of a message that is delivered, flagged or redacted', async () => {
   await setContentsVisible(ann, { isVisible: true })
   const flag = await guard(grid.acme, 'alice', { name: 'flag', direction: 'outbound', action: 'flag' })
   const words = { phrases: ['marlin'] }
@@ -143,7 +143,7 @@ test('of a message that is delivered, flagged or redacted, no text is kept', asy
   expect(await rows(grid, kept, [grid.acme.id])).toEqual([])
 })
 
-test('the account of the recipient decides whether it keeps the text of a blocked message', async () => {
+test("the recipient's account decides whether to keep the text of a blocked message", async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.evil, 'desk', { direction: 'inbound' })
   await setContentsVisible(ann, { isVisible: true })
@@ -155,7 +155,7 @@ test('the account of the recipient decides whether it keeps the text of a blocke
   expect(kept).toEqual([{ content: null }, { content: `${secret}!` }])
 })
 
-test('verdicts, counts and blocked sends are removed in their time', async () => {
+test('removes verdicts, counts and blocked sends after their retention times', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: secret, idempotencyKey: 'k' }).catch(() => {})
   const left = async () => {
@@ -174,7 +174,7 @@ test('verdicts, counts and blocked sends are removed in their time', async () =>
 
 const admin: Actor = { type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: null }
 
-/** A member of Acme with a role, who has just signed in. */
+/** A member of Acme with this role who has just signed in. */
 async function person(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<AccountStore> {
   const { users } = grid.store.global
   const email = role === 'owner' ? 'ann@acme.example' : `${role}@acme.example`

@@ -1,4 +1,4 @@
-/** Guardrails of the members of a channel: each member gets what its own guardrails leave. */
+/** Guardrails of channel members: each member gets what its own guardrails leave of a post. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import type { Finding } from '../../../src/grid/message/ask-guardrails.ts'
@@ -30,7 +30,7 @@ async function start(open: OpenGrid) {
 onEachDatabase((open) => {
   beforeEach(() => start(open))
 
-  test('a post reaches everybody but the member whose guardrail blocks it', async () => {
+  test('a post reaches everybody except the member whose guardrail blocks it', async () => {
     await guard(grid.acme, 'bob', { name: 'strict', direction: 'inbound' })
 
     const sent = await post(`the word is ${secret}`, { idempotency_key: 'k' })
@@ -46,7 +46,7 @@ onEachDatabase((open) => {
     expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
   })
 
-  test('a service is asked once about a post, however many members have its guardrail', async () => {
+  test('calls a service once per post, however many members have its guardrail', async () => {
     let asked = 0
     providers.remote.check = () => {
       asked++
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await texts(dave)).toEqual(['hello'])
   })
 
-  test('what is redacted for one member is seen by that member alone, everywhere', async () => {
+  test('a redaction for one member is visible to that member alone, everywhere', async () => {
     await guard(grid.acme, 'bob', { name: 'private', direction: 'inbound', action: 'redact' })
     await guard(grid.acme, 'dave', { name: 'careful', direction: 'inbound', action: 'flag' })
     const text = `${'x'.repeat(50)} ${secret} ${'y'.repeat(50)}`
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(status)).not.toContain(secret)
   })
 
-  test('large parts that are masked for one member cannot be fetched by that member as they were', async () => {
+  test('a member cannot fetch the original of large parts that are redacted for it', async () => {
     await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
     const file = `${'x'.repeat(20_000)} ${secret}`
     const a2a = { messageId: 'm', parts: [{ raw: btoa(file), mediaType: 'text/plain' }, { data: { [secret]: 1 } }] }
@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(await received(carol))).toContain(secret)
   })
 
-  test('each of many guardrails is asked once for all members, and each member has it with its own action', async () => {
+  test("calls each of many guardrails once for all members, and applies each member's own action", async () => {
     const ids = []
     for (let n = 0; n < 41; n++) {
       const config = { phrases: [`word-${n}.`] }
@@ -133,7 +133,7 @@ onEachDatabase((open) => {
   })
 })
 
-test('copies of a long post for hundreds of members that would be too large together have no text', async () => {
+test('drops the text from copies of a long post for hundreds of members that would be too large in total', async () => {
   const finding = (n: number): Finding => ({
     guardrail: { agentIds: [`first-${n}`, `second-${n}`] } as Finding['guardrail'],
     action: 'redacted',

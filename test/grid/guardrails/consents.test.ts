@@ -1,4 +1,4 @@
-/** Guardrails that send the messages of people to a service. See docs/people.md, "People who write". */
+/** Guardrails that send people's messages to a service. See docs/people.md, "People who write". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
@@ -16,7 +16,7 @@ import { type PersonWithAlias, personWithAlias } from '../../support/person-alia
 const host = 'guard.example'
 let grid: TestGrid
 let ann: PersonWithAlias
-/** The texts that left the grid. */
+/** The texts sent to services. */
 let sentOut: string[]
 
 beforeEach(async () => {
@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('an admin cannot attach one to the alias of a person before the person allows the service', async () => {
+test("an admin cannot attach one to a person's alias before the person allows the service", async () => {
   const { id } = await webhook()
 
   const refused = await attach('ann', id)
@@ -50,7 +50,7 @@ test('an admin cannot attach one to the alias of a person before the person allo
   expect(sentOut).toEqual(['after'])
 })
 
-test('only the person gives the consent, not an admin, and only for the own alias', async () => {
+test('only the person can consent, not an admin, and only for their own alias', async () => {
   const { id } = await webhook()
   const bill = await personWithAlias(grid, 'bill', { role: 'owner' })
 
@@ -74,7 +74,7 @@ test.each([
     (id: string) =>
       updateGuardrail(grid.acme.store, id, { config: { url: 'https://evil.example' }, token: signingSecret }),
   ],
-])('it does not act without the consent any more: %s', async (_, end) => {
+])('stops acting without the consent: %s', async (_, end) => {
   const id = await attached()
   await guard(grid.acme, 'ann', { direction: 'outbound', action: 'redact' })
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann'] })
@@ -85,18 +85,18 @@ test.each([
   await writeMessage(ann.account, { to: '@alice', text: `from the person, ${secret}` })
 
   expect(sentOut).toEqual([])
-  // The others still act.
+  // The other guardrails still act.
   expect((await read()).at(-1)).toMatchObject({ message: 'from the person, [redacted]' })
 })
 
-test('the consent is for a provider: another one at the same host needs its own', async () => {
+test('a consent covers one provider, and another provider at the same host needs its own', async () => {
   await attached()
   const { id } = await judge()
 
   expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
-test('a consent ends with the alias: a new alias of the same person has none', async () => {
+test('a consent ends with the alias, and a new alias of the same person has none', async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
   await personWithAlias(grid, 'annie', { name: 'Ann Smith' })
@@ -104,7 +104,7 @@ test('a consent ends with the alias: a new alias of the same person has none', a
   expect((await attach('annie', id)).code).toBe('consent_required')
 })
 
-test('both sides see on a message which host got its text, and nobody else needs consent or a mark', async () => {
+test('shows both sides of a message which host got its text, and other agents need neither consent nor mark', async () => {
   await attached()
   const sent = await send('for a person')
   await writeMessage(ann.account, { to: '@alice', text: 'an answer' })
@@ -117,7 +117,7 @@ test('both sides see on a message which host got its text, and nobody else needs
   expect(await status(plain.text.message_id)).not.toHaveProperty('shared_with')
   expect((await callTool(grid, grid.bob.key, 'read_messages', {})).text[0]).not.toHaveProperty('shared_with')
 })
-test('a guardrail for all agents comes with the first consent, and not again once it was taken off', async () => {
+test('the first consent attaches a guardrail for all agents, but not again after it was detached', async () => {
   const { id } = await webhook()
   const { read, change, write } = grid.acme.store
   await write([change.guardrails.setAllAgents(id, 'both')])
@@ -130,7 +130,7 @@ test('a guardrail for all agents comes with the first consent, and not again onc
   expect(await read.guardrails.agentsOf(id, 10, 0)).toEqual([])
 })
 
-test('the host of every remote provider is known, and a local provider has none', () => {
+test('knows the host of every remote provider, and a local provider has none', () => {
   for (const provider of providers) {
     const { config } = remoteProviders[provider.id] ?? { config: () => ({}) }
     const service = serviceOf(provider, config('https://service.example'))
@@ -148,7 +148,7 @@ const judge = () =>
     token: 't',
   })
 
-/** A guardrail that acts on @ann with her consent. Returns its id. */
+/** Attaches a guardrail to @ann with her consent. Returns its id. */
 async function attached(): Promise<string> {
   const { id } = await webhook()
   await allowService(ann.account, { provider: 'webhook', host })

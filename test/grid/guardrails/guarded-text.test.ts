@@ -1,4 +1,4 @@
-/** What guardrails see of a message, and what masking leaves. See docs/protocol/guardrails.md. */
+/** The content of a message that guardrails see, and the result of redaction. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import {
   guardedContent,
@@ -51,11 +51,11 @@ test.each(Object.keys(places))('a guardrail sees %s', async (place) => {
   const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
   expect(message).toMatchObject({ message: 'hi', flagged: true })
   expect(JSON.stringify(message)).not.toContain(secret)
-  // Nowhere but in the configuration of the guardrails.
+  // The secret is only in the guardrails' configuration.
   expect(await dump(grid, grid.acme, ['guardrails'])).not.toContain(secret)
 })
 
-test('a text part is in the text of the message already, and is masked in both', async () => {
+test("a text part is also in the message's text, and is redacted in both", async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   const parts = [{ text: 'one' }, { data: 4 }, { text: `two ${secret}` }, { text: 'three', mediaType: 'text/plain' }]
 
@@ -83,7 +83,7 @@ test.each([
   ['text parts with an empty one between', [texts[0], { text: '' }, texts[1]]],
   ['text parts with names', texts.map((part, n) => ({ ...part, filename: `${n}.txt` }))],
   ['three text parts', [{ text: 'a s' }, { text: 'wordf' }, { text: `${secret.slice(6)} b` }]],
-])('a word that is split over %s of a message is found, and masked in each', async (_, parts) => {
+])('finds a word split over %s of a message and redacts each part of it', async (_, parts) => {
   const text = parts.flatMap((part) => 'text' in part && part.text ? [part.text] : []).join('\n')
   const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text, a2a: { messageId: newId(), parts } })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
@@ -100,7 +100,7 @@ test.each([
 test.each([
   ['its first part', [texts[1]]],
   ['a text part behind data', [{ data: { a: 1 } }, texts[1]]],
-])('a word that is split over the text of a message and %s is found, and masked in both', async (_, parts) => {
+])("finds a word split over a message's text and %s and redacts both", async (_, parts) => {
   const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: texts[0].text, parts })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
 
@@ -118,7 +118,7 @@ test.each(
     ['of a sender', 'alice', 'outbound'],
     ['of a recipient', 'bob', 'inbound'],
   ] as const,
-)('a service %s gets texts that may be put together once', async (_, agent, direction) => {
+)('a service %s gets joinable texts in one call', async (_, agent, direction) => {
   const asked: string[] = []
   providers.remote.check = ({ text }) => {
     asked.push(text)
@@ -131,7 +131,7 @@ test.each(
   expect(asked).toEqual([`a ${first}\n${second} b`])
 })
 
-test('texts that no reader puts together are not put together', () => {
+test('does not join texts that no reader would join', () => {
   const piecesOf = (details: Record<string, unknown>, body = 'a') => guardedContent({ body, details }).pieces
 
   expect(guardedContent({ body: 'a' }).pieces).toBeUndefined()
@@ -145,7 +145,7 @@ test('texts that no reader puts together are not put together', () => {
 
 const unreadable: Record<string, object> = {
   'a picture': { raw: btoa('\x89PNG\x00\xff') },
-  // Most decoders end at the padding, and a model reads on.
+  // Most decoders stop at the padding, but a model reads on.
   'a file that is no base64': { raw: `${btoa('hello')} ${secret}` },
   'UTF-16': { raw: btoa('\xff\xfes\x00') },
   'a very long text': { data: 'x'.repeat(maxGuardedLength + 1) },
@@ -153,7 +153,7 @@ const unreadable: Record<string, object> = {
 
 test.each(
   Object.keys(unreadable).flatMap((what) => (['closed', 'open'] as const).map((onFailure) => ({ what, onFailure }))),
-)('what cannot be read is blocked if closed, and flagged if open: $what, $onFailure', async ({ what, onFailure }) => {
+)('blocks unreadable content if closed, and flags it if open: $what, $onFailure', async ({ what, onFailure }) => {
   await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound', onFailure })
   const send = () =>
     sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi', a2a: { messageId: id, parts: [unreadable[what]] } })
@@ -168,7 +168,7 @@ test.each(
   }
 })
 
-test('spans are cut to the text, merged, and leave characters whole', () => {
+test('clamps spans to the text, merges them, and keeps characters whole', () => {
   const text = 'a😀b'
   const masked = (...spans: [number, number][]) =>
     withMasked({ body: text }, text, spans.map(([start, end]) => ({ start, end }))).body
@@ -191,13 +191,13 @@ test.each([
   ['a tone mark of Thai', 'ขอบน้ำใจ', 'ขอบน', '[redacted]ใจ'],
   ['a mark of direction that only it needed', 'a שלום\u200f b', 'שלום', 'a [redacted] b'],
   ['nothing of an ideograph whose variant is masked', '葛\u{e0100}飾', '\u{e0100}', '葛[redacted]飾'],
-])('with what is masked goes %s', (_, text, found, left) => {
+])('a redaction also removes %s', (_, text, found, left) => {
   const start = text.indexOf(found)
 
   expect(withMasked({ body: text }, text, [{ start, end: start + found.length }]).body).toBe(left)
 })
 
-test('no member is lost when several names are masked', () => {
+test('redacting several names loses no member', () => {
   const details = { metadata: { 'a@x.test': 1, 'b@x.test': { deep: 2 }, '[redacted] 2': 3, c: 4 } }
   const { text } = guardedContent({ body: 'hi', details })
   const spans = ['a@x.test', 'b@x.test'].map((name) => ({
@@ -209,7 +209,7 @@ test('no member is lost when several names are masked', () => {
     .toEqual({ '[redacted]': 1, '[redacted] 2': { deep: 2 }, '[redacted] 2 2': 3, c: 4 })
 })
 
-test('an answer brings the id of a conversation that others chose, and guardrails see it', async () => {
+test('guardrails see the id of a conversation that others chose when a reply carries it', async () => {
   const contextId = `about ${secret}`
   const a2a = { messageId: id, contextId }
   const asked = await sendMessage(storeOf(grid, grid.bob), {
@@ -229,7 +229,7 @@ test('an answer brings the id of a conversation that others chose, and guardrail
   expect(message).toMatchObject({ message: 'hi', conversation_id: 'about [redacted]', flagged: true })
 })
 
-test('a text that a guardrail wrote replaces the text of the message, and nothing else', () => {
+test("text written by a guardrail replaces only the message's text", () => {
   const replaced = (body: string, details: Record<string, unknown> | undefined, write: (text: string) => string) => {
     const content = { body, details }
     const { text } = guardedContent(content)

@@ -1,4 +1,4 @@
-/** How guardrails act: actions, failures, deadlines and repeats. See docs/protocol/guardrails.md. */
+/** Guardrail actions, failures, deadlines and repeats. See docs/protocol/guardrails.md. */
 import { expect, test } from 'vitest'
 import type { GuardrailCheck } from '../../../src/guardrails/provider.ts'
 import { createGuardrail, setAgentGuardrails, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
@@ -22,7 +22,7 @@ async function open(options: TestGridOptions & { timeoutMs?: number } = {}) {
 
 const never: GuardrailCheck = () => new Promise(() => {})
 
-test('the strictest action wins, and stretches are masked together', async () => {
+test('the strictest action wins, and spans are redacted together', async () => {
   await open()
   await guard(grid.acme, 'alice', { name: 'a', direction: 'outbound', action: 'flag', config: { phrases: ['one'] } })
   await guard(grid.acme, 'alice', { name: 'b', direction: 'both', action: 'redact', config: { phrases: ['two th'] } })
@@ -41,7 +41,7 @@ test('the strictest action wins, and stretches are masked together', async () =>
   ])
 })
 
-test('the action of an attachment replaces that of the guardrail, and a disabled one is not asked', async () => {
+test("an attachment's action overrides the guardrail's, and a disabled guardrail is not called", async () => {
   const { asked } = await open()
   const { id } = await createGuardrail(grid.acme.store, {
     name: 'x',
@@ -58,7 +58,7 @@ test('the action of an attachment replaces that of the guardrail, and a disabled
   expect(asked).toEqual([{ text: secret, direction: 'inbound', sender: '@alice', recipient: '@bob' }])
 })
 
-test('a guardrail of the recipient sees the text after the guardrail of the sender', async () => {
+test("the recipient's guardrails see the text that the sender's guardrails left", async () => {
   const { remote } = await open()
   const seen: string[] = []
   remote.check = ({ text, direction }) => {
@@ -104,7 +104,7 @@ test.each(
   expect(grid.logs.join()).not.toContain(secret)
 })
 
-test('all guardrails of a message have one deadline', async () => {
+test('all guardrails of a message share one deadline', async () => {
   const { remote } = await open({ timeoutMs: 500 })
   remote.check = never
   for (const name of ['a', 'b', 'c']) {
@@ -119,14 +119,14 @@ test('all guardrails of a message have one deadline', async () => {
 
   expect((await sendText('hi')).code).toBeUndefined()
 
-  // The time of the second side was over before it began.
+  // The deadline passed before the recipient's guardrails could start.
   expect(signals).toHaveLength(3)
   expect(new Set(signals).size).toBe(1)
   expect(signals[0].aborted).toBe(true)
   expect(grid.logs.filter((line) => line.includes('"fault":"timeout"'))).toHaveLength(6)
 })
 
-test('a block is repeated for the same key, a failure is not', async () => {
+test('repeats a block for the same key, but not a failure', async () => {
   const { asked, remote } = await open()
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
 
@@ -156,7 +156,7 @@ test.each<[string, () => Promise<unknown>, boolean]>([
     await grid.acme.agent('bob')
   }, true],
   ['got a guardrail', () => Promise.resolve(), false],
-])('a recipient that %s while the send was under way is checked', async (_, change, isWritten) => {
+])('checks a recipient that %s during the send', async (_, change, isWritten) => {
   await open()
   const account = storeOf(grid, grid.alice)
   let isFirst = true
@@ -167,7 +167,7 @@ test.each<[string, () => Promise<unknown>, boolean]>([
       isFirst = false
       await change()
       await guard(grid.acme, 'bob', { direction: 'inbound' })
-      // A guardrail alone fails no unit, so some other condition has to.
+      // A new guardrail alone does not fail the unit, so another condition must.
       return isWritten ? await account.write(statements) : statements.map(() => [])
     },
   }
@@ -184,7 +184,7 @@ async function inbox() {
   return (await readMessages(storeOf(grid, grid.bob), {})).messages
 }
 
-test('local guardrails with the same configuration are asked once, also those of two accounts', async () => {
+test('calls local guardrails with the same configuration once, even across two accounts', async () => {
   await open()
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.acme, 'alice', { name: 'one', direction: 'outbound' })
@@ -198,7 +198,7 @@ test('local guardrails with the same configuration are asked once, also those of
   expect(asked()).toEqual(['outbound hello', 'outbound hello', 'outbound again', 'outbound again'])
 })
 
-test('a local guardrail is asked again about what another one left of a text', async () => {
+test('calls a local guardrail again for text that another one redacted', async () => {
   await open()
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
@@ -209,7 +209,7 @@ test('a local guardrail is asked again about what another one left of a text', a
   expect(sent.code).toBeUndefined()
 })
 
-test('a guardrail is asked once, however often the commit is tried, and about the text that is delivered', async () => {
+test('calls a guardrail once, however often the commit is retried, and with the text that is delivered', async () => {
   await open()
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   const account = storeOf(grid, grid.alice)
@@ -226,14 +226,14 @@ test('a guardrail is asked once, however often the commit is tried, and about th
   expect(failures).toBe(-1)
 })
 
-test('a service is asked in each direction, and local guardrails do not wait for it', async () => {
+test('calls a service in each direction, and local guardrails do not wait for it', async () => {
   await open()
   const directions: string[] = []
   let answer = () => {}
   const answered = new Promise<void>((resolve) => (answer = resolve))
   providers.remote.check = async ({ direction }) => {
     directions.push(direction)
-    // It answers when the local guardrail was asked.
+    // The service responds only after the local guardrail was called.
     if (providers.asked.length === 0) await answered
     return { kinds: [] }
   }

@@ -1,4 +1,4 @@
-/** Guardrails of the account of the recipient: it decides, and the sender learns only the kind of thing. */
+/** Guardrails of the recipient's account: it decides, and the sender learns only the kind of finding. */
 import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
 })
 
-test('a blocked message of another account is a case of the recipient alone, and says only the kind', async () => {
+test('a block in another account is a case only there, and tells the sender only the kind', async () => {
   await guard(grid.evil, 'desk', { name: 'hidden name', direction: 'inbound' })
 
   const blocked = await sendText(secret, { to: '@desk', idempotency_key: 'k' })
@@ -28,7 +28,7 @@ test('a blocked message of another account is a case of the recipient alone, and
   expect(await cases(grid.acme)).toEqual([])
 })
 
-test('a sender cannot fetch the parts of a message that another account masked', async () => {
+test('a sender cannot fetch the parts that another account redacted', async () => {
   await guard(grid.evil, 'desk', { direction: 'inbound', action: 'redact' })
   const file = btoa(`${'x'.repeat(20_000)} ${secret}`)
   const a2a = { messageId: 'm', parts: [{ text: 'hi' }, { raw: file, mediaType: 'text/plain' }] }
@@ -46,7 +46,7 @@ test('a sender cannot fetch the parts of a message that another account masked',
   )).not.toContain(file)
 })
 
-test('a blocked message counts for the quota of what a stranger may send', async () => {
+test('a blocked message counts toward the quota for other accounts', async () => {
   await guard(grid.evil, 'desk', { direction: 'inbound' })
 
   const codes = []

@@ -1,4 +1,4 @@
-/** Every way that a message can take, with every action of a guardrail on both sides. */
+/** Every path of a message against every guardrail action on both sides. */
 import { beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../../src/errors.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -13,7 +13,7 @@ import { callTool } from '../../support/mcp.ts'
 import { callRest } from '../../support/rest.ts'
 import { type PersonWithAlias, personWithAlias } from '../../support/person-aliases.ts'
 
-/** A way that a message takes from alice, or from a person. */
+/** A path of a message from alice or from a person. */
 interface Path {
   to: string
   /** Default: alice. */
@@ -28,24 +28,24 @@ const viaA2a = (to: string, more: () => Promise<object> = () => Promise.resolve(
   const { body: { error } } = await postA2a(grid, grid.alice.key, request)
   return { code: error?.data?.[0].reason.toLowerCase(), message: error?.message }
 }
-/** A further message of a task that bob has read. */
+/** Sends a further message of a task that bob has read. */
 const continuing = async () => {
   const configuration = { returnImmediately: true }
   const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }, { configuration }))
   await read('@bob')
   return { taskId: body.result.task.id }
 }
-/** A report on a task of bob, which he finds in his inbox too. */
+/** Sends an update of bob's task, which also reaches his inbox. */
 const viaUpdate = async (text: string) => {
   const { body } = await postA2a(grid, grid.bob.key, send10({ metadata: { to: '@alice' } }))
   return await callTool(grid, grid.alice.key, 'update_task', { task_id: body.result.message.taskId, text })
 }
-/** A question to alice that she answers. */
+/** Asks alice a question, which she answers. */
 const answering = (asker: () => TestAgent) => async () => {
   const { text } = await callTool(grid, asker().key, 'send_message', { to: '@alice', message: 'a question' })
   return { reply_to_message_id: text.message_id }
 }
-/** From a person on a page, or by a verb. */
+/** Sends as a person, on a page or with a verb. */
 const viaWeb = (send: (text: string) => Promise<unknown>) => async (text: string) => {
   try {
     return { code: undefined, message: undefined, text: await send(text) }
@@ -112,7 +112,7 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
     expect(sent.code).toBe('guardrail_blocked')
     expect(sent.message).toContain(kind)
     expect(sent.message).not.toContain(secret)
-    // A foreign sender learns only the kind of thing.
+    // A sender of another account learns only the kind of finding.
     expect(sent.message!.includes("'words'")).toBe(!(isInbound && isForeign))
     expect(await rows(grid, 'SELECT body FROM messages WHERE account_id = ? AND body LIKE ?', [grid.acme.id, '%!%']))
       .toEqual([])
@@ -127,7 +127,7 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
   }
 })
 
-/** What the recipient reads, without the questions that alice answers. */
+/** The messages that the recipient reads, without the questions that alice answers. */
 async function read(to: string) {
   const reader = to === '@desk' ? storeOf(grid, desk, grid.evil) : storeOf(grid, grid.bob)
   return (await readMessages(reader, {})).messages

@@ -1,4 +1,4 @@
-/** What an agent may offer a person to answer. docs/conversations.md, "Choices". */
+/** Choices that an agent offers a person as answers. docs/conversations.md, "Choices". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { cleanChoices } from '../../../src/grid/message/choices.ts'
@@ -24,7 +24,7 @@ const stored = async () => {
 const offer = (to: string, choices: string[], more: object = {}) =>
   post(grid, grid.alice.key, { to, message: 'May I?', choices, ...more })
 
-test('choices are for a person of the account, and whoever offers them to others is told so', async () => {
+test('choices are only for a person of the account, and other uses are refused with the reason', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'ann'] })
   await rows(grid, `UPDATE agents SET visibility = 'public', type = 'human' WHERE account_id = ? AND alias = 'eve'`, [
     grid.evil.id,
@@ -48,11 +48,11 @@ test.each([
   ['too long', ['🙂'.repeat(61)], 'at most 60 characters'],
   ['empty without what is invisible', ['Yes', ' \u200b'], 'empty'],
   ['the same without what is invisible', ['Yes', 'Y\u2060es'], 'the same'],
-])('choices that are %s are refused', (_, choices, why) => {
+])('refuses choices that are %s', (_, choices, why) => {
   expect(() => cleanChoices(choices)).toThrow(why)
 })
 
-test('choices are stored in one line each, in the message itself however long they are', async () => {
+test('stores each choice on one line, in the message itself however long the choices are', async () => {
   const long = [...'123456'].map((n) => n + '🙂'.repeat(59))
   await offer('@ann', long, { parts: [{ text: 'x'.repeat(9_000) }] })
   await offer('@ann', ['no\u202e\n way', 'Yes'])
@@ -60,7 +60,7 @@ test('choices are stored in one line each, in the message itself however long th
   expect(await stored()).toMatchObject([{ choices: long, sanitized: 0 }, { choices: ['no way', 'Yes'], sanitized: 1 }])
 })
 
-test('choices belong to the content of an idempotency key, and guardrails check them', async () => {
+test("choices are part of an idempotency key's content, and guardrails check them", async () => {
   const send = (choices: string[], key: string) =>
     post(grid, grid.alice.key, { to: '@ann', message: 'May I?', choices }, key)
   await send(['Yes', 'No'], 'k')

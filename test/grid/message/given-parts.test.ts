@@ -1,4 +1,4 @@
-/** Parts that agents give with a message, over MCP and REST, and how their readers get them. docs/protocol/messages.md. */
+/** Parts that agents attach over MCP and REST, and how readers get them. docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -40,7 +40,7 @@ const ways: Record<string, (parts: unknown) => Promise<string>> = {
   },
 }
 
-test.each(Object.keys(ways))('%s: every reader gets the parts of a message at its top level', async (way) => {
+test.each(Object.keys(ways))('%s: every reader gets the parts at the top level of a message', async (way) => {
   const id = await ways[way](given)
 
   const peeked = await callRest(grid, grid.bob.key, 'GET /api/v1/inbox')
@@ -62,19 +62,19 @@ test.each<[string, unknown, string]>([
   ['no base64', { raw: 'a b' }, 'invalid_input'],
   ['a name of more than 255 bytes', { text: 'a', filename: '📎'.repeat(64) }, 'invalid_input'],
   ['more than 256 KiB', { text: 'é'.repeat(128 * 1024 + 1) }, 'payload_too_large'],
-])('a part with %s is refused, and nothing is sent', async (_, part, code) => {
+])('refuses a part with %s and sends nothing', async (_, part, code) => {
   for (const way of Object.values(ways)) expect(await way([part])).toBe(code)
   expect(await ways['send_message'](Array(21).fill({ text: 'a' }))).toBe('invalid_input')
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
 })
 
-test('a text part that is as long as the message is not taken for the message', async () => {
+test('a text part as long as the message is not mistaken for the message', async () => {
   await ways['send_message']([{ text: 'one' }])
 
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text[0].parts).toEqual([{ text: 'one', bytes: 3 }])
 })
 
-test('256 KiB of bytes fit in a call, and come as a handle that both agents can fetch', async () => {
+test('a call accepts 256 KiB of bytes, and both agents can fetch them by a handle', async () => {
   const raw = Buffer.alloc(256 * 1024, 7).toString('base64')
   for (const [n, way] of Object.values(ways).entries()) {
     const id = await way([{ raw, filename: 'b.bin' }])
@@ -103,14 +103,14 @@ test.each([
   ['a path', '../../x', '../../x'],
   ['controls and line ends', 'a\r\nb\x1b[2J\tc\u202etxt.exe', 'a b[2J ctxt.exe'],
   ['255 bytes of emoji', `${'📎'.repeat(63)}.md`, `${'📎'.repeat(63)}.md`],
-])('the name of a file is one visible line: %s', async (_, filename, clean) => {
+])('a filename is one visible line: %s', async (_, filename, clean) => {
   await ways['send_message']([{ text: 'a', filename }])
 
   const { text: [{ parts }] } = await callTool(grid, grid.bob.key, 'read_messages')
   expect(parts).toEqual([{ filename: clean, bytes: 1, text: 'a' }])
 })
 
-test('a key in a.txt is seen by a guardrail, and masked in the file of each member that has one', async () => {
+test('a guardrail sees a key in a.txt and redacts it in the file of each member with the guardrail', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const raw = btoa(`the key: ${secret}`)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
@@ -127,7 +127,7 @@ test('a key in a.txt is seen by a guardrail, and masked in the file of each memb
   expect(await ways['send_message']([{ data: { [secret]: 1 } }])).toBe('guardrail_blocked')
 })
 
-test('an answer with parts is the artifact of an A2A task, text first, and parts over A2A come to the reader', async () => {
+test('an answer with parts becomes the artifact of an A2A task, text first, and A2A parts reach the reader', async () => {
   const { body } = await postA2a(
     grid,
     grid.alice.key,

@@ -1,4 +1,4 @@
-/** Texts of more than 10,000 characters: the message has the beginning, a part the whole. */
+/** Texts of more than 10,000 characters: the message holds the beginning, and a part holds the whole text. */
 import { beforeEach, expect, test } from 'vitest'
 import { followLog } from '../../../src/worker/followers.ts'
 import { endpointOf, postA2a, request, send03 } from '../../support/a2a.ts'
@@ -37,7 +37,7 @@ const doors: [string, (text: string) => Promise<unknown>][] = [
   ['A2A', (text) => postA2a(grid, grid.alice.key, send03({ parts: [{ kind: 'text', text }] }))],
 ]
 
-test.each(doors)('a long text comes over %s, whole as a part, and is found by its last word', async (_, send) => {
+test.each(doors)('a long text over %s arrives whole as a part and is found by its last word', async (_, send) => {
   await send(long)
   await followLog(grid.store)
 
@@ -51,7 +51,7 @@ test.each(doors)('a long text comes over %s, whole as a part, and is found by it
   expect(Number(bytes)).toBeGreaterThan(long.length + beginning.length)
 })
 
-test.each(doors)('guardrails see the end of a long text over %s, and mask it in the whole', async (_, send) => {
+test.each(doors)('guardrails see the end of a long text over %s, and redact the whole text', async (_, send) => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await send(`${long} ${secret}.`)
 
@@ -60,10 +60,10 @@ test.each(doors)('guardrails see the end of a long text over %s, and mask it in 
   expect(await wholeOf(parts[0].part_id)).toBe(`${long} [redacted].`)
 })
 
-test('a member gets nothing of a long post but the short copy that its guardrail left', async () => {
+test('a member gets only the short copy of a long post that its guardrail left', async () => {
   const { remote, guardrailChecks } = testProviders()
   grid = await testGrid({ guardrailChecks })
-  // Without stretches, all is masked.
+  // Without spans, everything is redacted.
   remote.check = () => ({ kinds: ['secret'] })
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact', provider: 'webhook' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
@@ -78,7 +78,7 @@ test('a member gets nothing of a long post but the short copy that its guardrail
   }
 })
 
-test('files come after the long text, and a text of the most characters stays as it is', async () => {
+test('files follow the long text, and a text of the maximum length is stored unchanged', async () => {
   const send = (message: string) =>
     callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, parts: [{ data: { n: 1 } }] })
   await send(long)
@@ -91,7 +91,7 @@ test('files come after the long text, and a text of the most characters stays as
   expect([...second.message]).toHaveLength(10_000)
 })
 
-test('a text that is larger than a part is refused', async () => {
+test('refuses a text that is larger than a part', async () => {
   const send = async (bytes: number) =>
     (await callRest(grid, grid.alice.key, 'POST /api/v1/messages', { to: '@bob', message: 'x'.repeat(bytes) })).body
 
@@ -99,7 +99,7 @@ test('a text that is larger than a part is refused', async () => {
   expect(await send(256 * 1024 + 1)).toMatchObject({ error: { code: 'message_too_long' } })
 })
 
-test('the client of a task reads its long message and the long answer whole', async () => {
+test("a task's client reads its long message and the whole long answer", async () => {
   const path = endpointOf(grid.bob)
   const sent = await postA2a(
     grid,
@@ -124,7 +124,7 @@ test('the client of a task reads its long message and the long answer whole', as
   expect(body.result.artifacts[0].parts).toEqual([{ kind: 'text', text: `${long}!` }])
 })
 
-test('a repeat with the same key and another end is a conflict', async () => {
+test('repeating a key with a different end of the text is a conflict', async () => {
   const send = async (message: string) =>
     (await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, idempotency_key: 'k' })).text
 

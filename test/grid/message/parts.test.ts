@@ -1,4 +1,4 @@
-/** Large parts of messages: an inbox shows handles, and each part is fetched by itself. docs/protocol/messages.md. */
+/** Large parts of messages: an inbox lists handles, and each part is fetched separately. docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../../support/a2a.ts'
@@ -14,7 +14,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('a message of "x" with a data part of 240 kB is a short answer with a handle, and the part comes by pages', async () => {
+  test('a 240 kB data part keeps the response short with a handle, and the part is fetched in pages', async () => {
     const data = { blob: 'd'.repeat(240_000), end: 'é' }
     await deliver([{ text: 'x' }, { data, filename: 'big.json' }, { text: 'y', metadata: { small: true } }])
     const answer = await callTool(grid, grid.bob.key, 'read_messages')
@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     expect(await chars()).toEqual([message.message.length + String(a2a).length])
   })
 
-  test('many parts, long names and large metadata stay within 8 kB, and nothing is lost', async () => {
+  test('many parts, long names and large metadata fit in 8 kB without loss', async () => {
     const parts = [
       { text: 'x' },
       { raw: 'n0base64'.repeat(1_000), filename: 'n'.repeat(1_000), mediaType: 'text/html' },
@@ -61,7 +61,7 @@ onEachDatabase((open) => {
     expect(JSON.parse(await wholePart(more.referenceTaskIds.part_id))).toEqual(referenceTaskIds)
   })
 
-  test('text is paged without cutting a character, and bytes as base64', async () => {
+  test('pages text without splitting a character, and bytes as base64', async () => {
     const text = '🙂'.repeat(9_000)
     await deliver([{ text, mediaType: 'text/markdown' }, {
       raw: bytes(30_000).toString('base64url'),
@@ -82,7 +82,7 @@ onEachDatabase((open) => {
     expect((await page(parts[0].part_id, 18_000)).code).toBe('invalid_input')
   })
 
-  test('a file that is text is paged as text, without cutting a character', async () => {
+  test('pages a text file as text, without splitting a character', async () => {
     for (
       const text of ['ä'.repeat(9_000), `x${'ä'.repeat(9_000)}`, `${'🙂'.repeat(5_000)}`, `xy${'🙂'.repeat(5_000)}`]
     ) {
@@ -98,7 +98,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('only its sender and its recipients have a part: others are told that there is none', async () => {
+  test('only its sender and recipients can fetch a part, and others get not found', async () => {
     const carol = await grid.acme.agent('carol')
     await deliver([{ text: 'x' }, { data: 'd'.repeat(20_000) }])
     const [{ message_id }] = (await callTool(grid, grid.bob.key, 'read_messages')).text
@@ -123,7 +123,7 @@ async function deliver(parts: unknown[], more: Record<string, unknown> = {}): Pr
   expect(body.error).toBeUndefined()
 }
 
-/** The text or base64 of a part, as bob fetches it page by page. */
+/** Fetches the text or base64 of a part page by page as bob. */
 async function wholePart(part_id: string): Promise<string> {
   let whole = ''
   for (let offset: number | undefined = 0; offset !== undefined;) {
@@ -135,7 +135,7 @@ async function wholePart(part_id: string): Promise<string> {
   return whole
 }
 
-/** The lengths of the messages in the inboxes of Acme. */
+/** The lengths of the messages in Acme's inboxes. */
 async function chars(): Promise<number[]> {
   return (await rows(grid, 'SELECT chars FROM deliveries WHERE account_id = ?', [grid.acme.id])).map(({ chars }) =>
     Number(chars)

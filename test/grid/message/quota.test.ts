@@ -1,4 +1,4 @@
-/** Quotas of accounts and inboxes (docs/operating/accounts.md, "Quotas"), from outside and with a test clock. */
+/** Quotas of accounts and inboxes (docs/operating/accounts.md, "Quotas"), tested from outside with a test clock. */
 import { expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { hour, startOfDay } from '../../../src/lib/time.ts'
@@ -12,7 +12,7 @@ import { waitFor } from '../../support/wait-for.ts'
 let grid: TestGrid
 
 onEachDatabase((open) => {
-  test('an account sends as many messages as it may, and again the next day', async () => {
+  test("limits an account's messages per day", async () => {
     grid = await open({ env: { MESSAGES_PER_DAY: '3' } })
     await send(grid.alice, '@bob')
     await send(grid.bob, '@alice')
@@ -25,7 +25,7 @@ onEachDatabase((open) => {
       message: 'This account has sent 3 messages today, its daily limit. Try again in 900 minutes.',
       retry_after_seconds: 15 * hour / 1_000,
     })
-    // A stored send answers as before, and others are not concerned.
+    // Repeating a stored send returns its response, and other accounts are not affected.
     expect(await send(grid.alice, '@bob', { idempotency_key: 'k' })).toMatchObject({ recipient: '@bob' })
     await grid.evil.agent('mallory')
     expect(await send(grid.eve, '@mallory')).toMatchObject({ recipient: '@mallory' })
@@ -35,7 +35,7 @@ onEachDatabase((open) => {
     expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
   })
 
-  test('the bytes of an account are limited, with those of the A2A parts and of each delivery', async () => {
+  test("limits an account's bytes, including A2A parts and each delivery", async () => {
     grid = await open({ env: { MEGABYTES_PER_DAY: '1' } })
     const data = 'x'.repeat(120_000)
     const sendData = (n: number) =>
@@ -56,7 +56,7 @@ onEachDatabase((open) => {
     expect(await usedBytes(grid.evil)).toBe(Buffer.byteLength('höi') + 5 * 500)
   })
 
-  test.each([false, true])('the chunks of artifacts count like messages (appended: %s)', async (append) => {
+  test.each([false, true])('counts artifact chunks like messages (appended: %s)', async (append) => {
     grid = await open({ env: { MEGABYTES_PER_DAY: '1' } })
     const { task_id } = (await askBob(), await answer(grid.bob.key, 'read_messages', {}))[0]
     const chunk = (artifact: object) => answer(grid.bob.key, 'update_task', { task_id, parts: [{ data }], artifact })
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     expect(await chunk({ id: 'a', append })).toMatchObject({ code: 'quota_exceeded' })
   })
 
-  test("a stranger's inbox takes a number of messages of one account", async () => {
+  test("another account's inbox accepts a limited number of messages from one account", async () => {
     grid = await open({ env: { EXTERNAL_MESSAGES_PER_DAY: '2' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     await grid.acme.agent('shop', { visibility: 'public' })
@@ -90,7 +90,7 @@ onEachDatabase((open) => {
     for (let n = 0; n < 3; n++) expect(await send(grid.alice, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
-  test('strangers cannot fill an inbox for its own account', async () => {
+  test('other accounts cannot fill an inbox for its own account', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '6' } })
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     const mallory = await grid.evil.agent('mallory')
@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
-  test('from 80 % on, the receipt says how full the inbox is, and how many messages it refused on this day', async () => {
+  test('from 80 % on, the receipt reports how full the inbox is and how many messages it refused that day', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 7; n++) {
@@ -143,7 +143,7 @@ onEachDatabase((open) => {
     await refusedBy(grid.bob, 1)
   })
 
-  test('an inbox counts what it refuses of other accounts, and tells them nothing', async () => {
+  test('an inbox counts what it refuses from other accounts, and reveals nothing to them', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 2; n++) expect(await send(grid.eve, '@desk')).not.toHaveProperty('recipient_inbox')
@@ -152,7 +152,7 @@ onEachDatabase((open) => {
     await refusedBy(desk, 1)
   })
 
-  test('a refused send counts nothing, and 0 switches a quota off', async () => {
+  test('a refused send does not count, and 0 disables a quota', async () => {
     const off = { MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', EXTERNAL_MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' }
     grid = await open({ env: { ...off, AGENTS_PER_ACCOUNT: '0' } })
 
@@ -165,14 +165,14 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a quota of 1 is a quota', async () => {
+  test('a quota of 1 applies', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '1' } })
     expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
 
     expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
   })
 
-  test('an account has as many agents as it may', async () => {
+  test('limits the number of agents per account', async () => {
     grid = await open({ env: { AGENTS_PER_ACCOUNT: '3' } })
     await create('carol')
 
@@ -189,7 +189,7 @@ async function send(from: TestAgent, to: string, more: object = {}, by: TestGrid
   return await answer(from.key, 'send_message', { to, message: 'hi', ...more }, by)
 }
 
-/** The count is stored a moment after the refusal. */
+/** Waits for the count, which is stored shortly after the refusal. */
 async function refusedBy({ id }: TestAgent, refused: number) {
   await waitFor('the count', async () => {
     const [row] = await rows(grid, 'SELECT refused FROM agent_numbers WHERE account_id = ? AND agent_id = ?', [
@@ -209,7 +209,7 @@ async function create(alias: string) {
   return await answer(grid.acme.adminKey, 'admin_create_agent', { alias })
 }
 
-/** The result of a tool, or its error. */
+/** A tool's result or its error. */
 async function answer(key: string, tool: string, args: Record<string, unknown>, by: TestGrid = grid) {
   const { text } = await callTool(by, key, tool, args)
   return text.error ?? text

@@ -1,4 +1,4 @@
-/** A recipient that no longer accepts the sender at the moment of writing gets nothing. */
+/** A recipient that stops accepting the sender before the commit gets nothing. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -25,7 +25,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['an empty allow list', change({ accessPolicy: 'allow_list', accessList: [] })],
   ['private visibility', change({ visibility: 'private' })],
   ['its deletion', () => deleteAgent(grid.acme.store, 'desk')],
-])('%s, set while the message is checked, refuses it', async (_, refuse) => {
+])('%s, set during the check, refuses the message', async (_, refuse) => {
   await expect(sendWhile(refuse, 'desk')).rejects.toMatchObject({ code: 'recipient_not_found' })
 
   await expectNothingStored()
@@ -34,7 +34,7 @@ test.each<[string, () => Promise<unknown>]>([
 test.each<[string, () => Promise<unknown>]>([
   ['a block list that names another', change({ accessPolicy: 'block_list', accessList: ['alice'] })],
   ['an allow list with the sender', change({ accessPolicy: 'allow_list', accessList: ['eve'] })],
-])('%s, set while the message is checked, lets it pass', async (_, allow) => {
+])('%s, set during the check, lets the message pass', async (_, allow) => {
   await sendWhile(allow, 'desk')
 
   expect((await readMessages(storeOf(grid, desk), {})).messages).toMatchObject([{ message: 'hi' }])
@@ -47,7 +47,7 @@ test.each<[string, () => Promise<unknown>, string]>([
     'not_channel_member',
   ],
   ['that is deleted', () => closeChannel(), 'channel_not_found'],
-])('a channel %s while the post is checked gets nothing', async (_, change, code) => {
+])('a channel %s during the check gets nothing', async (_, change, code) => {
   await grid.evil.agent('mallory')
   await createChannel(grid.evil.store, { name: 'general', members: ['eve', 'mallory'] })
 
@@ -56,7 +56,7 @@ test.each<[string, () => Promise<unknown>, string]>([
   await expectNothingStored()
 })
 
-test('a sender that is deleted while its message is checked sends nothing', async () => {
+test('a sender deleted during the check sends nothing', async () => {
   await expect(sendWhile(() => deleteAgent(grid.evil.store, 'eve'), 'desk')).rejects.toMatchObject({
     code: 'unavailable',
   })
@@ -64,12 +64,12 @@ test('a sender that is deleted while its message is checked sends nothing', asyn
   await expectNothingStored()
 })
 
-/** Delete the channel as a process does that does not remove its members, in the row alone. */
+/** Deletes only the channel's row, as a process does that leaves its members. */
 function closeChannel() {
   return rows(grid, 'UPDATE channels SET deleted_at = 1 WHERE account_id = ?', [grid.evil.id])
 }
 
-/** Send a message of eve; `meanwhile` runs between resolving its recipient and storing it. */
+/** Sends a message as eve and runs `meanwhile` between resolving the recipient and storing the message. */
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
   const eve = storeOf(grid, grid.eve)
   let isFirst = true

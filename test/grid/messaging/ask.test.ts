@@ -1,4 +1,4 @@
-/** Sending and waiting for the answer in one call. */
+/** Sending a message and waiting for the answer in one call. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -27,13 +27,13 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
   alice = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
-  // An agent that was never here is not waited for.
+  // Calls do not wait for an agent that was never online.
   for (const { store, id } of [{ store: alice, id: grid.alice.id }, { store: bob, id: grid.bob.id }]) {
     await store.write([store.change.agents.markSeen(id, grid.clock.now)])
   }
 })
 
-test('the reply is the answer, and is leased to the call alone', async () => {
+test('the reply is the answer and is leased only to the call', async () => {
   const asking = asked({ text: 'how many?' })
   await idle(1)
   const [question] = await questions()
@@ -46,7 +46,7 @@ test('the reply is the answer, and is leased to the call alone', async () => {
   expect((await readMessages(alice, {})).messages).toMatchObject([{ message: 'three', redelivered: true }])
 })
 
-test('without a reply id the next message of the agent answers, and what others write stays unread', async () => {
+test("without a reply id the agent's next message is the answer, and others' messages stay unread", async () => {
   const asking = asked({ text: 'how many?' })
   await idle(1)
   const carol = storeOf(grid, await grid.acme.agent('carol'))
@@ -57,7 +57,7 @@ test('without a reply id the next message of the agent answers, and what others 
   expect((await asking).answer).toMatchObject({ messages: [{ message: 'three' }], unread: 2 })
 })
 
-test('two questions to one agent get their own answers, and without a reply id the older one comes first', async () => {
+test('two questions to one agent get their own answers, the older one first without a reply id', async () => {
   const [first, second, third] = ['first', 'second', 'third'].map((text) => asked({ text }))
   await idle(3)
   const byText = new Map((await questions()).map(({ message, message_id }) => [message, message_id]))
@@ -69,7 +69,7 @@ test('two questions to one agent get their own answers, and without a reply id t
   expect(answers).toEqual([['to the first'], ['to the second'], ['to the third']])
 })
 
-test('in a conversation only a message of the conversation answers', async () => {
+test('in a conversation only a message of the same conversation is the answer', async () => {
   const asking = asked({ text: 'how many?', conversationId: 'eggs' })
   await idle(1)
   await sendMessage(bob, { to: '@alice', text: 'seven', conversationId: 'milk' })
@@ -78,7 +78,7 @@ test('in a conversation only a message of the conversation answers', async () =>
   expect(await answerOf(asking)).toEqual(['three'])
 })
 
-test('a call that waits for an answer comes before a waiting read, which sees nothing of it', async () => {
+test('a waiting call takes its answer before a waiting read, which never sees it', async () => {
   const reading = waitForMessages(alice, {}, { seconds: 50 })
   await idle(1)
   const asking = asked({ text: 'how many?' })
@@ -90,7 +90,7 @@ test('a call that waits for an answer comes before a waiting read, which sees no
   expect(await textsOf(reading)).toEqual(['something else'])
 })
 
-test('a post is answered by a reply alone', async () => {
+test('only a reply answers a post', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const asking = asked({ to: '#team', text: 'who?' })
   await idle(1)
@@ -102,7 +102,7 @@ test('a post is answered by a reply alone', async () => {
   expect(await answerOf(asking)).toEqual(['me'])
 })
 
-test('without an answer in time, a note says what happened to the message, and a late answer is unread', async () => {
+test("without an answer in time, a note reports the message's state, and a late answer stays unread", async () => {
   const asking = asked({ text: 'how many?' }, { seconds: 0.5 })
   await idle(1)
   grid.clock.now += 4_000
@@ -122,7 +122,7 @@ test('without an answer in time, a note says what happened to the message, and a
 test.each([
   ['holds', /^@bob took it 4 s after it was sent and works on it\. The answer will come/],
   ['has not read', /^@bob has not read it yet\. The answer will come/],
-])('the note says that the recipient %s the message', async (what, note) => {
+])('the note states that the recipient %s the message', async (what, note) => {
   const asking = asked({ text: 'how many?' }, { seconds: 0.2 })
   await idle(1)
   grid.clock.now += 4_000
@@ -131,7 +131,7 @@ test.each([
   expect((await asking).answer!.note).toMatch(note)
 })
 
-test('the note on a post says how many members have read it', async () => {
+test('the note on a post states how many members have read it', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const asking = asked({ to: '#team', text: 'who?' }, { seconds: 0.2 })
   await idle(1)
@@ -140,7 +140,7 @@ test('the note on a post says how many members have read it', async () => {
   expect((await asking).answer!.note).toMatch(/^No member has answered yet; 1 have read it\. The answer will come/)
 })
 
-test('the note says that a message waits for a person, and the reason of a refusal is its answer', async () => {
+test("the note states that a message waits for a person, and a refusal's reason is its answer", async () => {
   await hold(grid.acme.store)
   const held = await asked({ text: 'how many?' }, { seconds: 0.05 })
   expect(held.answer!.note).toMatch(/^It waits for the approval of a person\. .+ The answer will come/)
@@ -153,7 +153,7 @@ test('the note says that a message waits for a person, and the reason of a refus
   expect((await asking).answer!.messages).toMatchObject([{ type: 'system', message: expect.stringContaining('No') }])
 })
 
-test('a caller that leaves finds the answer in its inbox', async () => {
+test('a caller that disconnects finds the answer in its inbox', async () => {
   const connection = new AbortController()
   const asking = asked({ text: 'how many?' }, { seconds: 50, caller: connection })
   await idle(1)
@@ -164,13 +164,13 @@ test('a caller that leaves finds the answer in its inbox', async () => {
   expect(await textsOf(readMessages(alice, {}))).toEqual(['three'])
 })
 
-test('a call does not wait for an agent that was never here', async () => {
+test('a call does not wait for an agent that was never online', async () => {
   await grid.acme.agent('carol')
 
   expect((await asked({ to: '@carol', text: 'how many?' })).answer!.note).toContain('@carol was never here')
 })
 
-test('a person and a remote agent are waited for, although neither ever makes a call', async () => {
+test('a call waits for a person and for a remote agent, although neither makes calls', async () => {
   const { account: olga } = await personWithAlias(grid, 'olga')
   const robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example/' })
   const asking = ['@olga', '@robot'].map((to) => asked({ to, text: 'how many?' }))
@@ -181,14 +181,14 @@ test('a person and a remote agent are waited for, although neither ever makes a 
   expect(await Promise.all(asking.map(answerOf))).toEqual([['three'], ['four']])
 })
 
-test('a call does not wait for a remote agent that is paused', async () => {
+test('a call does not wait for a paused remote agent', async () => {
   const robot = await grid.acme.agent('robot', { type: 'a2a', remoteUrl: 'https://robot.example/' })
   await grid.acme.store.write([grid.acme.store.change.remoteAgents.pause(robot.id, grid.clock.now)])
 
   expect((await asked({ to: '@robot', text: 'how many?' })).answer!.note).toContain('@robot is paused')
 })
 
-test('a call does not wait for an agent that waits for its answer', async () => {
+test("a call does not wait for an agent that waits for the caller's answer", async () => {
   const asking = asked({ text: 'how many?', conversationId: 'eggs' })
   await idle(1)
   const back = await ask(bob, callingAgent(bob.actor), { to: '@alice', text: 'of what?' }, { seconds: 50 })
@@ -198,7 +198,7 @@ test('a call does not wait for an agent that waits for its answer', async () => 
   expect(await answerOf(asking)).toEqual(['three'])
 })
 
-test('an agent that waits for another one, or has its answer already, is waited for', async () => {
+test('a call waits for an agent that waits for a third one, or already has its answer', async () => {
   const asBob = (to: string) => ask(bob, callingAgent(bob.actor), { to, text: 'of what?' }, { seconds: 50 })
   const carol = storeOf(grid, await grid.acme.agent('carol'))
   await carol.write([carol.change.agents.markSeen(callingAgent(carol.actor).agentId, grid.clock.now)])
@@ -217,8 +217,8 @@ test('an agent that waits for another one, or has its answer already, is waited 
   await ofCarol
 })
 
-test('a message of a client of A2A that begins a task answers nothing', async () => {
-  // Shown by its column: a delivery of a task has no reply id.
+test('a task started by an A2A client does not answer a question', async () => {
+  // Told apart by its column, because a task's delivery has no reply id.
   const asking = asked({ text: 'how many?' }, { seconds: 0.1 })
   await idle(1)
   const { startTask } = await import('../../../src/grid/tasks/start-task.ts')
@@ -232,13 +232,13 @@ test('a message of a client of A2A that begins a task answers nothing', async ()
   expect(await textsOf(readMessages(alice, {}))).toEqual(['do this'])
 })
 
-test('a repeat gets the same receipt and the same answer, read or not', async () => {
+test('a repeat gets the same receipt and answer, whether or not the answer was read', async () => {
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const asking = asked(input)
   await idle(1)
   await sendMessage(bob, { to: '@alice', text: 'three' })
   const first = await asking
-  // The response got lost.
+  // The response was lost.
   await first.answer!.lease!.release()
   const second = await asked(input)
   second.answer!.lease!.ack()
@@ -250,7 +250,7 @@ test('a repeat gets the same receipt and the same answer, read or not', async ()
   expect(third.answer!.lease).toBeUndefined()
 })
 
-test('a repeat takes the reply that has come since, before other messages and none from before the question', async () => {
+test('a repeat takes a later reply before other messages, and none from before the question', async () => {
   await sendMessage(bob, { to: '@alice', text: 'from before' })
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const { sent } = await asked(input, { seconds: 0.05 })
@@ -263,7 +263,7 @@ test('a repeat takes the reply that has come since, before other messages and no
   expect(await textsOf(readMessages(alice, {}))).toEqual(['from before', 'by the way'])
 })
 
-test('a repeat waits on when the first call gives up beside it', async () => {
+test('a repeat keeps waiting when the first call gives up', async () => {
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const connection = new AbortController()
   const first = asked(input, { seconds: 50, caller: connection })
@@ -278,7 +278,7 @@ test('a repeat waits on when the first call gives up beside it', async () => {
   expect(await answerOf(second)).toEqual(['three'])
 })
 
-test('a call returns at once when no one can read its message any more', async () => {
+test('a call returns at once when nobody can read its message', async () => {
   const asking = asked({ text: 'how many?' }, { seconds: 50, lookEveryMs: 20 })
   await idle(1)
   await bob.write([bob.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
@@ -300,7 +300,7 @@ test.each(['expired', 'was retracted'])('a call returns at once when its message
   expect((await asking).answer).toMatchObject({ messages: [], note: `It ${how} before @bob read it.` })
 })
 
-test('an answer that was held goes to the call once it is approved', async () => {
+test('a held answer goes to the call once it is approved', async () => {
   const ann = (await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })).account
   const asking = asked({ text: 'may I?' })
   await idle(1)
@@ -315,12 +315,12 @@ function asked(input: Partial<SendInput>, options: WaitOptions = { seconds: 50 }
   return ask(alice, callingAgent(alice.actor), { to: '@bob', text: '', ...input }, options)
 }
 
-/** What bob has to read. */
+/** The messages that bob has to read. */
 async function questions() {
   return (await readMessages(bob, {})).messages
 }
 
-/** A message of alice from before. */
+/** Sends an earlier message from alice. */
 function earlier() {
   return sendMessage(alice, { to: '@bob', text: 'earlier' })
 }
@@ -333,7 +333,7 @@ async function textsOf(reading: Promise<{ messages: { message: string }[] }>): P
   return (await reading).messages.map(({ message }) => message)
 }
 
-test('a post to a channel waits for so many answers, and says who has not answered', async () => {
+test('a post waits for a given number of answers and reports who has not answered', async () => {
   const carol = storeOf(grid, await grid.acme.agent('carol'))
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
   const sender = callingAgent(alice.actor)

@@ -1,4 +1,4 @@
-/** Messages that end unread: they expire, or their sender retracts them. docs/delivery.md, "Messages that end". */
+/** Messages that end unread: they expire, or are retracted. docs/delivery.md, "Messages that end". */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -44,13 +44,13 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('what is unread after its time is given to no reader any more, and its sender sees that it expired', async () => {
+  test('no reader gets an expired message, and its sender sees that it expired', async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     await send('@bob', { message: 'to stay' })
     const asSince = { since: new Date(grid.clock.now - minute).toISOString() }
     grid.clock.now += 10 * second
 
-    // The worker has not come by.
+    // The worker has not run.
     expect(await texts(grid.bob, { peek: true })).toEqual(['to stay'])
     expect(await texts(grid.bob, asSince)).toEqual(['to stay'])
     expect((await callTool(grid, grid.bob.key, 'read_messages', { message_id: id })).code).toBe('message_not_found')
@@ -65,7 +65,7 @@ onEachDatabase((open) => {
     expect(timeline).toMatchObject([{ event: 'stored' }, { event: 'expired', alias: '@bob' }])
   })
 
-  test('the worker of a server expires messages', async () => {
+  test("the server's worker expires messages", async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     grid.clock.now += minute
     const worker = await startWorker(grid.store)
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     await worker.stop()
   })
 
-  test('a leased message does not expire before its lease ends without an ack', async () => {
+  test('a leased message cannot expire before its lease ends without an ack', async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     const { body } = await lease(grid, grid.bob.key)
     grid.clock.now += minute
@@ -87,7 +87,7 @@ onEachDatabase((open) => {
     expect((await status(id)).delivery).toBe('expired')
   })
 
-  test('a message that is leased while the worker comes by does not expire', async () => {
+  test("a message leased during the worker's run does not expire", async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     const later = grid.clock.now + minute
     const found = await grid.store.global.retention.expiring(later, 10)
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect((await status(id)).delivery).toBe('read')
   })
 
-  test('a message that came back for the fifth time after its time expires, and is not parked', async () => {
+  test('a message returned for the fifth time after its expiry expires instead of being parked', async () => {
     const id = await send('@bob', { expires_in_seconds: 60 })
     for (let n = 1; n <= 5; n++) {
       const { body } = await lease(grid, grid.bob.key, { seconds: 120 })
@@ -112,7 +112,7 @@ onEachDatabase((open) => {
     expect((await status(id)).delivery).toBe('expired')
   })
 
-  test('a retracted message is gone for its reader, with text and files, and its sender sees it', async () => {
+  test('retracting removes a message for its reader, with text and files, and its sender sees it', async () => {
     const id = await withFile('@bob')
     expect(await filesOf()).toBe(1)
 
@@ -129,7 +129,7 @@ onEachDatabase((open) => {
     expect((await retract(grid.alice, id)).status).toBe(200)
   })
 
-  test('only its sender retracts a message, and not when a reader has it', async () => {
+  test('only its sender can retract a message, and not while a reader has it', async () => {
     const id = await send('@bob')
     for (const other of [grid.bob, grid.eve]) {
       expect(await retract(other, id)).toMatchObject({ status: 404, body: { error: { code: 'message_not_found' } } })
@@ -142,9 +142,9 @@ onEachDatabase((open) => {
     })
   })
 
-  test('of a read and a retraction at the same time, one has the message', async () => {
+  test('of a concurrent read and retraction, exactly one succeeds', async () => {
     const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
-    // One of the two begins some steps after the other.
+    // Delays one of the two by some steps.
     const later = async <T>(steps: number, act: () => Promise<T>) => {
       for (let n = 0; n < steps; n++) await bob.read.inbox.unread(grid.bob.id)
       return await act()
@@ -161,7 +161,7 @@ onEachDatabase((open) => {
     expect(new Set(winners).size).toBe(2)
   })
 
-  test('a post is retracted until a member has it, and expires for the others', async () => {
+  test('a post can be retracted until a member has it, and expires for the others', async () => {
     const carol = await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
     const first = await withFile('#team')
@@ -177,7 +177,7 @@ onEachDatabase((open) => {
     const { delivery, timeline } = await status(second)
     expect(delivery).toBe('read')
     expect(timeline).toContainEqual(expect.objectContaining({ alias: '@carol', event: 'expired' }))
-    // The reader that has the message can have its file.
+    // Only the reader that has the message can fetch its file.
     expect(await filesOf()).toBe(1)
     expect((await readPart(grid.bob, `${second}.1`)).code).toBe(undefined)
     expect((await readPart(carol, `${second}.1`)).code).toBe('part_not_found')
@@ -190,7 +190,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, details, [grid.acme.id, third])).toEqual([{ a2a: null }])
   })
 
-  test('a message to another account is retracted there, too', async () => {
+  test('a message to another account is retracted there too', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const id = await send('@desk')
     expect((await retract(grid.alice, id)).status).toBe(200)
@@ -201,7 +201,7 @@ onEachDatabase((open) => {
     expect((await status(expiring)).delivery).toBe('expired')
   })
 
-  test('a task is canceled with its message, and fails if its message expires', async () => {
+  test("retracting a task's message cancels the task, and its expiry fails the task", async () => {
     const client = storeOf(grid, grid.alice)
     const messageOf = async (task: string) =>
       String(
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     })
     expect(canceled.history).toMatchObject([{ parts: [{ text: 'Retracted' }] }])
 
-    // No door lets a task expire with its message yet.
+    // No door can set the expiry of a task yet.
     const late = await askFor(client, 'too late')
     await rows(
       grid,
@@ -232,7 +232,7 @@ onEachDatabase((open) => {
     expect((await getTask(client, late.id)).status.state).toBe('failed')
   })
 
-  test('a recipient that works on a task is told when a further message of it is retracted', async () => {
+  test('a recipient working on a task is notified when a further message of it is retracted', async () => {
     const client = storeOf(grid, grid.alice)
     const { id: taskId } = await askFor(client, 'a question')
     await read(grid.bob)
@@ -245,7 +245,7 @@ onEachDatabase((open) => {
     expect(await texts(grid.bob)).toEqual([`@alice canceled task ${taskId}. It expects no answer any more.`])
   })
 
-  test('an answer in a task of another agent is in that task, and is not retracted', async () => {
+  test("an answer in another agent's task belongs to that task and cannot be retracted", async () => {
     await askFor(storeOf(grid, grid.alice), 'a question', { mode: 'receipt' })
     const [{ message_id }] = await read(grid.bob)
     const answer = await callTool(grid, grid.bob.key, 'send_message', {
@@ -254,7 +254,7 @@ onEachDatabase((open) => {
     expect((await retract(grid.bob, answer.text.message_id)).body.error.code).toBe('message_read')
   })
 
-  test('a sender that waits is woken when its message expires or is retracted', async () => {
+  test('wakes a waiting sender when its message expires or is retracted', async () => {
     const signal = new Signal()
     const stop = grid.store.waiting.notifier.watch(grid.alice.id, signal)
     const signals = () =>
@@ -272,7 +272,7 @@ onEachDatabase((open) => {
     stop()
   })
 
-  test('the time of a message is a number of seconds from 10 to 604800, and part of its idempotency key', async () => {
+  test("an expiry is 10 to 604800 seconds and part of the idempotency key's content", async () => {
     const body = { to: '@bob', message: 'hi' }
     for (const expires_in_seconds of [9, 10.5, 'ten']) {
       expect((await post(grid, grid.alice.key, { ...body, expires_in_seconds })).status).toBe(400)

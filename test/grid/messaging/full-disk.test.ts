@@ -1,4 +1,4 @@
-/** What a grid refuses while its disk is almost full, and what goes on (docs/operating/monitoring.md, "Full disk"). */
+/** What a grid refuses and accepts while its disk is almost full (docs/operating/monitoring.md, "Full disk"). */
 import { beforeEach, expect, test } from 'vitest'
 import { day } from '../../../src/lib/time.ts'
 import { startWorker } from '../../../src/worker/worker.ts'
@@ -21,7 +21,7 @@ beforeEach(async () => {
   })
 })
 
-test('each door refuses what is sent with storage_full, and /readyz says why', async () => {
+test('each door refuses sends with storage_full, and /readyz reports the reason', async () => {
   await almostFull()
 
   const ready = await grid.request('/readyz')
@@ -40,7 +40,7 @@ test('each door refuses what is sent with storage_full, and /readyz says why', a
   expect(await count('messages')).toBe(0)
 })
 
-test('old messages are removed as soon as the disk is almost full, and sends go on when there is space', async () => {
+test('removes old messages as soon as the disk is almost full, and accepts sends again once there is space', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'old' })
   const worker = await startWorker(grid.store)
   grid.clock.now += 8 * day

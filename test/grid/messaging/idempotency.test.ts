@@ -1,4 +1,4 @@
-/** Sends that are repeated under their key, on every database. See docs/delivery.md, "Idempotency keys". */
+/** Repeated sends under their key, on every database. See docs/delivery.md, "Idempotency keys". */
 import type { InStatement } from '@libsql/client'
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
@@ -17,11 +17,11 @@ import { turn, waitFor } from '../../support/wait-for.ts'
 const once: SendInput = { to: 'bob', text: 'once', idempotencyKey: 'k' }
 
 let grid: TestGrid
-/** Each commit of a send waits for this before it begins. */
+/** Each commit of a send waits for this before it starts. */
 let before: Promise<void>
 /** Each commit of a send waits for this before it returns. */
 let after: Promise<void>
-/** How many sends wait for their commit or are in one, and how many commits of sends are on disk. */
+/** The number of sends waiting for or in their commit, and the number of sends' commits on disk. */
 let queued: number
 let committed: number
 const isSend = (sql: string) => /^INSERT INTO messages\b/.test(sql)
@@ -53,7 +53,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test('100 parallel sends under one key are one row and 100 equal answers, none before the commit', async () => {
+  test('stores 100 parallel sends under one key once, with 100 equal responses, none before the commit', async () => {
     const [releaseBefore, releaseAfter] = [hold((held) => before = held), hold((held) => after = held)]
     let answered = 0
     const sends = Array.from({ length: 100 }, () =>
@@ -77,13 +77,13 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([answers[0].id])
   })
 
-  test('a repeat is answered although its recipient is gone and the trial used up, and is not counted', async () => {
+  test('answers a repeat although its recipient is gone and the trial used up, without counting it', async () => {
     await updateTrial(grid, grid.alice, { used: 9, max: 10, expiresAt: grid.clock.now + minute })
     const sent = await send(once)
     await deleteAgent(grid.acme.store, 'bob')
     grid.clock.now += 2 * minute
 
-    // The presence of the recipient is reported as of now.
+    // The recipient's presence is reported as of the repeat.
     expect(await send(once)).toEqual({ ...sent, recipientPresence: undefined })
     expect((await grid.acme.store.read.agents.trial(grid.alice.id))!.used).toBe(10)
   })
@@ -92,7 +92,7 @@ onEachDatabase((open) => {
     ['text', { text: 'other' }],
     ['recipient', { to: 'alice-two' }],
     ['conversation', { conversationId: 'c' }],
-  ])('another %s under the same key is a conflict, also of two sends at once', async (_, change) => {
+  ])('another %s under the same key is a conflict, even for two concurrent sends', async (_, change) => {
     await grid.acme.agent('alice-two')
     const outcomes = await Promise.all(
       [once, { ...once, ...change }].map((input) => send(input).then(() => 'stored', (error) => error.code)),
@@ -107,7 +107,7 @@ onEachDatabase((open) => {
   test.each<[string, SendInput, () => Promise<unknown>]>([
     ['recipient is missing', { ...once, to: 'carol' }, () => grid.acme.agent('carol')],
     ['trial has ended', once, () => trial(10)],
-  ])('a send that was refused because the %s is stored under the same key when it is allowed', async (...row) => {
+  ])('a send refused because the %s is stored under the same key once it is allowed', async (...row) => {
     const [reason, input, allow] = row
     if (reason === 'trial has ended') await trial(0)
     await expect(send(input)).rejects.toThrow()
@@ -119,7 +119,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([sent.id])
   })
 
-  test('a key is remembered for 7 days; then it is free, and remembers the next send instead', async () => {
+  test('remembers a key for 7 days, then accepts it for the next send', async () => {
     const first = await send(once)
     grid.clock.now += 7 * day - 1
     expect(await send(once)).toEqual(first)
@@ -143,7 +143,7 @@ function enter({ key }: TestAgent, store: Store = grid.store) {
   return createAuthenticator(store)(`Bearer ${key}`)
 }
 
-/** The ids of the messages of the account. Checks that each has its delivery. */
+/** The ids of the account's messages. Checks that each has its delivery. */
 async function stored(): Promise<string[]> {
   const ids = async (column: string, table: string) =>
     (await rows(grid, `SELECT ${column} AS id FROM ${table} WHERE account_id = ?`, [grid.acme.id])).map(({ id }) =>

@@ -19,9 +19,9 @@ onEachDatabase((open) => {
     startedAt = grid.clock.now
   })
 
-  test('the timeline lists the events of each recipient in chronological order', async () => {
+  test("the timeline lists each recipient's events in chronological order", async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
-    // Read and released with it, and no part of its timeline.
+    // Read and released together with the message, but not part of its timeline.
     await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
     const { lease } = await readMessages(storeOf(grid, grid.bob), {})
@@ -41,7 +41,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a recipient that waited with a read or a stream was woken', async () => {
+  test('reports that a recipient waiting with a read or a stream was woken', async () => {
     const idle = followIdle(grid.store)
     const reading = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 10 })
     const connection = { signal: new AbortController().signal }
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
     await stream.return(undefined)
 
-    // Another stream announces it again, and then it is read. It was woken by the first.
+    // Another stream announces the message again, and then it is read. The first stream woke the recipient.
     grid.clock.now += second
     const later = watchInbox(storeOf(grid, grid.alice), {
       heartbeatMs: minute,
@@ -78,7 +78,7 @@ onEachDatabase((open) => {
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0', 'alice leased 1'])
   })
 
-  test('of another account it tells when it was leased and answered, and nothing else', async () => {
+  test('for a recipient in another account it shows only the lease and the reply', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     await grid.acme.agent('open-alice', { visibility: 'public' })
     const idle = followIdle(grid.store)
@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     const { lease } = await reading
     await leaseOf(storeOf(grid, desk, grid.evil), lease!.id).release()
     await readMessages(storeOf(grid, desk, grid.evil), {})
-    // A reply to another agent is not shown to the sender.
+    // The sender does not see a reply to another agent.
     await sendMessage(storeOf(grid, desk, grid.evil), { to: 'eve', text: 'what is this?', replyToMessageId: id })
 
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])

@@ -1,4 +1,4 @@
-/** An inbox is in commit order. Ids are made before the commit, so their order may differ. */
+/** An inbox is in commit order. Ids are created before the commit, so their order may differ. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { cursorAt, readAgain } from '../../../src/grid/messaging/read-again.ts'
@@ -16,7 +16,7 @@ onEachDatabase((open) => {
     await sendAll(['four', 'three', 'two', 'one'])
   })
 
-  test('a batch, and batches of one message, have the order of the commits', async () => {
+  test('a batch, and batches of one message, are in commit order', async () => {
     const first = await readMessages(bob(), { limit: 1 })
     const second = await readMessages(bob(), { limit: 1 })
     const rest = await readMessages(bob(), {})
@@ -24,7 +24,7 @@ onEachDatabase((open) => {
     expect([first, second, rest].map(texts)).toEqual([['one'], ['two'], ['three', 'four']])
   })
 
-  test('so have messages that are shown without reading them, and those that are read again', async () => {
+  test('so are peeked messages and messages read again', async () => {
     const start = cursorAt(bob(), grid.bob.id, 0)
     expect(texts(await readAgain(bob(), {}))).toEqual(['one', 'two', 'three', 'four'])
     await readMessages(bob(), {})
@@ -35,7 +35,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Send the first text last: it is composed, and then waits until the others are stored. */
+/** Sends the first text last. It is composed first, and then waits until the others are stored. */
 async function sendAll([text, ...others]: string[]): Promise<void> {
   const alice = storeOf(grid, grid.alice)
   const write: typeof alice.write = async (statements) => {

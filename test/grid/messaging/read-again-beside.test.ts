@@ -1,4 +1,4 @@
-/** Reading again while messages are leased or released: none is left out. */
+/** Reading again during leases and releases omits no message. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { type Batch, leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -10,7 +10,7 @@ import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 let bob: AccountStore
-/** Called after the next queries of the inbox, one each. */
+/** Called in turn, one after each of the inbox's next queries. */
 let afterQuery: (() => Promise<unknown>)[]
 beforeEach(async () => {
   afterQuery = []
@@ -32,7 +32,7 @@ beforeEach(async () => {
   for (const text of ['one', 'two', 'three']) await sendMessage(alice, { to: 'bob', text })
 })
 
-test.each(['1h', 'cursor'])('what is released while since %s looks is shown', async (since) => {
+test.each(['1h', 'cursor'])('shows what is released while since %s reads', async (since) => {
   const first = await readMessages(bob, { limit: 1 })
   const { lease } = await readMessages(bob, { limit: 1 })
   afterQuery = [() => leaseOf(bob, lease!.id).release()]
@@ -40,7 +40,7 @@ test.each(['1h', 'cursor'])('what is released while since %s looks is shown', as
   expect(await look(since, first)).toEqual(since === '1h' ? ['one', 'two', 'three'] : ['two', 'three'])
 })
 
-test.each(['1h', 'cursor'])('what is leased while since %s looks is shown', async (since) => {
+test.each(['1h', 'cursor'])('shows what is leased while since %s reads', async (since) => {
   const first = await readMessages(bob, { limit: 1 })
   afterQuery = [() => readMessages(bob, { limit: 1 })]
 

@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
     const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
-    // Any use of a key is recorded once a minute.
+    // A key's use is recorded at most once a minute.
     await look({ peek: true })
     await sendAll('commits the deferred writes')
     const before = await wholeDump(grid)
@@ -38,7 +38,7 @@ onEachDatabase((open) => {
     expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three', 'commits the deferred writes'])
   })
 
-  test('last_batch is the newest lease, replayed, and nothing before the first', async () => {
+  test('last_batch replays the newest lease and nothing older', async () => {
     await sendAll('one', 'two', 'three', 'four')
     const none = await again({ since: 'last_batch' })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     expect(page.hasMore).toBe(false)
   })
 
-  test('a cursor shows messages stored after it: read messages are replayed, unread ones are not', async () => {
+  test('a cursor shows messages stored after it, and replays those that were read', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 1 })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     await sendAll('too old')
     grid.clock.now = start + 1
     await sendAll('just in')
-    // Set back by less than the 5 minutes that clocks of processes may differ.
+    // Set back by less than the allowed clock difference of 5 minutes between processes.
     grid.clock.now = start - 4 * minute
     await sendAll('stored later with an earlier time')
     grid.clock.now = start + 2
@@ -87,7 +87,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })
 
-  test('a message longer than max_chars is leased alone and shortened, and later ones come next', async () => {
+  test('leases a message longer than max_chars alone and truncated, and continues with later ones', async () => {
     await sendAll('x'.repeat(10_000), 'short')
 
     const peeked = await again({ maxChars: 9_999 })
@@ -103,7 +103,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1 hrz', 'a.b.c', '1234567d'])(
-    'since %j is refused',
+    'refuses since %j',
     async (since) => {
       await expect(again({ since })).rejects.toMatchObject({
         code: 'invalid_input',
@@ -113,7 +113,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('a cursor of another agent, or one that was changed, is refused', async () => {
+  test('refuses a changed cursor and that of another agent', async () => {
     await sendAll('one')
     await sendMessage(as(grid.bob), { to: 'alice', text: 'two' })
     const foreign = await readMessages(as(grid.alice), {})
@@ -124,7 +124,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a cursor from before a restore is answered with cursor_expired and what to do', async () => {
+  test('answers a cursor from before a restore with cursor_expired and what to do', async () => {
     await sendAll('one')
     const { cursor } = await readMessages(as(grid.bob), {})
     await grid.store.write([{ sql: "UPDATE store_facts SET value = 'abcdef01' WHERE key = 'epoch'", args: [] }])

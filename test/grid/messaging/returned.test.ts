@@ -1,4 +1,4 @@
-/** Messages that come back from programs again and again. See docs/delivery.md, "Parked messages". */
+/** Messages that clients return again and again. See docs/delivery.md, "Parked messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { parkedMessages } from '../../../src/grid/messaging/parked.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -15,7 +15,7 @@ const send = async (message: string) =>
 const status = async (message_id: string) =>
   (await callTool(grid, grid.alice.key, 'message_status', { message_id })).text
 
-/** Lease, and let the lease expire or release it. Resolves to the leased messages. */
+/** Leases messages and lets the lease expire or releases it. Resolves to the leased messages. */
 async function comesBack(how: 'expires' | 'is released') {
   const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
   if (how === 'is released') await release(grid, grid.bob.key, body.lease_id)
@@ -29,7 +29,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 
   test.each(['expires', 'is released'] as const)(
-    'a message whose lease %s five times is parked, reported to its sender, and listed for admins',
+    'parks a message whose lease %s five times, notifies its sender, and lists it for admins',
     async (how) => {
       const poison = await send('poison')
       for (let n = 0; n < 5; n++) expect(await comesBack(how)).toMatchObject([{ message: 'poison' }])
@@ -47,7 +47,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     },
   )
 
-  test('reads that a client did not take never park a message', async () => {
+  test('never parks a message because a client did not take its reads', async () => {
     await send('hi')
     for (let n = 0; n < 4; n++) await comesBack('is released')
     const { lease: read } = await readMessages(storeOf(grid, grid.bob), {})
@@ -56,7 +56,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi' }])
   })
 
-  test('what is put back is unread and flagged, comes back five times more, and is a row of the activity log', async () => {
+  test('a requeued message is unread and flagged, returns five more times, and is in the activity log', async () => {
     const id = await send('poison')
     const other = await send('other')
     for (let n = 0; n < 5; n++) await comesBack('is released')

@@ -1,6 +1,6 @@
 /**
- * An agent that got a message from another account may write back. See docs/protocol/messages.md,
- * "Right to answer". The ends that stay closed are in `test/isolation.test.ts` and `test/isolation-verbs.test.ts`, too.
+ * An agent may reply to a message from another account. See docs/protocol/messages.md, "Right to answer".
+ * `test/isolation.test.ts` and `test/isolation-verbs.test.ts` also test what stays closed.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -11,7 +11,7 @@ import { postA2a, send03 } from '../../support/a2a.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 
-/** A public agent of Evil. Alice of Acme is private. */
+/** A public agent of Evil. Acme's alice is private. */
 let desk: TestAgent
 let grid: TestGrid
 beforeEach(async () => {
@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const notFound = (to: string) => `Agent '@${to}' not found. Use list_agents to see the agents you can write to.`
 
-test('reply_to of a message from a private agent of another account works, over MCP and A2A', async () => {
+test('reply_to works over MCP and A2A for a message from a private agent of another account', async () => {
   await send(grid.alice, 'desk', 'question')
   const [question] = (await callTool(grid, desk.key, 'read_messages')).text
 
@@ -34,7 +34,7 @@ test('reply_to of a message from a private agent of another account works, over 
   const { text: messages } = await callTool(grid, grid.alice.key, 'read_messages')
 
   expect(question).toMatchObject({ user: '@alice', reply_to: '@alice' })
-  // Nothing about the recipient, as for every agent of another account.
+  // Reveals nothing about the recipient, as for every agent of another account.
   expect(answered.text).toEqual({
     message_id: expect.any(String),
     timestamp: expect.any(String),
@@ -48,7 +48,7 @@ test('reply_to of a message from a private agent of another account works, over 
   ])
 })
 
-test('only who was written to may answer, and only the writer; a search finds neither', async () => {
+test('only the recipient may answer, and only the sender, and neither appears in searches', async () => {
   const attempts = async () => [
     await send(desk, 'alice', 'hi'),
     await send(desk, 'bob', 'hi'),
@@ -71,7 +71,7 @@ test.each(
     ['block_list', ['eve'], undefined],
     ['allow_list', ['eve'], undefined],
   ] as const,
-)('a writer with %s %j: %s', async (accessPolicy, accessList, code) => {
+)('a sender with %s %j: %s', async (accessPolicy, accessList, code) => {
   await send(grid.alice, 'desk', 'question')
 
   for (const visibility of ['public', 'private'] as const) {
@@ -80,7 +80,7 @@ test.each(
   }
 })
 
-test('a writer that blocks while the answer is sent gets nothing', async () => {
+test('a sender that blocks during the reply gets nothing', async () => {
   await send(grid.alice, 'desk', 'question')
   const account = storeOf(grid, desk, grid.evil)
   let isFirst = true
@@ -101,7 +101,7 @@ test('a writer that blocks while the answer is sent gets nothing', async () => {
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toEqual([])
 })
 
-test('a new agent with the alias of the writer is another agent', async () => {
+test("a new agent with the sender's alias is another agent", async () => {
   await send(grid.alice, 'desk', 'question')
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')

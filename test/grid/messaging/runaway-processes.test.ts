@@ -1,4 +1,4 @@
-/** Conversations that run away over processes, restarts and accounts. docs/conversations.md, "Conversations that run away". */
+/** Runaway conversations across processes and accounts. docs/conversations.md, "Conversations that run away". */
 import { expect, onTestFinished, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { notifyOfPauses } from '../../../src/worker/pauses.ts'
@@ -20,7 +20,7 @@ test('two processes share turns, pauses and settings', async () => {
   await setTurnLimits(grid.acme.store, { warn: 10, perHour: 20 })
   const grids = [grid, other]
 
-  // Each agent is at a process of its own.
+  // Each agent uses its own process.
   await send(grid, alice, '@bob')
   const told: number[] = []
   const { turns, refused } = await echo(grid, [bob, alice], {
@@ -29,7 +29,7 @@ test('two processes share turns, pauses and settings', async () => {
   })
   expect([turns, refused.code, told[0]]).toEqual([20, 'conversation_paused', 10])
 
-  // It is paused at both, its owners are notified once, and resuming it applies everywhere.
+  // The conversation is paused on both, its owners are notified once, and resuming it applies everywhere.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)
@@ -41,7 +41,7 @@ test('two processes share turns, pauses and settings', async () => {
   expect(exempt.refused).toBeUndefined()
 }, 300_000)
 
-test('each account counts and pauses for its own agents, and sees nothing of the other', async () => {
+test('each account counts and pauses for its own agents and sees nothing of the other', async () => {
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   await setTurnLimits(grid.evil.store, { perHour: 50 })
@@ -49,23 +49,23 @@ test('each account counts and pauses for its own agents, and sees nothing of the
 
   const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
 
-  // The next one is of the account that allows more.
+  // The last turn is from the account with the higher limit.
   expect(turns).toBe(51)
   expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@desk, @eve') })
   expect(await grid.evil.store.read.turns.paused()).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])
   expect(await pausesOf(grid)).toEqual([])
   const [pause] = await grid.evil.store.read.turns.paused()
   await expect(resumeConversation(grid.acme.store, pause.key)).rejects.toMatchObject({ code: 'conversation_not_found' })
-  // A stranger counts no turns of a conversation of the account by naming its id.
+  // Another account cannot count turns of this account's conversation by naming its id.
   const keys = await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
   expect(keys).toEqual([{ key: '@desk @eve' }])
-  // The other account goes by its own limits.
+  // The other account uses its own limits.
   expect(await send(grid, desk, '@eve')).toMatchObject({ recipient: '@eve' })
   await notifyOfPauses(grid.store)
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
 })
 
-test('limits are whole numbers, defaults are not stored, and 0 means no limit', async () => {
+test('limits are integers, defaults are not stored, and 0 means no limit', async () => {
   grid = await testGrid()
   for (const limit of [-1, 1.5, NaN, 1_000_001]) {
     await expect(setTurnLimits(grid.acme.store, { warn: limit })).rejects.toMatchObject({

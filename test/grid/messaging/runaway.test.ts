@@ -1,4 +1,4 @@
-/** Conversations that run away (docs/conversations.md, "Conversations that run away"), through MCP and A2A from outside. */
+/** Runaway conversations (docs/conversations.md, "Conversations that run away") over MCP and A2A, from outside. */
 import { describe, expect, test } from 'vitest'
 import { resumeConversation, setAutomated, setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -17,10 +17,10 @@ import { sendMessage } from '../../support/messaging.ts'
 let grid: TestGrid
 
 test.each([{ withReplyIds: false }, { withReplyIds: true }])(
-  'two echo agents are told at 30 turns and stopped at 200, reply ids: $withReplyIds',
+  'warns two echo agents at 30 turns and stops them at 200, reply ids: $withReplyIds',
   async ({ withReplyIds }) => {
     grid = await testGrid()
-    // Hops are another limit.
+    // Disables hops, which are a separate limit.
     await setTurnLimits(grid.acme.store, { hops: 0 })
     await send(grid, grid.alice, '@bob')
 
@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a cycle of three is reported, and stopped by its conversation id', async () => {
+test('reports a cycle of three and stops it by its conversation id', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]
@@ -64,14 +64,14 @@ test('a cycle of three is reported, and stopped by its conversation id', async (
     if (turns) told.push(turns)
   }
 
-  // The first message of each pair is counted there.
+  // The first message of each pair also counts in the conversation.
   expect(sent).toBe(3 + 1 + 200)
   expect(told[0]).toBe(30)
   expect(refused).toMatchObject({ message: expect.stringContaining('is paused') })
   expect((await pausesOf(grid))[0].agents.sort()).toEqual(['alice', 'bob', 'carol'])
 })
 
-test('a reply is refused in a paused conversation that only the message it replies to names', async () => {
+test('refuses a reply if only the message it replies to is in the paused conversation', async () => {
   grid = await testGrid()
   const perHour = 10
   await setTurnLimits(grid.acme.store, { hops: 0, perHour })
@@ -85,14 +85,14 @@ test('a reply is refused in a paused conversation that only the message it repli
     return id
   }
   let replyToMessageId = ''
-  // The first message of each pair is counted there.
+  // The first message of each pair also counts in the conversation.
   while (n < 3 + 1 + perHour) replyToMessageId = await pass({ conversationId: 'a-job' })
 
   await expect(pass({ conversationId: 'a-job' })).rejects.toMatchObject({ code: 'conversation_paused' })
   await expect(pass({ replyToMessageId })).rejects.toMatchObject({ code: 'conversation_paused' })
 })
 
-test('a message that more than 64 answers led to is refused alone, and nothing is paused', async () => {
+test('refuses a message after a chain of more than 64 answers without pausing anything', async () => {
   grid = await testGrid()
   await send(grid, grid.alice, '@bob')
   const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { withReplyIds: true })
@@ -107,7 +107,7 @@ test('a message that more than 64 answers led to is refused alone, and nothing i
   expect(await send(grid, grid.bob, '@alice')).toMatchObject({ recipient: '@alice' })
 })
 
-test('a person who writes in a channel begins its count again', async () => {
+test('a person who writes in a channel resets its count', async () => {
   grid = await testGrid()
   await setTurnLimits(grid.acme.store, { warn: 3 })
   const { account } = await personWithAlias(grid, 'ann')
@@ -122,7 +122,7 @@ test('a person who writes in a channel begins its count again', async () => {
   expect(await turns(grid.bob)).toBe(3)
 })
 
-test('a paused conversation goes on when it is resumed, and what goes one way is not refused', async () => {
+test('a resumed conversation continues, and one-way messages are not refused', async () => {
   grid = await testGrid()
   await setTurnLimits(grid.acme.store, { perHour: 20 })
   await send(grid, grid.alice, '@bob')
@@ -138,9 +138,9 @@ test('a paused conversation goes on when it is resumed, and what goes one way is
   expect((await echo(grid, [grid.bob, grid.alice], {})).turns).toBe(20)
 })
 
-test('the owners get one row and one email for a pause, and that is all', async () => {
+test('the owners get exactly one activity row and one email for a pause', async () => {
   grid = await testGrid()
-  // They can resume it too, but are not written to.
+  // Admins can also resume the conversation, but get no email.
   await person(grid, { role: 'admin' })
   await send(grid, grid.alice, '@bob')
   await echo(grid, [grid.bob, grid.alice], {})
@@ -158,7 +158,7 @@ test('the owners get one row and one email for a pause, and that is all', async 
   expect(recorded).toEqual([{ actor_type: 'system', outcome: 'ok' }])
 })
 
-test('what a stranger says of hops counts as one answer, and pauses nothing', async () => {
+test('hops claimed by another account count as one answer and pause nothing', async () => {
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const shop = await grid.evil.agent('shop', { visibility: 'public' })
@@ -170,7 +170,7 @@ test('what a stranger says of hops counts as one answer, and pauses nothing', as
   for (const hops of ['many', { toString: 1 }]) {
     expect((await hop(grid.eve, '@desk', hops)).body.result.message.metadata).toBeUndefined()
   }
-  // A long chain in the account of the stranger does not count as a chain of ours either.
+  // A long chain in the other account does not count as one of this account either.
   await send(grid, shop, '@eve')
   await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
   const [{ message_id }] = (await read(grid, shop)).messages
@@ -186,7 +186,7 @@ test('what a stranger says of hops counts as one answer, and pauses nothing', as
 })
 
 test.each([{ withReplyIds: false }, { withReplyIds: true }])(
-  'an agent that is marked as automated is exempt, reply ids: $withReplyIds',
+  'exempts an agent marked as automated, reply ids: $withReplyIds',
   async ({ withReplyIds }) => {
     grid = await testGrid()
     await setAutomated(grid.acme.store, { agent: 'bob', isAutomated: true })
@@ -200,7 +200,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('hops travel with replies over accounts', async () => {
+test('replies carry hops across accounts', async () => {
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   await send(grid, grid.eve, '@desk')
@@ -212,7 +212,7 @@ test('hops travel with replies over accounts', async () => {
 })
 
 test(
-  'a script that posts 600 messages one way takes no turn, however it is read and whatever it names',
+  '600 one-way messages of a script take no turn, however they are read and whatever they name',
   async () => {
     grid = await testGrid()
     const [bob, alice] = [storeOf(grid, grid.bob), storeOf(grid, grid.alice)]
@@ -223,14 +223,14 @@ test(
       const { turns } = await sendMessage(alice, {
         to: '@bob',
         text: `line ${n}`,
-        // One in three answers the task, one follows in the conversation, and one is bare.
+        // One in three replies to the task, one names the conversation, and one has neither.
         ...[{ replyToMessageId: task.id }, { conversationId: 'job' }, {}][n % 3],
       })
       expect(turns).toBeUndefined()
       if (n % 50 === 49) await readMessages(bob, {})
     }
 
-    // The answer to the task is one.
+    // The reply to the task counts as one turn.
     expect(await countedTurns()).toEqual([{ key: '@alice @bob', turns: 1 }, { key: 'id job', turns: 1 }])
     expect(await pausesOf(grid)).toEqual([])
   },
@@ -256,7 +256,7 @@ describe('in a channel', () => {
     sendMessage(storeOf(grid, by), { to: '#team', text: 'done', ...more })
       .catch((error: unknown) => ({ id: '', turns: undefined, error }))
 
-  /** Let these post in turns, each an answer to the one before. Resolves to how many were sent, and what ended it. */
+  /** Lets these post in turn, each answering the last. Resolves to the number sent, and what ended it. */
   async function ring(agents: TestAgent[], most: number, { stepMs = 0, withReplyIds = false } = {}) {
     let replyToMessageId: string | undefined
     for (let sent = 0; sent < most; sent++) {
@@ -268,7 +268,7 @@ describe('in a channel', () => {
     return { sent: most, error: undefined }
   }
 
-  test('ten agents with twenty status posts each in an hour are neither paused nor notified', async () => {
+  test('neither pauses nor warns ten agents with twenty status posts each in an hour', async () => {
     await open(10)
 
     const sent = [await post(grid.alice), await post(grid.bob)]
@@ -282,14 +282,14 @@ describe('in a channel', () => {
     members: 3,
     withReplyIds: true,
   }])(
-    'those who only answer each other are paused at the limit, and the others go on: %j',
+    'pauses agents that only answer each other at the limit, and the others continue: %j',
     async ({ members, withReplyIds }) => {
       await open(members)
       await setTurnLimits(grid.acme.store, { hops: 0 })
 
       const { sent, error } = await ring(workers, 300, { withReplyIds })
 
-      // The first post answers nobody.
+      // The first post answers nobody, so it does not count.
       expect(sent).toBe(201)
       const named = workers.map(({ alias }) => `@${alias}`).join(', ')
       expect(error).toMatchObject({
@@ -303,7 +303,7 @@ describe('in a channel', () => {
       }])
 
       for (const by of [grid.alice, grid.bob]) expect(await post(by)).not.toHaveProperty('error')
-      // A post of another one does not let them go on.
+      // A post by another agent does not release them.
       for (const by of workers) expect(await post(by)).toMatchObject({ error: { code: 'conversation_paused' } })
 
       await resumeConversation(grid.acme.store, '#team')
@@ -311,7 +311,7 @@ describe('in a channel', () => {
     },
   )
 
-  test('a ring of ten that posts every ten seconds is stopped within the hour', async () => {
+  test('stops a ring of ten that posts every ten seconds within the hour', async () => {
     await open(10)
 
     const { sent, error } = await ring(workers, 360, { stepMs: 10_000 })
@@ -321,7 +321,7 @@ describe('in a channel', () => {
     expect((await pausesOf(grid))[0].agents).toEqual(names)
   })
 
-  test('a second loop is paused beside the first, and the owners learn of both', async () => {
+  test('pauses a second loop in addition to the first, and notifies the owners of both', async () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)
@@ -336,7 +336,7 @@ describe('in a channel', () => {
     expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ n: 2 }])
   })
 
-  test('only agents that answer each other are notified, not the sender of a first message', async () => {
+  test('warns only agents that answer each other, not the sender of a first message', async () => {
     await open(2)
     await ring(workers, 60)
 

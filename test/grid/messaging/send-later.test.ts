@@ -1,4 +1,4 @@
-/** Messages that are sent at a time. See docs/delivery.md, "Sending later". */
+/** Scheduled messages. See docs/delivery.md, "Sending later". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAgent, deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
@@ -32,7 +32,7 @@ async function after(ms: number): Promise<void> {
   await sendDue(grid.store, new AbortController().signal)
 }
 
-test('a message is sent at its time, once, and has the time and the place of then', async () => {
+test('sends a message once when it is due, with the time and position of that moment', async () => {
   const { text } = await send({ send_at: '2026-11-21T11:00:00+01:00' })
   expect(text).toEqual({ message_id: expect.any(String), recipient: '@bob', send_at: '2026-11-21T10:00:00.000Z' })
   expect((await callTool(grid, grid.alice.key, 'message_status', text)).text).toMatchObject({
@@ -44,7 +44,7 @@ test('a message is sent at its time, once, and has the time and the place of the
   expect(await read(grid.bob)).toEqual(['now'])
 
   grid.clock.now += 1
-  // As several processes do.
+  // As several processes would at once.
   await Promise.all([1, 2, 3].map(() => after(0)))
   const { text: [message], more } = await callTool(grid, grid.bob.key, 'read_messages')
   expect(message).toMatchObject({ message: 'good morning', type: 'agent', user: '@alice' })
@@ -54,7 +54,7 @@ test('a message is sent at its time, once, and has the time and the place of the
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('two that send the same message at once store it once', async () => {
+test('two identical concurrent sends store the message once', async () => {
   const { text: { message_id: id } } = await send({})
   grid.clock.now += hour
   const alice = storeOf(grid, grid.alice)
@@ -63,7 +63,7 @@ test('two that send the same message at once store it once', async () => {
   expect(await read(grid.bob)).toEqual(['good morning'])
 })
 
-test('seconds from now may be a number, over REST too; other times are refused', async () => {
+test('accepts seconds from now as a number, over REST too, and refuses other times', async () => {
   const answer = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
     to: 'bob',
     message: 'hi',
@@ -86,12 +86,12 @@ test('seconds from now may be a number, over REST too; other times are refused',
   expect((await send({ answers: 2 })).message).toContain('not both')
 })
 
-test('what can be known now is refused now', async () => {
+test('refuses at once what can be checked at once', async () => {
   expect((await send({ to: '@nobody' })).code).toBe('recipient_not_found')
   expect((await send({ message: '' })).code).toBe('invalid_input')
 })
 
-test('it can be retracted until it is sent, by its sender alone', async () => {
+test('only its sender can retract it, until it is sent', async () => {
   const { text } = await send({})
   expect((await callTool(grid, grid.bob.key, 'retract_message', text)).code).toBe('message_not_found')
   expect((await callTool(grid, grid.alice.key, 'retract_message', text)).text).toMatchObject({ delivery: 'retracted' })
@@ -99,7 +99,7 @@ test('it can be retracted until it is sent, by its sender alone', async () => {
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('membership, guardrails and the recipient are asked at its time, and the sender reads why it was refused', async () => {
+test('checks membership, guardrails and the recipient when it is due, and tells the sender why it was refused', async () => {
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await send({ to: '#ops' })
   await send({ message: secret })
@@ -113,7 +113,7 @@ test('membership, guardrails and the recipient are asked at its time, and the se
   expect(notices[1]).toMatch(/^Your message to @bob, .* was refused: /)
 })
 
-test('a reason that passes only delays it', async () => {
+test('a temporary failure only delays it', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
   providers.remote.check = () => Promise.reject(new Error('The service is down.'))
   await send({})
@@ -124,7 +124,7 @@ test('a reason that passes only delays it', async () => {
   expect([await read(grid.bob), await read(grid.alice)]).toEqual([['good morning'], []])
 })
 
-test('slow guardrails of an account delay no message of another, nor do the many that wait there', async () => {
+test("slow guardrails or a long queue of one account delay no other account's message", async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
   let pass = () => {}
   const passed = new Promise<void>((resolve) => pass = resolve)
@@ -141,7 +141,7 @@ test('slow guardrails of an account delay no message of another, nor do the many
   expect(await read(grid.bob)).toEqual(['10'])
 })
 
-test('a repeat with the same key is the same message, before and after it is sent', async () => {
+test('repeating the key returns the same message, before and after it is sent', async () => {
   const first = await send({ idempotency_key: 'k' })
   expect((await send({ idempotency_key: 'k' })).text).toEqual(first.text)
   expect((await send({ idempotency_key: 'k', message: 'other' })).code).toBe('idempotency_conflict')
@@ -150,7 +150,7 @@ test('a repeat with the same key is the same message, before and after it is sen
   expect(await read(grid.bob)).toEqual(['good morning'])
 })
 
-test('100 of an agent wait at most; what an agent leaves behind goes with it', async () => {
+test('at most 100 messages of an agent can wait, and they are deleted with the agent', async () => {
   for (let n = 0; n < 100; n++) expect((await send({ message: `${n}` })).code).toBeUndefined()
   expect((await send({})).code).toBe('quota_exceeded')
   expect((await send({ to: '@alice' }, grid.bob)).code).toBeUndefined()

@@ -1,4 +1,4 @@
-/** Reads whose commit got no answer from the database. See docs/delivery.md, "Reading". */
+/** Reads whose commit gets no response from the database. See docs/delivery.md, "Reading". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -19,9 +19,9 @@ const isClaim = (statements: unknown[]) =>
 
 let server: Sqld
 let grid: TestGrid
-/** What happens to the next commits of the write queue that lease messages. */
+/** The outcomes of the write queue's next commits that lease messages. */
 let outcomes: ('commits, and the answer gets lost' | 'gets lost, and commits later')[]
-/** Makes the commits that are late. */
+/** Runs the delayed commits. */
 let late: () => Promise<unknown>
 beforeEach(async () => {
   server = await startSqld()
@@ -47,7 +47,7 @@ afterEach(async () => {
   await server.stop()
 })
 
-test('a read whose claim was committed without an answer is refused, and its messages come again, flagged', async () => {
+test('refuses a read whose claim was committed without a response, and redelivers its messages flagged', async () => {
   await send('hi')
   outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
 
@@ -60,7 +60,7 @@ test('a read whose claim was committed without an answer is refused, and its mes
   expect(rest.text).toEqual([])
 })
 
-test('a claim that the database carries out long after it was refused takes nothing', async () => {
+test('a claim that the database executes long after it was refused takes nothing', async () => {
   const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
   await send('hi')
   outcomes = ['gets lost, and commits later', 'gets lost, and commits later']
@@ -79,18 +79,18 @@ test('a claim that the database carries out long after it was refused takes noth
     ['hi', undefined],
     ['sent after the read', undefined],
   ])
-  // What keeps the late claim from leasing is removed.
+  // The marker that prevents the late claim is removed.
   expect([marked, await leases()]).toEqual([1, 0])
 })
 
 test.each([undefined, 'k'])(
-  'a send with next whose commit got no answer gives its messages back, or with the key %s to its repeat',
+  'releases the messages of a send with next whose commit got no response, or with key %s gives them to its repeat',
   async (key) => {
     await send('hi')
     const answer = () => post(grid, grid.bob.key, { to: '@alice', message: 'answer', next: {} }, key)
     outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
     expect((await answer()).status).toBe(503)
-    // Its commit comes after the one that would give them back.
+    // Its commit follows the one that would release them.
     await send('later')
     const { messages } = key === undefined
       ? { messages: (await callTool(grid, grid.bob.key, 'read_messages')).text }

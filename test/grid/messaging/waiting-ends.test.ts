@@ -1,4 +1,4 @@
-/** What ends a wait or a stream besides messages and time, and that a busy grid does not. */
+/** What ends a wait or a stream besides messages and timeouts, and that a busy grid does not. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
@@ -15,9 +15,9 @@ import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 let authenticate: Authenticate
-/** Each commit waits for this before it begins. */
+/** Each commit waits for this before it starts. */
 let held: Promise<void>
-/** How many commits have begun, and how many leases wait for one. */
+/** The number of commits that have started, and the number of leases waiting for one. */
 let commits: number
 let leases: number
 let idle: ReturnType<typeof followIdle>
@@ -44,7 +44,7 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
 })
 
-test('a wait ends at once when its agent is deleted, and when its key is replaced', async () => {
+test('a wait ends at once when its agent is deleted or its key is replaced', async () => {
   const [bob, alice] = [await entered(grid.bob.key), await entered(grid.alice.key)]
   const waits = [bob, alice].map(({ account, check }) => waitForMessages(account, {}, { seconds: 50, check }))
   const ends = waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'unauthenticated' }))
@@ -56,7 +56,7 @@ test('a wait ends at once when its agent is deleted, and when its key is replace
   await Promise.all(ends)
 })
 
-test('a wait notices that its key was revoked at another process', async () => {
+test('a wait notices when another process revokes its key', async () => {
   const { account, check } = await entered(grid.bob.key)
   const wait = waitForMessages(account, {}, { seconds: 50, check, lookEveryMs: 20 })
   const end = expect(wait).rejects.toMatchObject({ code: 'unauthenticated' })
@@ -68,7 +68,7 @@ test('a wait notices that its key was revoked at another process', async () => {
   await end
 })
 
-test('waits and streams of an agent end when a claim moves it, and work in its new account', async () => {
+test("an agent's waits and streams end when a claim moves it, and work in its new account", async () => {
   const { key: api_key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe')
   const { account, check } = await entered(api_key)
   const { stream } = await listening(api_key)
@@ -86,7 +86,7 @@ test('waits and streams of an agent end when a claim moves it, and work in its n
     .toMatchObject([{ message: 'welcome' }])
 })
 
-test('a wait that meets a busy grid goes on waiting, and gets its messages', async () => {
+test('a wait on a busy grid keeps waiting and gets its messages', async () => {
   const { account } = await entered(grid.bob.key)
   await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
   const release = await holdCommits()
@@ -102,7 +102,7 @@ async function entered(key: string) {
   return { account, check: () => authenticate(`Bearer ${key}`, account) }
 }
 
-/** A stream that has sent its first heartbeat. */
+/** Opens a stream and waits for its first heartbeat. */
 async function listening(key: string) {
   const { account, check } = await entered(key)
   const connection = new AbortController()
@@ -111,7 +111,7 @@ async function listening(key: string) {
   return { stream }
 }
 
-/** Hold one commit, and all later ones, until the returned function is called. */
+/** Holds the next commit and all later ones until the returned function is called. */
 async function holdCommits(): Promise<() => void> {
   let release = () => {}
   held = new Promise((resolve) => release = resolve)
@@ -124,7 +124,7 @@ async function holdCommits(): Promise<() => void> {
 }
 
 /**
- * Wait for lease number `wanted` since `holdCommits()`, then make the write queue refuse all that waits for a commit, as
+ * Waits for lease number `wanted` since `holdCommits()`, then makes the write queue refuse all waiting units as
  * overdue.
  */
 async function refuseLease(account: AccountStore, wanted = 1): Promise<void> {

@@ -26,7 +26,7 @@ test('a wait ends with an empty batch when its time is over', async () => {
   expect(performance.now() - from).toBeGreaterThan(90)
 })
 
-test('the fourth wait of a credential makes the oldest answer early', async () => {
+test("a credential's fourth wait ends its oldest one early", async () => {
   const waits = [1, 2, 3, 4].map(() => waitForMessages(bob, {}, { seconds: 50 }))
 
   expect(await textsOf(waits[0])).toEqual([])
@@ -34,10 +34,10 @@ test('the fourth wait of a credential makes the oldest answer early', async () =
   stop.abort()
   await Promise.all(waits)
   expect(grid.store.waiting.reads.count).toBe(0)
-  // Less than the waits themselves: after those the first would be answered in any case.
+  // Less than the waits themselves, after which the first would be answered anyway.
 }, 40_000)
 
-test('when the credential ends meanwhile nothing is leased', async () => {
+test('leases nothing if the credential ends during the wait', async () => {
   let isRevoked = false
   const check = () => isRevoked ? Promise.reject(new Error('revoked')) : Promise.resolve()
   const reading = waitForMessages(bob, {}, { seconds: 50, check })
@@ -49,7 +49,7 @@ test('when the credential ends meanwhile nothing is leased', async () => {
   expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
-test('a stream says at once that messages wait, and otherwise that it is alive', async () => {
+test('a stream reports unread messages at once, and otherwise a heartbeat', async () => {
   const empty = listen(bob)
   expect(await empty.next()).toBe('heartbeat')
   await write('hello')
@@ -58,7 +58,7 @@ test('a stream says at once that messages wait, and otherwise that it is alive',
   expect(await listen(bob).next()).toBe('unread')
 })
 
-test('a stream ends with its credential, without another event', async () => {
+test('a stream ends with its credential without another event', async () => {
   let isGood = true
   const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
   const stream = listen(bob, check)
@@ -69,7 +69,7 @@ test('a stream ends with its credential, without another event', async () => {
   expect(await stream.next()).toBeUndefined()
 })
 
-test('what stays unread is announced again after a minute', async () => {
+test('announces unread messages again after a minute', async () => {
   await write('hello')
   const stream = listen(bob)
   await stream.next()
@@ -92,7 +92,7 @@ test('what stays unread is announced again after a minute', async () => {
   ])
 })
 
-test('a stream ends when the caller leaves, and when the process stops', async () => {
+test('a stream ends when the caller disconnects and when the process stops', async () => {
   const [one, two] = [listen(bob), listen(bob)]
   await Promise.all([one.next(), two.next()])
   const [left, stopped] = [one.next(), two.next()]
@@ -104,7 +104,7 @@ test('a stream ends when the caller leaves, and when the process stops', async (
   expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
 })
 
-test('an account has a limit of streams and one of waits, whatever credentials they have', async () => {
+test("limits an account's streams and waits across all of its credentials", async () => {
   grid = await testGrid({ stopping: stop.signal, limits: { waitsPerAccount: 2 } })
   const [one, two, other] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob), storeOf(grid, grid.eve)]
   await Promise.all([one, two].map((account) => listen(account).next()))
@@ -136,7 +136,7 @@ function listen(reader: AccountStore, check?: () => Promise<unknown>) {
   return open(reader, check)!
 }
 
-/** Let time pass, and wake all waits and streams. */
+/** Advances the clock and wakes all waits and streams. */
 function pass(ms: number): void {
   grid.clock.now += ms
   grid.store.waiting.notifier.notifyAll()

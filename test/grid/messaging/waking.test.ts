@@ -1,6 +1,6 @@
 /**
- * Who is woken by what. The waits of these tests do not look by themselves, so that nothing but a wake answers them: a
- * wait that missed its wake would be answered at its end, after 50 seconds.
+ * What wakes whom. The waits of these tests never poll, so only a wake can answer them. A wait that misses its wake
+ * would return at its end, after 50 seconds.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, setWake } from '../../../src/grid/channels/channels.ts'
@@ -12,7 +12,7 @@ import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
-/** A margin for a loaded machine. */
+/** Allows for a loaded machine. */
 const wokenWithinMs = 15_000
 
 let grid: TestGrid
@@ -26,7 +26,7 @@ beforeEach(async () => {
   bob = storeOf(grid, grid.bob)
 })
 
-test('every member of a channel is woken by a post', async () => {
+test('a post wakes every member of a channel', async () => {
   const members = await Promise.all(['carol', 'dave', 'erin'].map((alias) => grid.acme.agent(alias)))
   const readers = [grid.bob, ...members].map((agent) => storeOf(grid, agent))
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol', 'dave', 'erin'] })
@@ -37,7 +37,7 @@ test('every member of a channel is woken by a post', async () => {
   expect(await inTime(Promise.all(readings))).toEqual(readings.map(() => ['all']))
 })
 
-test('in a channel of more than five members a post wakes whom it names or answers, and whom their membership says', async () => {
+test('in a channel of more than five members a post wakes those it mentions or answers, and those who chose it', async () => {
   const names = ['carol', 'dave', 'erin', 'frank', 'gina']
   const others = await Promise.all(names.map((alias) => grid.acme.agent(alias)))
   const [carol, dave, erin, frank] = others.map((agent) => storeOf(grid, agent))
@@ -66,7 +66,7 @@ test('in a channel of more than five members a post wakes whom it names or answe
   const [carolId, daveId] = others.map(({ id }) => id)
   expect([...new Set(woken)].sort()).toEqual([grid.bob.id, carolId, daveId].sort())
   expect([sent.recipients, sent.recipientsWoken]).toEqual([6, 3])
-  // What wakes nobody is in the inbox.
+  // Messages that wake nobody are still in the inbox.
   expect(await frank.read.inbox.newestUnread(others[3].id)).toBe(0)
   expect(await textsOf(readMessages(frank, {}))).toHaveLength(1)
 
@@ -76,7 +76,7 @@ test('in a channel of more than five members a post wakes whom it names or answe
   })
 })
 
-test('a second reader is woken by the release of what the first one took, and not only by the next poll', async () => {
+test('a release by the first reader wakes the second, without waiting for the next poll', async () => {
   const readings = [wait(bob), wait(bob)]
   await idle(2)
   await sendMessage(alice, { to: '@bob', text: 'hello' })

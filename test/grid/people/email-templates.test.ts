@@ -1,4 +1,4 @@
-/** The texts of emails. See docs/people.md, "Signing in". */
+/** Email texts. See docs/people.md, "Signing in". */
 import { expect, test } from 'vitest'
 import {
   claimEmail,
@@ -21,7 +21,7 @@ const templates = [
 ]
 
 test.each(templates)(
-  '$kind names the host, has its link on a line of its own, and is short',
+  '$kind names the host, has its link on its own line, and is short',
   ({ text, link: own, subject }) => {
     expect(text).toContain('app.grid.example')
     expect(text.split('\n').filter((line) => line === link)).toHaveLength(own === undefined ? 0 : 1)
@@ -36,6 +36,6 @@ test.each([
   ['control characters', 'Acme\u202e\u0007<b>', 'Acme b'],
   ['characters of any script', "Müller & Söhne's 漢字-Haus_1", "Müller & Söhne's 漢字-Haus_1"],
   ['a long text', 'x'.repeat(500), 'x'.repeat(60)],
-])('%s in the name of an account is harmless', (_, accountName, shown) => {
+])("%s in an account's name is harmless", (_, accountName, shown) => {
   expect(invitationEmail(config, link, { ...invitation, accountName }).text).toContain(`the account "${shown}" on`)
 })

@@ -1,4 +1,4 @@
-/** The aliases of people. See docs/people.md, "People who write". */
+/** People's aliases. See docs/people.md, "People who write". */
 import { beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { reissueKey, updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -20,7 +20,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role) => {
+test.each(roles)('a %s can choose an alias unless they are a viewer', async (role) => {
   const { account } = await member(grid, { role })
 
   const chosen = chooseAlias(account, { alias: ' @ann ', description: 'asks for money' })
@@ -34,7 +34,7 @@ test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role)
   }
 })
 
-test('one alias per person and account: choosing again changes it, and the old one stays reserved', async () => {
+test('a person has one alias per account, and choosing again changes it and keeps the old one reserved', async () => {
   const ann = await personWithAlias(grid, 'ann')
   const elsewhere = await personWithAlias(grid, 'ann-of-evil', { account: grid.evil })
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
@@ -51,12 +51,12 @@ test('one alias per person and account: choosing again changes it, and the old o
     code: 'recipient_not_found',
   })
   await expect(chooseAlias(elsewhere.account, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
-  // And back again.
+  // Changes back to the old alias.
   expect((await chooseAlias(ann.account, { alias: 'ann' })).agentId).toBe(ann.personAlias.agentId)
   expect((await chooseAlias(ann.account, { alias: 'annie' })).agentId).toBe(ann.personAlias.agentId)
 })
 
-test('the alias that a person had never becomes that of a program, and may become that of another person', async () => {
+test("a person's former alias never becomes an agent's, but may become another person's", async () => {
   const ann = await personWithAlias(grid, 'ann')
   await giveUpAlias(ann.account)
 
@@ -65,7 +65,7 @@ test('the alias that a person had never becomes that of a program, and may becom
   expect(await personWithAlias(grid, 'ann')).toMatchObject({ personAlias: { alias: 'ann' } })
 })
 
-test('a person is not an agent: admins cannot make, change or delete one, or give one a key', async () => {
+test('admins cannot create, change or delete a person as an agent, or give them a key', async () => {
   await personWithAlias(grid, 'ann')
   const { store } = grid.acme
   const isPerson = { code: 'not_allowed', message: expect.stringContaining('@ann is a person.') }
@@ -93,7 +93,7 @@ const ends: Record<string, (ann: Awaited<ReturnType<typeof personWithAlias>>) =>
   'the person becomes a viewer': ({ person }) => setMemberRole(grid.acme.store, { userId: person.id, role: 'viewer' }),
 }
 
-test.each(Object.entries(ends))('an alias ends when %s: senders of unread messages see it', async (_, end) => {
+test.each(Object.entries(ends))('an alias ends when %s, and the senders of unread messages see it', async (_, end) => {
   const ann = await personWithAlias(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
@@ -111,13 +111,13 @@ test.each(Object.entries(ends))('an alias ends when %s: senders of unread messag
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
     expect(await rows(grid, left, [grid.acme.id, ann.personAlias.agentId]), table).toEqual([])
   }
-  // A request of the person that began before finds it, too.
+  // A request that the person started earlier sees the end too.
   await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
     code: 'alias_required',
   })
 })
 
-test('people cannot reserve any number of aliases by changing theirs', async () => {
+test('limits the aliases that a person reserves by changing theirs', async () => {
   const { account } = await personWithAlias(grid, 'ann-0')
   for (let n = 1; n <= 20; n++) await chooseAlias(account, { alias: `ann-${n}` })
 
@@ -127,7 +127,7 @@ test('people cannot reserve any number of aliases by changing theirs', async () 
   expect(await chooseAlias(account, { alias: 'ann-21' })).toMatchObject({ alias: 'ann-21' })
 })
 
-test('two choices at the same time leave one alias', async () => {
+test('two concurrent choices leave one alias', async () => {
   const { account } = await member(grid)
 
   await Promise.allSettled([chooseAlias(account, { alias: 'ann' }), chooseAlias(account, { alias: 'annie' })])
@@ -146,7 +146,7 @@ test.each([
   ['Zoë van der Bé', ['zoe', 'zoe-van-der-be', 'zoe-van-der-be-2']],
   ['Li', ['li-2', 'li-3', 'li-4']],
   ['admin', ['admin-2', 'admin-3', 'admin-4']],
-])('%s is offered a free alias made of the name', async (name, expected) => {
+])('suggests a free alias made from %s', async (name, expected) => {
   for (const alias of expected) {
     const { account, person } = await member(grid, { name })
     expect(await suggestAlias(account, { ...person, name })).toBe(alias)

@@ -23,7 +23,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
 
-/** Acme, as a user whose request carries `role`, which may be outdated. */
+/** Opens Acme as a user whose request carries `role`, which may be outdated. */
 const as = (user: Person, role: Role, account = grid.acme) => grid.store.account(account.id, user.actor(role))
 const tokenOf = ({ url }: { url: string }) => url.split('/').at(-1)!
 const rolesNow = async () =>
@@ -33,7 +33,7 @@ async function owners() {
   return Object.values(await rolesNow()).filter((role) => role === 'owner').length
 }
 
-/** Replace the members of Acme by new users with these roles. */
+/** Replaces the members of Acme with new users of these roles. */
 async function onlyMembers(...given: Role[]): Promise<Person[]> {
   const people = await Promise.all(given.map((role) => person(grid, { role })))
   await rows(
@@ -51,7 +51,7 @@ test.each<[string, (user: Person) => Promise<unknown>]>([
   ['leave', (user: Person) => leaveAccount(as(user, 'owner'))],
   ['step down', (user: Person) => setMemberRole(as(user, 'owner'), { userId: user.id, role: 'admin' })],
   ['remove themselves', (user: Person) => removeMember(as(user, 'owner'), user.id)],
-])('owners who all %s at once leave one owner', async (_, go) => {
+])('owners who concurrently %s leave one owner', async (_, go) => {
   const people = await onlyMembers('owner', 'owner', 'owner', 'owner')
 
   const results = await Promise.allSettled(people.map(go))
@@ -90,7 +90,7 @@ test('an admin can remove members but not owners', async () => {
   expect(Object.keys(await rolesNow()).sort()).toEqual([owner.id, admin.id].sort())
 })
 
-test('a role that is lost during a request does not count', async () => {
+test('a role lost during a request does not count', async () => {
   const [, former, target] = await onlyMembers('owner', 'member', 'viewer')
   const stale = as(former, 'admin')
 
@@ -104,7 +104,7 @@ test('a role that is lost during a request does not count', async () => {
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('a transfer makes the other member owner and the caller admin', async () => {
+test('a transfer makes the other member the owner and the caller an admin', async () => {
   const [ann, bea] = await onlyMembers('owner', 'viewer')
 
   await transferOwnership(as(ann, 'owner'), bea.id)
@@ -132,7 +132,7 @@ test.each(['demotion', 'removal', 'leaving'])(
     expect([await status(adminKey), await status(token), await status(kept.adminKey)]).toEqual([401, 401, 200])
     await expect(openInvitation(grid.store, tokenOf(invitation))).rejects.toMatchObject({ code: 'link_expired' })
 
-    // The key and the grant stay revoked when the role comes back.
+    // The key and the grant stay revoked if the role returns.
     await rows(
       grid,
       "INSERT INTO memberships (account_id, user_id, role, created_at) VALUES (?, ?, 'admin', 0) ON CONFLICT DO UPDATE SET role = 'admin'",
@@ -142,7 +142,7 @@ test.each(['demotion', 'removal', 'leaving'])(
   },
 )
 
-test('the address of an invitation is normalised, a member is not invited again, and what has ended is not found', async () => {
+test("normalizes an invitation's address, does not invite a member again, and does not find an ended one", async () => {
   const [owner] = await onlyMembers('owner')
   const bob = await person(grid, { email: 'bob@people.example' })
   const account = as(owner, 'owner')
@@ -156,7 +156,7 @@ test('the address of an invitation is normalised, a member is not invited again,
   await expect(invite()).rejects.toMatchObject({ code: 'member_exists', details: { field: 'email' } })
 })
 
-test('an admin can neither create nor change an invitation as owner', async () => {
+test('an admin can neither create an owner invitation nor change one to owner', async () => {
   const [owner, admin] = await onlyMembers('owner', 'admin')
   const { id } = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'owner' })
   const account = as(admin, 'admin')
@@ -171,7 +171,7 @@ test('an admin can neither create nor change an invitation as owner', async () =
   ) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('of concurrent uses of one invitation, one succeeds', async () => {
+test('only one of concurrent uses of an invitation succeeds', async () => {
   const [owner] = await onlyMembers('owner')
   const sent = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'member' })
   const names = ['Bob', 'Rob', 'Bobby']

@@ -27,7 +27,7 @@ describe('sign-ins', () => {
     expect(await tries('bob@acme.example')).toBe('ok')
   })
 
-  test('the right password ends the wait', async () => {
+  test('the right password ends the delay', async () => {
     for (let n = 0; n < 3; n++) await takeSignInAttempt(grid.store, ann, here)
     const attempt = await takeSignInAttempt(grid.store, ann, here)
     expect(await tries()).toBe('rate_limit_exceeded')
@@ -37,7 +37,7 @@ describe('sign-ins', () => {
     expect(await tries()).toBe('ok')
   })
 
-  test('many client addresses are slowed down, and a new one still gets one attempt', async () => {
+  test('slows down many client addresses, but a new one still gets one attempt', async () => {
     for (let n = 0; n < 100; n++) expect(await tries(ann, `198.51.100.${n}`)).toBe('ok')
 
     expect(await tries(ann, '203.0.113.9')).toBe('ok')
@@ -69,7 +69,7 @@ describe('sign-ins', () => {
   test.each([
     ['one user', 40, (_: number) => ann],
     ['any user', 300, (n: number) => `p${n}@acme.example`],
-  ])('the /48 of IPv6 clients tries ten times as much as a /64: %s', async (_, max, email) => {
+  ])('an IPv6 /48 gets ten times the attempts of a /64: %s', async (_, max, email) => {
     const codes = await Promise.all(
       Array.from({ length: max + 100 }, (_, n) => tries(email(n), `2001:db8:1:${(n >> 2).toString(16)}::/64`)),
     )
@@ -78,7 +78,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, '2001:db8:2:1::/64')).toBe('ok')
   })
 
-  test('beyond the limit of the whole grid each client address has one attempt, and that is logged', async () => {
+  test("beyond the grid's own limit each client address gets one attempt, and the limit is logged", async () => {
     expect(await tries('bob@acme.example', '198.51.100.1')).toBe('ok')
     await repeatAttempts(grid, 'sign_in_all', 5_999)
 
@@ -90,7 +90,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, here)).toBe('ok')
   })
 
-  test('neither address is stored in plain text', async () => {
+  test('stores neither the email address nor the client address in plain text', async () => {
     await tries()
     expect(JSON.stringify(await rows(grid, 'SELECT * FROM attempts'))).not.toMatch(/ann|acme|203\.0/)
   })
@@ -104,7 +104,7 @@ describe('emails', () => {
   const take = (email: string, address: string, purpose: EmailAttempt['purpose'] = 'claim') =>
     takeEmailAttempt(grid.store, { purpose, email, address })
 
-  test('one recipient gets 1 within 5 minutes and 3 within a day, from any client', async () => {
+  test('one recipient gets 1 email within 5 minutes and 3 a day, whatever the client', async () => {
     const sent: number[] = []
     for (let n = 0; n < 1_000; n++) {
       if (await take(ann, `198.51.${n >> 8}.${n & 255}`)) sent.push(grid.clock.now)
@@ -123,7 +123,7 @@ describe('emails', () => {
       ['the claims of the whole grid', 60, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'claim'],
       ['the whole grid', 150, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'reset'],
     ] as const,
-  )('%s can cause %i within an hour', async (who, max, address, purpose) => {
+  )('%s can cause %i emails an hour', async (who, max, address, purpose) => {
     const takeNth = (n: number) => take(`p${n}@x.example`, address(n), purpose)
     const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => takeNth(n)))
 
@@ -139,7 +139,7 @@ describe('emails', () => {
   test.each([
     [1, 0, 5 * minute, 'Too many emails were sent. Try again in 5 minutes.'],
     [3, 5 * minute, day - 15 * minute, 'Too many emails were sent. Try again in 24 hours.'],
-  ])('a caller who may know learns when to try again: after %i', async (count, apartMs, waitMs, message) => {
+  ])('tells callers who may know when to try again: after %i', async (count, apartMs, waitMs, message) => {
     for (let n = 0; n < count; n++) {
       await requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })
       grid.clock.now += apartMs

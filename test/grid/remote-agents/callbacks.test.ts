@@ -34,7 +34,7 @@ const read = async () => (await callTool(grid, grid.alice.key, 'read_messages'))
 
 const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
 
-test.each(variants)('an agent of the official SDK (%j) reports its task, and is asked at once', async (options) => {
+test.each(variants)('an agent of the official SDK (%j) reports its task and is polled at once', async (options) => {
   let finish = () => {}
   const finishing = new Promise<void>((resolve) => finish = resolve)
   const remote = await sdkAgent(async (context, bus) => {
@@ -49,7 +49,7 @@ test.each(variants)('an agent of the official SDK (%j) reports its task, and is 
   expect(await read()).toEqual([])
 
   finish()
-  // The clock stands still, so no look is due by itself.
+  // The clock stands still, so no poll is due.
   const answers = await waitFor('the answer', async () => {
     await step()
     const messages = await read()
@@ -74,7 +74,7 @@ test.each(variants)('an agent of the official SDK (%j) answers with a message', 
   await remote.close()
 })
 
-/** A remote agent whose task works until a test ends it. It is called by its tests, not by itself. */
+/** Creates a remote agent whose task works until a test ends it. Only the tests send callbacks. */
 async function working() {
   const state: { isDone: boolean; looks: number; duringLook?: () => Promise<void> } = { isDone: false, looks: 0 }
   const answer = async ({ method }: RemoteCall): Promise<Answer> => {
@@ -101,7 +101,7 @@ const post = (url: string, headers: Record<string, string>, body = '{"statusUpda
   fetch(url, { method: 'POST', headers, body })
 
 test.each(['Authorization', 'X-A2A-Notification-Token'])(
-  'a callback with its token in %s is a hint only',
+  'a callback with its token in %s only triggers a poll',
   async (name) => {
     const { remote, state, url, token } = await working()
     const headers = { [name]: name === 'Authorization' ? `Bearer ${token}` : token }
@@ -115,7 +115,7 @@ test.each(['Authorization', 'X-A2A-Notification-Token'])(
     await post(url, headers)
     await step()
     expect(await read()).toMatchObject([{ message: 'done' }])
-    // Ended: nothing is asked any more.
+    // The task has ended, so the grid polls it no more.
     expect((await post(url, headers)).status).toBe(204)
     await step()
     expect(state.looks).toBe(2)
@@ -123,7 +123,7 @@ test.each(['Authorization', 'X-A2A-Notification-Token'])(
   },
 )
 
-test('a callback that comes before the answer of the send is stored is accepted', async () => {
+test("accepts a callback that arrives before the send's response is stored", async () => {
   const statuses: number[] = []
   const remote = await remoteAgent(async ({ method, params: { configuration } }) => {
     if (method !== 'SendMessage') return taskResult('t1', 'COMPLETED', { isLook: true, said: 'done' })
@@ -143,7 +143,7 @@ test('a callback that comes before the answer of the send is stored is accepted'
   await remote.close()
 })
 
-test('a callback with another token, message or no token looks like one of an unknown message', async () => {
+test('answers a callback with a wrong token or message, or without a token, like one for an unknown message', async () => {
   const { remote, state, url, token } = await working()
   const unknown = crypto.randomUUID()
 
@@ -161,11 +161,11 @@ test('a callback with another token, message or no token looks like one of an un
   await remote.close()
 })
 
-test('a callback that comes during a look leads to another look', async () => {
+test('a callback during a poll triggers another poll', async () => {
   const { remote, state, url, token } = await working()
   state.duringLook = async () => {
     state.duringLook = undefined
-    // The task ends after this look was answered.
+    // The task ends after this poll was answered.
     grid.clock.now++
     await post(url, { Authorization: `Bearer ${token}` })
     state.isDone = true
@@ -179,7 +179,7 @@ test('a callback that comes during a look leads to another look', async () => {
   await remote.close()
 })
 
-test('a server that refuses the callback gets the message without it', async () => {
+test('sends the message without a callback to a server that refuses callbacks', async () => {
   const remote = await remoteAgent(
     ({ params }) =>
       params.configuration && 'taskPushNotificationConfig' in (params.configuration as object)
@@ -195,7 +195,7 @@ test('a server that refuses the callback gets the message without it', async () 
   await remote.close()
 })
 
-test('each attempt of a message names the same callback', async () => {
+test('every attempt of a message names the same callback', async () => {
   const remote = await remoteAgent(() => ({ status: 503 }), { capabilities: { pushNotifications: true } })
   await send(remote.url)
   await step()
@@ -210,10 +210,10 @@ test('each attempt of a message names the same callback', async () => {
 test.each([
   ['an agent that does not push', {}, undefined],
   ['a grid that others cannot reach', { capabilities: { pushNotifications: true } }, 'http://127.0.0.1:1'],
-])('%s is given no callback', async (_, card, baseUrl) => {
+])('gives %s no callback', async (_, card, baseUrl) => {
   const remote = await remoteAgent(() => taskResult('t1', 'WORKING'), card)
   await send(remote.url)
-  // Only addresses of private networks are allowed to tests, so this one is not.
+  // Test settings allow only private addresses, so this URL is refused.
   if (baseUrl !== undefined) {
     Object.assign(grid.deps, { config: { ...grid.deps.config, baseUrl: 'http://user@127.0.0.1' } })
   }

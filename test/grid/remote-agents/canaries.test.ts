@@ -1,4 +1,4 @@
-/** Addresses that remote agents must not lead the grid to, through every door: nothing connects to the canary. */
+/** Addresses that remote agents must not make the grid connect to, through every door: nothing reaches the canary. */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 const canaryHost = '127.0.0.2'
 let grid: TestGrid
 let aliases = 0
-/** What each name is resolved to. */
+/** The addresses that each name resolves to. */
 let names: Record<string, () => string[]> = {}
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterAll(() => grid.close())
 
 type Serve = (request: { url: string; method: string; rpc?: string; id?: unknown }, response: ServerResponse) => void
 
-/** A server at 127.0.0.1, and the canary at the same port of another address. */
+/** Starts a server at 127.0.0.1, and the canary at the same port of another address. */
 async function servers(serve: Serve) {
   let caught = 0
   const http = createHttpServer((request: IncomingMessage, response: ServerResponse) => {
@@ -64,14 +64,14 @@ const json = (response: ServerResponse, body: unknown) =>
 const redirect = (response: ServerResponse, status: number, location: string) =>
   response.writeHead(status, { location }).end()
 
-/** The agent is created, its card read again, a message sent to it and followed, and its address tried. */
+/** Creates the agent, reads its card again, sends and follows a message, and tries its address. */
 async function throughEveryDoor(remoteUrl: string): Promise<void> {
   const alias = `robot-${++aliases}`
   const outboxes = new TestOutboxes(grid.store)
   const create = (remoteUrl: string) =>
     callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl, remoteToken: 'secret' })
   if ((await create(remoteUrl)).code !== undefined) {
-    // As if it was blocked after the agent was made.
+    // As if the address was blocked after the agent was created.
     await create('https://robot.example/')
     const sql = 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND alias = ?'
     await grid.store.write([{ sql, args: [remoteUrl, grid.acme.id, alias] }])
@@ -110,7 +110,7 @@ const card03 = (url: string, more: object = {}) => ({
   ...more,
 })
 
-test('a connection to the canary is noticed', async () => {
+test('detects a connection to the canary', async () => {
   const { port, caught, close } = await servers(() => {})
 
   await once(connect(port, canaryHost), 'close')
@@ -149,7 +149,7 @@ test.each([
   await close()
 })
 
-test.each([301, 302, 303, 307, 308])('redirects %i of the card, of a send and of a look', async (status) => {
+test.each([301, 302, 303, 307, 308])('redirects %i of the card, a send and a poll', async (status) => {
   for (const redirected of ['card', 'SendMessage', 'GetTask']) {
     const { port, caught, close } = await servers(({ method, rpc, id }, response) => {
       const canary = `http://${canaryHost}:${port}/`
@@ -220,7 +220,7 @@ test.each<[string, (port: number) => object]>([
   await close()
 })
 
-test.each([1, 2, 3, 4, 5, 6])('a name that leads elsewhere from its request %i on', async (from) => {
+test.each([1, 2, 3, 4, 5, 6])('a name that resolves elsewhere from request %i on', async (from) => {
   let asked = 0
   names = { 'rebound.example': () => [++asked < from ? '127.0.0.1' : canaryHost] }
   const { port, caught, close } = await servers(({ method, rpc, id }, response) => {
@@ -239,7 +239,7 @@ test.each<[string, (port: number) => object]>([
   ['a file', (port) => ({ url: elsewhere(port), mediaType: 'text/plain' })],
   ['a text', (port) => ({ text: elsewhere(port) })],
   ['data', (port) => ({ data: { url: elsewhere(port) } })],
-])('an answer that names another server in %s', async (_, part) => {
+])('a response that names another server in %s', async (_, part) => {
   const { port, caught, close } = await servers(({ method, id }, response) => {
     if (method === 'GET') return json(response, card10(`http://127.0.0.1:${port}/rpc`))
     const { result: { message } } = messageResult('see')

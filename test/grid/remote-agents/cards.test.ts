@@ -1,4 +1,4 @@
-/** Cards as they are in the wild. See docs/protocol/a2a.md, "Remote agents". */
+/** Agent cards found in the wild. See docs/protocol/a2a.md, "Remote agents". */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, FlattenedSign, generateKeyPair } from 'jose'
@@ -7,7 +7,7 @@ import { findCard } from '../../../src/grid/remote-agents/manage.ts'
 import { canonicalJson } from '../../../src/lib/encoding.ts'
 import { testGrid } from '../../support/grid.ts'
 
-/** A server that answers GET of these paths, and keeps what it was asked. */
+/** Starts a server that answers GET for these paths and records the requests. */
 async function serving(files: (origin: string, port: number) => Record<string, object | number>) {
   const asked: { path: string; headers: IncomingHttpHeaders }[] = []
   const server = createServer((request, response) => {
@@ -45,13 +45,13 @@ test.each([
   ['every address of IPv6', (port: number) => `http://[::]:${port}/rpc`],
   ['a path', () => '/rpc'],
   ['a relative path', () => 'rpc'],
-])('a card of a loopback host that names %s is of the given host', async (_, url) => {
+])('takes the given host for a loopback card that names %s', async (_, url) => {
   const { find, origin } = await serving((_, port) => ({ [wellKnown]: card10(url(port)) }))
 
   expect((await find('')).card.endpoint.url).toBe(`${origin}/rpc`)
 })
 
-test('loopback names of another port are another server, and #endpoint uses the given address', async () => {
+test('loopback names with another port are another server, and #endpoint uses the given address', async () => {
   const { find, origin } = await serving(() => ({ [`/agent${wellKnown}`]: card10('http://localhost:9/rpc') }))
 
   expect((await find('/agent')).problem).toMatch(/another server only: http:\/\/localhost:9\. .*#endpoint/)
@@ -62,14 +62,14 @@ test.each([
   ['0.2.5', '0.3'],
   ['0.2.6', '0.3'],
   ['0.3.0', '0.3'],
-])('a card of version %s at the older name is one of %s', async (given, version) => {
+])('treats a card of version %s at the older path as version %s', async (given, version) => {
   const { find, origin } = await serving(() => ({ '/.well-known/agent.json': card03(`${origin}/`, given) }))
 
   expect((await find('')).card.endpoint).toMatchObject({ url: `${origin}/`, version })
 })
 
 test.each([['v1.0', true], ['1.1', true], ['10.0', false], ['0.1.0', false], ['2.0', false]])(
-  'versions compare as numbers: %s is served: %s',
+  'compares versions as numbers: %s is supported: %s',
   async (version, isServed) => {
     const { find } = await serving((origin) => ({ [wellKnown]: card10(`${origin}/`, version) }))
 
@@ -77,14 +77,14 @@ test.each([['v1.0', true], ['1.1', true], ['10.0', false], ['0.1.0', false], ['2
   },
 )
 
-test('the query is kept below the given path', async () => {
+test('keeps the query below the given path', async () => {
   const query = '?assistant_id=a'
   const { find, origin } = await serving((origin) => ({ [wellKnown + query]: card10(`${origin}/a2a/a`) }))
 
   expect((await find(`/${query}`)).card.endpoint.url).toBe(`${origin}/a2a/a`)
 })
 
-test('a card at the root of the host is asked for without the token, and counts only for what is below the path', async () => {
+test('requests a card at the root of the host without the token, and accepts only endpoints below the path', async () => {
   const { find, origin, asked } = await serving((origin) => ({ [wellKnown]: card10(`${origin}/agents/one/rpc`) }))
 
   expect((await find('/agents/one')).card.endpoint.url).toBe(`${origin}/agents/one/rpc`)
@@ -100,7 +100,7 @@ test.each([
   ['an encoded backslash', 'JSONRPC', '/agents/one/..%5Ctwo', undefined],
   ['a tenant of dots', 'HTTP+JSON', '/agents/one', '..'],
   ['a tenant with a slash', 'HTTP+JSON', '/agents/one', '../two'],
-])('%s in a card at the root of the host does not lead out of the path', async (_, protocolBinding, path, tenant) => {
+])('%s in a card at the root of the host cannot escape the path', async (_, protocolBinding, path, tenant) => {
   const { find } = await serving((origin) => {
     const one = { url: origin + path, protocolBinding, protocolVersion: '1.0', ...tenant && { tenant } }
     return { [wellKnown]: card10('', '', { supportedInterfaces: [one] }) }
@@ -109,7 +109,7 @@ test.each([
   expect((await find('/agents/one')).problem).toContain('is not below')
 })
 
-test('a refusal lists what was tried, with what came of it', async () => {
+test('a refusal lists the tried URLs with their results', async () => {
   const { find, origin } = await serving(() => ({ [`/a${wellKnown}`]: 401 }))
 
   expect((await find('/a')).problem).toBe(
@@ -120,7 +120,7 @@ test('a refusal lists what was tried, with what came of it', async () => {
   )
 })
 
-test('an invalid signature is reported, and a valid one is not', async () => {
+test('reports an invalid signature, but not a valid one', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = { ...await exportJWK(publicKey), kid: 'k' }
   let isChanged = false

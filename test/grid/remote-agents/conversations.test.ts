@@ -1,6 +1,6 @@
 /**
- * Which task and context a message to a remote agent continues, and who gets the answer. See docs/protocol/a2a.md, "Remote
- * agents".
+ * The task and context that a message to a remote agent continues, and who gets the answer. See docs/protocol/a2a.md,
+ * "Remote agents".
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -24,7 +24,7 @@ let remote: RemoteAgent
 let outboxes: TestOutboxes
 let robot: TestAgent
 let answer: (message: Sent) => Answer
-/** Of the task that the agent works on, when it is asked about it. */
+/** The response to a poll of the agent's current task. */
 let look: Answer
 
 beforeEach(async () => {
@@ -48,10 +48,10 @@ async function send(message: string, { key }: Sender = grid.alice, more: object 
 }
 const read = async ({ key }: Sender = grid.alice) => (await callTool(grid, key, 'read_messages')).text
 const textsOf = (messages: { message: string }[]) => messages.map(({ message }) => message)
-/** What the agent got, oldest first. */
+/** The messages that the agent got, oldest first. */
 const sent = () => remote.calls.flatMap(({ params }) => params.message ?? [])
 
-/** Everything that is due now is tried, each sender's messages one after the other. */
+/** Attempts everything that is due, each sender's messages in order. */
 async function step(ms = 0, times = 2): Promise<void> {
   grid.clock.now += ms
   for (let n = 0; n < times; n++) {
@@ -61,7 +61,7 @@ async function step(ms = 0, times = 2): Promise<void> {
 }
 
 test.each([[undefined, 'INPUT_REQUIRED'], ['dinner', 'AUTH_REQUIRED']])(
-  'two senders are asked back in the conversation %s by %s, and each answers its own question',
+  'two senders in the conversation %s each answer their own question by %s',
   async (conversation_id, state) => {
     answer = ({ taskId, parts: [{ text }] }) =>
       taskId === undefined
@@ -82,7 +82,7 @@ test.each([[undefined, 'INPUT_REQUIRED'], ['dinner', 'AUTH_REQUIRED']])(
   },
 )
 
-test('each conversation of a sender, and each channel, goes on in the context of its last answer', async () => {
+test('each conversation of a sender, and each channel, continues in the context of its last answer', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'robot'] })
   answer = ({ parts: [{ text }] }) => messageResult('ok', `context of ${text}`)
   for (const end of ['', ' again', ' and again']) {
@@ -101,7 +101,7 @@ test('each conversation of a sender, and each channel, goes on in the context of
   ])
 })
 
-test('the answer to a post is a post, and of a post that it refuses nobody is told', async () => {
+test('the answer to a post is a post, and nobody is told of a refused post', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'robot'] })
   const id = await send('question', grid.alice, { to: '#team' })
   await step()
@@ -115,7 +115,7 @@ test('the answer to a post is a post, and of a post that it refuses nobody is to
   expect(remote.calls).toHaveLength(2)
 })
 
-test('a task that works for 7 days is given up, and looked at each minute until then', async () => {
+test('polls a working task each minute, and gives up after 7 days', async () => {
   answer = () => taskResult('t1', 'WORKING')
   const id = await send('Build a house')
   await step()
@@ -138,7 +138,7 @@ test('a task that works for 7 days is given up, and looked at each minute until 
   expect(remote.calls).toHaveLength(last)
 })
 
-test('a task of a client that follows it is looked at every 2 s', async () => {
+test('polls a task every 2 s while its client follows it', async () => {
   answer = () => taskResult('t1', 'WORKING')
   const { id } = await askFor(storeOf(grid, grid.alice), 'Build a house', { to: '@robot' })
   const stop = grid.store.waiting.notifier.watch(id, new Signal())
@@ -151,7 +151,7 @@ test('a task of a client that follows it is looked at every 2 s', async () => {
   stop()
 })
 
-test('what was erased is not asked about any more', async () => {
+test('does not poll for an erased message', async () => {
   answer = () => taskResult('t1', 'WORKING')
   await send('Build a house')
   await step()
@@ -163,7 +163,7 @@ test('what was erased is not asked about any more', async () => {
     .toEqual([{ state: 'ended', due_at: null, claimed_by: null }])
 })
 
-test('an answer about another task is not taken', async () => {
+test('refuses an answer about another task', async () => {
   answer = () => taskResult('t1', 'WORKING')
   await send('Build a house')
   await step()
@@ -177,7 +177,7 @@ test('an answer about another task is not taken', async () => {
 })
 
 test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8, undefined]])(
-  'a message that says it has crossed %j grids goes on as %s',
+  'forwards a message that claims %j crossed grids with %s',
   async (crossings, expected) => {
     const metadata = { ...crossings !== undefined && { crossings } }
     const body = send10({ parts: [{ text: 'hi' }], metadata })
@@ -190,7 +190,7 @@ test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8
   },
 )
 
-test('the agent learns that a message came from Slack', async () => {
+test('tells the agent that a message came from Slack', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'hi', via: 'slack' })
   await step()
 

@@ -8,7 +8,7 @@ import { type Answer, messageResult, remoteAgent, taskResult } from '../../suppo
 import { waitFor } from '../../support/wait-for.ts'
 import { TestOutboxes } from '../../support/outboxes.ts'
 
-/** A grid with a remote agent `@robot`, to which one message was sent and tried once. */
+/** Creates a grid with a remote agent `@robot`, to which one message was sent and tried once. */
 async function tried(answer: () => Answer, card: object | ((url: string) => object) = {}) {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(answer, card)
@@ -34,7 +34,7 @@ async function tried(answer: () => Answer, card: object | ((url: string) => obje
 const json = { 'content-type': 'application/json' }
 const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 
-/** Writes as long as somebody reads, at most 100 MB. */
+/** Writes for as long as the client reads, at most 100 MB. */
 function flood(response: ServerResponse): void {
   const piece = 'x'.repeat(100_000)
   let left = 1_000
@@ -80,7 +80,7 @@ test.each<[string, Answer]>([
     response.socket!.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
   }],
   ['no content', { status: 204 }],
-])('checklist 19: %s is an attempt that failed, and nothing is told yet', async (name, answer) => {
+])('checklist 19: %s is a failed attempt, and nobody is told yet', async (name, answer) => {
   const { outboxes, read, line, close } = await tried(() => name === 'a redirect' ? { status: 302 } : answer)
 
   await outboxes.run()
@@ -95,7 +95,7 @@ test.each<[string, Answer]>([
   ['another task', taskResult('t2', 'COMPLETED', { isLook: true, said: 'not yours' })],
   ['a message', messageResult('not a task')],
   ['no task', { result: null }],
-])('a look at a task that is answered with %s tells nothing, and is repeated', async (_, answer) => {
+])('repeats a poll that gets %s, and tells nobody', async (_, answer) => {
   let [asked, looked] = [0, answer]
   const { grid, outboxes, read, id, close } = await tried(() => asked++ === 0 ? taskResult('t1', 'WORKING') : looked)
   const step = async (ms: number) => {
@@ -114,7 +114,7 @@ test.each<[string, Answer]>([
   await close()
 })
 
-test('a server that hangs keeps no other server waiting', async () => {
+test('a hanging server does not delay other servers', async () => {
   const { grid, outboxes, create, remote, close } = await tried(() => 'hang')
   const healthy = await remoteAgent(() => messageResult('ok'))
   await create('healthy', healthy.url)
@@ -172,7 +172,7 @@ test('checklist 19: A2A 0.3 over JSON-RPC', async () => {
   await close()
 })
 
-test('checklist 19: of a hybrid card, the interface of 1.0 is used', async () => {
+test('checklist 19: uses the 1.0 interface of a hybrid card', async () => {
   const { outboxes, read, remote, close } = await tried(() => messageResult('yes'), (url) => ({
     ...card10(url, 'JSONRPC'),
     protocolVersion: '0.3.0',

@@ -1,4 +1,4 @@
-/** What waits for a remote agent is due from the unit in which it becomes unread. */
+/** Messages for a remote agent are due from the unit in which they become unread. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { requeueMessages } from '../../../src/grid/messaging/parked.ts'
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a message, a post and a message of another account are due', async () => {
+test('a message, a post and a message from another account are due', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'a message' })
   await createChannel(grid.acme.store, { name: 'team', members: ['bob', 'robot'] })
   await sendMessage(storeOf(grid, grid.bob), { to: '#team', text: 'a post' })
@@ -27,7 +27,7 @@ test('a message, a post and a message of another account are due', async () => {
   expect(await senders()).toEqual([grid.alice.id, grid.bob.id, grid.eve.id].sort())
 })
 
-test('what is unread again is due again', async () => {
+test('a message that becomes unread again is due again', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'a message' })
   const { lease } = await readMessages(storeOf(grid, robot), {})
   await forget()
@@ -40,7 +40,7 @@ test('what is unread again is due again', async () => {
   expect(await senders()).toEqual([grid.alice.id])
 })
 
-test('a send to an agent of the grid writes nothing about remote agents', async () => {
+test('a send to a local agent writes nothing about remote agents', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'a message' })
 
   expect(run.filter((sql) => sql.includes('remote_outboxes'))).toEqual([])

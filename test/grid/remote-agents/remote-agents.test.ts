@@ -26,7 +26,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
-/** Made with the first step, because a send starts it soon. */
+/** Created with the first step, because a send would start it early. */
 let outboxes: TestOutboxes | undefined
 
 beforeEach(async () => {
@@ -50,7 +50,7 @@ async function withRemote(answer: (call: RemoteCall) => Answer, card?: object, m
   })
 }
 
-/** Everything that is due now is tried. */
+/** Attempts everything that is due. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   outboxes ??= new TestOutboxes(grid.store)
@@ -63,7 +63,7 @@ const send = async (message: string, more: object = {}) =>
 const read = async () => (await callTool(grid, grid.alice.key, 'read_messages')).text
 const status = async (id: string) => (await callTool(grid, grid.alice.key, 'message_status', { message_id: id })).text
 
-test('a message reaches the remote agent with its token, and the answer comes back as a reply', async () => {
+test('a message reaches the remote agent with its token, and the answer returns as a reply', async () => {
   await withRemote(() => messageResult('42'))
   const { message_id } = await send('What is 6 times 7?')
   expect((await status(message_id)).delivery).toBe('pending')
@@ -90,7 +90,7 @@ test('a message reaches the remote agent with its token, and the answer comes ba
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
-test('messages arrive in their order, and a conversation goes on in its context', async () => {
+test('delivers messages in order, and a conversation continues in its context', async () => {
   await withRemote(() => messageResult('ok'))
   for (const text of ['one', 'two', 'three']) await send(text)
 
@@ -105,7 +105,7 @@ test('messages arrive in their order, and a conversation goes on in its context'
   ])
 })
 
-test('a task is looked at until it ends, and its artifacts are the answer', async () => {
+test('polls a task until it ends, and its artifacts are the answer', async () => {
   let looks = 0
   await withRemote(({ method }) =>
     method === 'SendMessage'
@@ -131,7 +131,7 @@ test('a task is looked at until it ends, and its artifacts are the answer', asyn
   expect(looks).toBe(3)
 })
 
-test('a question comes as a message, and its answer continues the same task', async () => {
+test('a question arrives as a message, and its answer continues the same task', async () => {
   await withRemote(({ params: { message } }) =>
     message?.taskId === 't1'
       ? taskResult('t1', 'COMPLETED', { said: 'Booked.' })
@@ -147,7 +147,7 @@ test('a question comes as a message, and its answer continues the same task', as
 
   expect(remote.calls[1].params.message).toMatchObject({ taskId: 't1', contextId: 'remote-context' })
   expect(await read()).toMatchObject([{ message: 'Booked.' }])
-  // The next one begins a task of its own.
+  // The next message starts a task of its own.
   await send('Thanks')
   await step()
   expect(remote.calls[2].params.message!.taskId).toBeUndefined()
@@ -156,7 +156,7 @@ test('a question comes as a message, and its answer continues the same task', as
 test.each([
   ['an HTTP status', { status: 403 }, '403', undefined],
   ['a JSON-RPC error', { error: { code: -32602, message: 'No such\u001b skill' } }, 'refused', 'No such skill'],
-])('a refusal by %s is final: the sender is told, and the next message goes on', async (_, refusal, reason, said) => {
+])('a refusal by %s is final: the sender is told, and the next message is sent', async (_, refusal, reason, said) => {
   await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? refusal : messageResult('ok'))
   const { message_id } = await send('bad')
   await send('good')
@@ -168,7 +168,7 @@ test.each([
   const notice = messages.find(({ type }: { type: string }) => type === 'system')
   expect(notice).toMatchObject({ user: '@robot', reply_to_message_id: message_id })
   expect(notice.message).toContain(reason)
-  // Words of the agent are not words of the grid.
+  // The notice does not contain the agent's own text.
   expect(notice.message).not.toContain('skill')
   const ofAgent = messages.filter(({ type }: { type: string }) => type === 'agent')
   expect(ofAgent.map(({ message }: { message: string }) => message)).toEqual([...said ? [said] : [], 'ok'])
@@ -185,7 +185,7 @@ const endings = [
   ['CANCELED', 'It canceled its work.'],
 ] as const
 
-test.each(endings)('the sender is notified that it is %s, and a task gets this state', async (state, words) => {
+test.each(endings)('notifies the sender that it is %s, and a task gets this state', async (state, words) => {
   await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
   await send('Fly')
   const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
@@ -213,7 +213,7 @@ test('the timeline of an agent that answers at once is in order', async () => {
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
-test('bytes that are not base64 are refused by their path, and what is passed on is canonical', async () => {
+test('refuses invalid base64 with its path, and passes on canonical base64', async () => {
   const [good, bad] = ['-_8', 'not base64!']
   await withRemote(({ params: { message } }) =>
     taskResult('t1', 'COMPLETED', {
@@ -236,7 +236,7 @@ test('bytes that are not base64 are refused by their path, and what is passed on
   ])
 })
 
-test('another sender does not get into a conversation by naming it', async () => {
+test('another sender cannot join a conversation by naming it', async () => {
   await withRemote(() => taskResult('t1', 'INPUT_REQUIRED', { said: 'Approve?' }))
   await send('Pay')
   await step()
@@ -253,7 +253,7 @@ test('another sender does not get into a conversation by naming it', async () =>
   expect(remote.calls[1].params.message!.contextId).toBeUndefined()
 })
 
-test('the sender learns of a failure whose words are too long or blocked', async () => {
+test('tells the sender of a failure whose text is too long or blocked', async () => {
   await withRemote(() => taskResult('t1', 'FAILED', { said: `swordfish ${'x'.repeat(20_000)}` }))
   const { message_id } = await send('one')
   await step()
@@ -278,7 +278,7 @@ test('two remote agents that refuse do not notify each other', async () => {
   expect(remote.calls).toHaveLength(1)
 })
 
-test('a server that is out of order is tried again later, with the same ids, and after a day no more', async () => {
+test('retries a failing server later with the same ids, for a day at most', async () => {
   await withRemote(() => ({ status: 503 }))
   const { message_id } = await send('hello')
   await send('later')
@@ -299,7 +299,7 @@ test('a server that is out of order is tried again later, with the same ids, and
   expect(notice.message).toContain('24 hours')
 })
 
-/** Units that contain `sql` are not stored, until this is undone. */
+/** Makes units that contain `sql` fail until the returned function is called. */
 function failing(sql: string, error = new Error('not stored')): () => void {
   const { account } = grid.store
   const opened = account.bind(grid.store)
@@ -317,7 +317,7 @@ function failing(sql: string, error = new Error('not stored')): () => void {
 test.each([
   ['an answer', () => messageResult('42'), '42'],
   ['a question', () => taskResult('t1', 'INPUT_REQUIRED', { said: 'Which?' }), 'Which?'],
-])('a unit that is lost after %s leaves it once, and the line goes on', async (_, answer, text) => {
+])('losing the unit after %s delivers it once, and the outbox continues', async (_, answer, text) => {
   await withRemote(answer)
   await send('What is 6 times 7?')
   const restore = failing('INSERT INTO remote_tasks')
@@ -331,7 +331,7 @@ test.each([
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual([text])
 })
 
-test('another answer to the same message, after a unit that was lost, is neither told nor a failure', async () => {
+test('ignores a different answer to the same message after a lost unit, without a failure', async () => {
   let answers = 0
   await withRemote(() => messageResult(`answer ${++answers}`))
   const { message_id } = await send('What is 6 times 7?')
@@ -346,7 +346,7 @@ test('another answer to the same message, after a unit that was lost, is neither
 })
 
 test.each(['storage_full', 'unavailable', 'guardrail_unavailable'] as const)(
-  'an answer that cannot be stored for a while (%s) is stored later',
+  'stores an answer later if it cannot be stored for a while (%s)',
   async (code) => {
     await withRemote(() => messageResult('42'))
     await send('What is 6 times 7?')
@@ -361,7 +361,7 @@ test.each(['storage_full', 'unavailable', 'guardrail_unavailable'] as const)(
   },
 )
 
-test('a file of 1 MiB goes to the agent, and the sender learns of one that is longer', async () => {
+test('sends a file of 1 MiB to the agent, and tells the sender of a longer one', async () => {
   await withRemote(() => messageResult('ok'))
   const file = async (bytes: number) => {
     const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes })
@@ -387,7 +387,7 @@ test('a file of 1 MiB goes to the agent, and the sender learns of one that is lo
   })
 })
 
-test('a failure that cannot be stored does not hold the line', async () => {
+test('a failure that cannot be stored does not block the outbox', async () => {
   await withRemote(({ params }) => params.message!.parts[0].text === 'bad' ? { status: 403 } : messageResult('ok'))
   await send('bad')
   await send('good')
@@ -400,7 +400,7 @@ test('a failure that cannot be stored does not hold the line', async () => {
   expect((await read()).map(({ message }: { message: string }) => message)).toContain('ok')
 })
 
-test('a line that another process of a shared database holds is left to it', async () => {
+test('leaves an outbox to another process that holds it in a shared database', async () => {
   await withRemote(() => messageResult('42'))
   await send('hello')
   const other = 'b'.repeat(36)
@@ -420,7 +420,7 @@ test('a line that another process of a shared database holds is left to it', asy
   expect(remote.calls).toHaveLength(1)
 })
 
-test('a failure that the database does not take is stored later, and the message is sent again', async () => {
+test('stores a failure later if the database refuses it, and sends the message again', async () => {
   await withRemote(() => ({ status: 503 }))
   await send('hello')
   const restore = failing('unanswered = unanswered +')
@@ -432,7 +432,7 @@ test('a failure that the database does not take is stored later, and the message
   expect(remote.calls).toHaveLength(2)
 })
 
-test('the card is read again after an hour; one that is out of reach goes on to count, one that refuses does not', async () => {
+test('reads the card again after an hour, keeps an unreachable one, and drops one that refuses', async () => {
   await withRemote(() => messageResult('ok'))
   const { port } = new URL(remote.url)
   /** Whether the card was read for a message. */
@@ -462,7 +462,7 @@ test('the card is read again after an hour; one that is out of reach goes on to 
   expect((await read()).at(-1).message).toContain('names endpoints on another server only')
 })
 
-test('who resumes one agent changes nothing for the messages to another that fail', async () => {
+test('resuming one agent does not affect failing messages to another', async () => {
   await withRemote(() => ({ status: 503 }))
   await grid.acme.agent('paused-robot', { type: 'a2a', remoteUrl: remote.url })
   await send('hello')
@@ -475,7 +475,7 @@ test('who resumes one agent changes nothing for the messages to another that fai
   expect(remote.calls).toHaveLength(2)
 })
 
-test('an endpoint on another server than the card is not used, and gets no token', async () => {
+test('does not use an endpoint on another server than the card, or send it the token', async () => {
   const other = await remoteAgent(() => messageResult('mine'))
   await withRemote(() => messageResult('ok'), {
     supportedInterfaces: [{ url: `${other.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
@@ -489,7 +489,7 @@ test('an endpoint on another server than the card is not used, and gets no token
   await other.close()
 })
 
-test('what a remote agent answers passes the guardrails of the reader', async () => {
+test("a remote agent's answer passes the reader's guardrails", async () => {
   await withRemote(() => messageResult('The word is swordfish'))
   await guard(grid.acme, 'alice', { direction: 'inbound', action: 'block' })
   const { message_id } = await send('hello')
@@ -503,7 +503,7 @@ test('what a remote agent answers passes the guardrails of the reader', async ()
   expect(remote.calls).toHaveLength(1)
 })
 
-test('hops are passed on, and hops of an answer continue the count', async () => {
+test("passes on hops, and an answer's hops continue the count", async () => {
   await withRemote(() => messageResult('ok'))
   await send('hello')
   await step()
@@ -516,7 +516,7 @@ test('hops are passed on, and hops of an answer continue the count', async () =>
   expect(answer.hops).toBe(1)
 })
 
-test('its page shows the card and why messages wait, and sends them at once on request', async () => {
+test('its page shows the card and why messages wait, and can send them at once', async () => {
   let isDown = true
   await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
   await send('hello')
@@ -524,7 +524,7 @@ test('its page shows the card and why messages wait, and sends them at once on r
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const path = `/accounts/${grid.acme.id}/agents/robot`
   const { text } = await ann.open(path)
-  // Its failure stands above what does not change.
+  // The failure is shown above the constant properties.
   expect(text).toMatch(
     /Remote agent .*It answered 503\. It has been failing for 0 ms, 1 attempt\..* About Now failing for 0 min/,
   )
@@ -538,7 +538,7 @@ test('its page shows the card and why messages wait, and sends them at once on r
   expect((await read())[0].message).toBe('ok')
 })
 
-test('who creates it is told what its card says, or that there is none', async () => {
+test('tells the creator what its card says, or that it has none', async () => {
   await withRemote(() => messageResult('ok'))
   const create = async (alias: string, remoteUrl: string) =>
     (await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl })).text
@@ -553,7 +553,7 @@ test('who creates it is told what its card says, or that there is none', async (
   })
 })
 
-test('agents of other accounts have a limit an hour in all, and those of its own account have none', async () => {
+test('limits agents of other accounts per hour in total, but not those of its own account', async () => {
   await withRemote(() => messageResult('ok'), {}, { visibility: 'public' })
   const frank = await grid.evil.agent('frank')
   const strangers = [grid.eve, frank]
@@ -587,7 +587,7 @@ test('agents of other accounts have a limit an hour in all, and those of its own
     .toBeDefined()
 })
 
-test('without a token of its own account, a remote agent has no such limit', async () => {
+test('has no such limit without a token of its own account', async () => {
   remote = await remoteAgent(() => messageResult('ok'))
   const open = { alias: 'open-robot', type: 'a2a', visibility: 'public', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', open)
@@ -604,7 +604,7 @@ const timeline = async (id: string) =>
     ...['attempt', 'reason'].flatMap((name) => more[name] ?? []),
   ])
 
-test('its timeline says how often a message was sent, and how far it is', async () => {
+test('its timeline shows the number of attempts and the progress of a message', async () => {
   let answer: Answer = { status: 503 }
   await withRemote(({ params }) => params.message?.parts[0].text === 'behind it' ? messageResult('ok') : answer)
   const { message_id } = await send('hello')
@@ -625,7 +625,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
   expect((await timeline(message_id)).at(-1)).toEqual(['working', 'It answered 500.'])
 
   answer = taskResult('t1', 'FAILED', { isLook: true, said: 'no fuel' })
-  // A server that fails is asked one thing at a time.
+  // A failing server gets one request at a time.
   await step(5_000)
   await step()
   const all = await timeline(message_id)
@@ -639,7 +639,7 @@ test('its timeline says how often a message was sent, and how far it is', async 
   }
 })
 
-test('while it is paused nothing is sent, accepted messages are followed, and people are notified', async () => {
+test('while it is paused, sends nothing, follows accepted messages, and notifies people', async () => {
   await withRemote(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: 'ok' })
   )
@@ -682,7 +682,7 @@ test('a pause does not count as time in which the agent failed', async () => {
   expect((await status(message_id)).delivery).toBe('delivered')
 })
 
-test('an agent that fails three times in a row is in Attention, and what was parked with its reason', async () => {
+test('an agent that fails three times in a row is in Attention, and parked messages with the reason', async () => {
   await withRemote(() => ({ status: 503 }))
   await send('hello')
   const attention = async () => {
@@ -711,7 +711,7 @@ test('an agent that fails three times in a row is in Attention, and what was par
   expect(await attention()).toContain('It has failed for 24 hours.')
 })
 
-test('while its sender waits, a task that takes long is looked at every 2 s', async () => {
+test('polls a slow task every 2 s while its sender waits', async () => {
   await withRemote(({ method }) => taskResult('t1', 'WORKING', { isLook: method === 'GetTask' }))
   await send('Build a house')
   await step()

@@ -1,4 +1,4 @@
-/** Requests to a remote agent: one for each sender, for as long as the agent may take. docs/protocol/remote-agents.md, "How messages are sent". */
+/** Requests to a remote agent: one at a time per sender. docs/protocol/remote-agents.md, "How messages are sent". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../../src/lib/time.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -48,14 +48,14 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** An answer that is given when the test says so. */
+/** A response that the test gives when it wants to. */
 function later() {
   let give: (answer: Answer) => void
   const promise = new Promise<Answer>((resolve) => give = resolve)
   return { promise, give: give! }
 }
 
-test('while an agent works on the message of one sender for three minutes, it answers another one within 5 s', async () => {
+test("while an agent works for three minutes on one sender's message, it answers another sender within 5 s", async () => {
   const slow = later()
   answer = (text) => text === 'slow' ? slow.promise : messageResult(`ok ${text}`)
   const id = await send('slow')
@@ -81,7 +81,7 @@ test('while an agent works on the message of one sender for three minutes, it an
   expect((await statusOf(id)).timeline).toEqual(['stored', 'sent 1', 'accepted', 'replied'])
 })
 
-test('an agent gets four requests at a time, each of another sender, and the next one when one of them ends', async () => {
+test('sends an agent four requests at a time, each of another sender, and the next when one ends', async () => {
   const first = later()
   answer = (text) => text === '0' ? first.promise : 'hang'
   for (let n = 0; n < 6; n++) {
@@ -101,7 +101,7 @@ test('an agent gets four requests at a time, each of another sender, and the nex
   expect(['0 again', '4', '5']).toContain(texts()[4])
 })
 
-test('two processes keep the order of each sender, and send nothing twice', async () => {
+test("two processes keep each sender's order and send nothing twice", async () => {
   const other = new TestOutboxes(grid.store)
   const senders = [grid.alice, grid.bob, await grid.acme.agent('carol')]
   for (let n = 0; n < 10; n++) {
@@ -122,7 +122,7 @@ test('two processes keep the order of each sender, and send nothing twice', asyn
   await other.stop()
 })
 
-test('a message that an agent got whole twice and did not answer in time is parked, and the next one is sent', async () => {
+test('parks a message that an agent got twice without answering in time, and sends the next one', async () => {
   let failures = 1
   answer = (text) => text !== 'endless' ? messageResult('ok') : failures-- > 0 ? { status: 503 } : 'hang'
   await answerWithin(300)
@@ -152,7 +152,7 @@ test.each<[string, Answer]>([
   ['an id of 300 characters', taskResult('t'.repeat(300), 'WORKING')],
   ['an id with an invisible character', taskResult('t\u200b1', 'WORKING')],
   ['an empty answer', { status: 204 }],
-])('a message that is answered three times with %s is parked', async (_, useless) => {
+])('parks a message that is answered three times with %s', async (_, useless) => {
   answer = (text) => text === 'bad' ? useless : messageResult('ok')
   const id = await send('bad')
   await send('next')
@@ -193,7 +193,7 @@ test.each<[string, Answer]>([
   expect((await statusOf(id)).delivery).toBe('delivered')
 })
 
-test('answers of no use are counted for each message', async () => {
+test('counts useless responses per message', async () => {
   let answers = 0
   answer = () => ++answers % 3 === 0 ? messageResult('ok') : { raw: '<html>', headers: { 'content-type': 'text/html' } }
   const ids = [await send('one'), await send('two')]
@@ -203,7 +203,7 @@ test('answers of no use are counted for each message', async () => {
   expect(await Promise.all(ids.map(async (id) => (await statusOf(id)).delivery))).toEqual(['delivered', 'delivered'])
 })
 
-test('a message that reached the server keeps its time when one of another sender is accepted', async () => {
+test("a message that reached the server keeps its retry time when another sender's message is accepted", async () => {
   answer = (text) => text === 'bad' ? { status: 503 } : messageResult('ok')
   const bad = await send('bad')
   await step()
@@ -217,7 +217,7 @@ test('a message that reached the server keeps its time when one of another sende
   expect(texts()).toEqual(['bad', 'good', 'bad'])
 })
 
-test('of each sender the message that fails is the one that was sent', async () => {
+test('records a failure for the message that was sent, not for those behind it', async () => {
   answer = () => ({ status: 503 })
   await send('of bob', grid.bob)
   const ids = [await send('of alice'), await send('behind it')]
@@ -228,9 +228,9 @@ test('of each sender the message that fails is the one that was sent', async () 
   ]])
 })
 
-test('after three failures in a row a server is left alone, at most for a minute, and then gets one request', async () => {
+test('pauses a server after three failures in a row, for at most a minute, and then sends one request', async () => {
   answer = () => ({ status: 503 })
-  // A send starts them soon, and here all are to begin at once.
+  // A send would start them early, and here all must start at once.
   await outboxes.stop()
   for (let n = 0; n < 4; n++) {
     await create(`robot-${n}`)
@@ -252,7 +252,7 @@ test('after three failures in a row a server is left alone, at most for a minute
   await step(minute)
   expect(texts()).toHaveLength(before + 1)
 
-  // A server that answers gets all that waits.
+  // A server that responds again gets all waiting messages.
   await waitFor('all messages', async () => {
     await step(minute)
     return (await read()).length > 0 && texts().length > before + 4
@@ -260,7 +260,7 @@ test('after three failures in a row a server is left alone, at most for a minute
   expect(grid.store.outbound.pausedServers).toBe(0)
 })
 
-test('once a server is reached again, messages that never got to it are sent at once', async () => {
+test('sends messages that never reached a server at once when it is reachable again', async () => {
   const { url } = remote
   await remote.close()
   await send('one')
@@ -274,7 +274,7 @@ test('once a server is reached again, messages that never got to it are sent at 
   expect(texts().toSorted()).toEqual(['one', 'two'])
 })
 
-test('agents that take long keep no other agent of the account waiting', async () => {
+test('slow agents do not delay other agents of the account', async () => {
   answer = (text) => text === 'quick' ? messageResult('ok') : 'hang'
   const other = await remoteAgent(() => messageResult('ok'))
   const elsewhere = await remoteAgent(() => 'hang')

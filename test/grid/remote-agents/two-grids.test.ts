@@ -1,14 +1,14 @@
-/** Two grids, whose agents reach each other by the addresses of their cards. */
+/** Two grids whose agents reach each other by their cards' addresses. */
 import { expect, test } from 'vitest'
 import { callTool } from '../../support/mcp.ts'
 import { liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { TestOutboxes } from '../../support/outboxes.ts'
 
-test('a message crosses to another grid as a task, and its answer comes back', async () => {
+test('a message crosses to another grid as a task, and its answer returns', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
   const [here, there] = [await liveGrid({ env }), await liveGrid({ env })]
-  // Each knows the other's bob as @far-bob, and calls as an agent of its own there.
+  // Each grid knows the other's bob as @far-bob, and calls him as an agent of its own there.
   for (const [grid, other] of [[here, there], [there, here]]) {
     const caller = await other.acme.agent('caller')
     const { text } = await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {
@@ -52,7 +52,7 @@ test('a message crosses to another grid as a task, and its answer comes back', a
   for (const grid of [here, there]) await grid.close()
 })
 
-test('a message that two grids would send to each other without end stops', async () => {
+test('stops a message that two grids would forward to each other endlessly', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
   const [here, there] = [await liveGrid({ env }), await liveGrid({ env })]
   for (const [grid, other] of [[here, there], [there, here]]) {

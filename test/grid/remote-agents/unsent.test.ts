@@ -1,4 +1,4 @@
-/** A message to a remote agent ends only before it was sent. docs/delivery.md, "Messages that end". */
+/** A message to a remote agent can end only before it is sent. docs/delivery.md, "Messages that end". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
@@ -11,7 +11,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
-/** Made with the first step, because a send starts it soon. */
+/** Created with the first step, because a send would start it early. */
 let outboxes: TestOutboxes | undefined
 let answer: Answer
 
@@ -44,7 +44,7 @@ async function step(ms = 0): Promise<void> {
   await (await start()).settled()
 }
 
-test('what was retracted or has expired is not sent, and the next message is', async () => {
+test('does not send retracted or expired messages, and sends the next one', async () => {
   const retracted = await send()
   const expired = await send({ expires_in_seconds: 10 })
   const next = await send()
@@ -79,7 +79,7 @@ test('a message in transit does not expire, but the one after it does', async ()
 test.each<[string, Answer]>([
   ['a server that fails', { status: 503 }],
   ['one that does not answer in time', 'hang'],
-])('a message that may have arrived at %s does not end, and is sent again after its time', async (_, failure) => {
+])('a message that may have arrived at %s does not end, and is sent again after its expiry', async (_, failure) => {
   await grid.store.write([{
     sql: 'UPDATE remote_agents SET answer_ms = 200 WHERE account_id = ?',
     args: [grid.acme.id],
@@ -97,7 +97,7 @@ test.each<[string, Answer]>([
   expect(await deliveryOf(id)).toBe('delivered')
 })
 
-test('a message whose server was not reached ends as any other', async () => {
+test('a message whose server was not reached ends like any other', async () => {
   await remote.close()
   const retracted = await send()
   const expiring = await send({ expires_in_seconds: 10 })
@@ -109,7 +109,7 @@ test('a message whose server was not reached ends as any other', async () => {
   expect(await deliveryOf(expiring)).toBe('expired')
 })
 
-test('a message that the server refused was sent', async () => {
+test('a message that the server refused counts as sent', async () => {
   answer = { status: 400 }
   const id = await send()
   await step()

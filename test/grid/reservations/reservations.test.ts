@@ -1,4 +1,4 @@
-/** Reservations over their tools. See docs/protocol/reservations.md. */
+/** Reservations through their tools. See docs/protocol/reservations.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { endReservation } from '../../../src/grid/reservations/end-reservations.ts'
@@ -37,7 +37,7 @@ async function after(ms: number): Promise<void> {
   await lookAtReservations(grid.store)
 }
 
-test('a name that overlaps is refused, and the refusal says who has it, until when, and what to do', async () => {
+test('refuses an overlapping name, and says who holds it, until when, and what to do', async () => {
   const { text } = await reserve(grid.bob, ['./src/auth/**', 'PROJ-12'], {
     note: 'new tokens',
     expires_in_seconds: 600,
@@ -50,11 +50,11 @@ test('a name that overlaps is refused, and the refusal says who has it, until wh
     '@bob (seen just now) has src/auth/** until 2026-11-21T09:10:00.000Z, note: "new tokens". Work on something else, ' +
       'call again with wait_seconds, or write to them. You get a message when it is free.',
   )
-  // All or none.
+  // A call reserves all names or none.
   expect(await list(grid.alice)).toEqual(['@bob src/auth/**', '@bob PROJ-12'])
 })
 
-test('shared names go beside shared ones, other spaces and own names are apart', async () => {
+test('shared names may overlap shared ones, and names in other spaces or of the same agent do not conflict', async () => {
   await reserve(grid.bob, ['src/**'], { shared: true, space: 'git@GitHub.com:acme/app.git' })
   const space = 'https://github.com/acme/app'
   expect((await reserve(grid.alice, ['src/a.ts'], { shared: true, space })).code).toBeUndefined()
@@ -83,9 +83,9 @@ test.each([
   ['ssh://git@host.example:2222/acme/app.git', 'host.example/acme/app'],
   ['git@host.example:/acme/app.git', 'host.example/acme/app'],
   ['the kitchen', 'the kitchen'],
-])('the space %j is %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
+])('normalizes the space %j to %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
 
-test('an agent gives back some or all of its names, and every refused agent gets one message', async () => {
+test('an agent releases some or all of its names, and every refused agent gets one message', async () => {
   await reserve(grid.bob, ['a', 'b', 'c'])
   await reserve(grid.alice, ['a'])
   await reserve(grid.alice, ['a', 'b'])
@@ -99,7 +99,7 @@ test('an agent gives back some or all of its names, and every refused agent gets
   expect(await read(grid.alice)).toEqual([])
 })
 
-test('who was refused more than an hour ago gets no message', async () => {
+test('an agent refused more than an hour ago gets no message', async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour + 1
@@ -107,11 +107,11 @@ test('who was refused more than an hour ago gets no message', async () => {
   expect(await read(grid.alice)).toEqual([])
 })
 
-test('the last refusal counts, and earlier ones make room', async () => {
+test('the latest refusal counts, and expired ones free space for others', async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
   for (const agent of others) await reserve(agent, ['a'])
-  // There is no room for another one.
+  // There is no space for another refusal.
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour - minute
   await reserve(others[0], ['a'])
@@ -126,7 +126,7 @@ test('the last refusal counts, and earlier ones make room', async () => {
     ])
 })
 
-test('a reservation goes on while its agent calls tools, for a day at most, and its agent reads of its end', async () => {
+test('a reservation is renewed while its agent calls tools, for a day at most, and its agent reads of its end', async () => {
   await reserve(grid.bob, ['a', 'b'])
   for (let n = 1; n <= 24; n++) {
     grid.clock.now += 30 * minute
@@ -144,7 +144,7 @@ test('a reservation goes on while its agent calls tools, for a day at most, and 
   }])
 })
 
-test('waiting for messages does not keep a reservation', async () => {
+test('waiting for messages does not renew a reservation', async () => {
   await reserve(grid.bob, ['a'])
   grid.clock.now += 30 * minute
   await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 1 })
@@ -152,7 +152,7 @@ test('waiting for messages does not keep a reservation', async () => {
   expect(await list(grid.alice)).toEqual([])
 })
 
-test('a reservation is refused at the commit if another process has added one since the names were compared', async () => {
+test('refuses a reservation at the commit if another process has added a conflicting one since the comparison', async () => {
   const { change, read } = grid.acme.store
   const terms = { space: '', shared: false, note: '', task: null, home: null, at: grid.clock.now, lengthMs: hour }
   const reserveAt = (agent: TestAgent, seen: number) =>
@@ -166,7 +166,7 @@ test('a reservation is refused at the commit if another process has added one si
   await reserveAt(grid.alice, n)
 })
 
-test('it ends with the task that it names', async () => {
+test('ends with the task that it names', async () => {
   const client = storeOf(grid, grid.alice)
   const { id } = await askFor(client, 'build it')
   await reserve(grid.bob, ['src/**', id])
@@ -180,7 +180,7 @@ test('it ends with the task that it names', async () => {
   expect(await list(grid.eve)).toEqual([`@eve ${id}`])
 })
 
-test('it ends with its agent: the name is free at once, and every refused agent gets a message', async () => {
+test('ends with its agent: the name is free at once, and every refused agent gets a message', async () => {
   await reserve(grid.bob, ['a'])
   await reserve(grid.alice, ['a'])
   await deleteAgent(grid.acme.store, 'bob')
@@ -191,7 +191,7 @@ test('it ends with its agent: the name is free at once, and every refused agent 
   ])
 })
 
-test('a person ends it, and its agent reads so', async () => {
+test('a person ends a reservation, and its agent is told', async () => {
   await reserve(grid.bob, ['a'])
   const [{ id }] = await grid.acme.store.read.reservations.inSpace('')
   await expect(endReservation(grid.evil.store, id)).rejects.toMatchObject({ code: 'reservation_not_found' })
@@ -202,7 +202,7 @@ test('a person ends it, and its agent reads so', async () => {
 test('wait_seconds waits until the name is free', async () => {
   const idle = followIdle(grid.store)
   await reserve(grid.bob, ['src/**'])
-  // Who was refused before and waits now needs no message.
+  // An agent that was refused before and waits now needs no message.
   await reserve(grid.alice, ['src/a'])
   const waiting = reserve(grid.alice, ['src/a'], { wait_seconds: 20 })
   await idle(1)
@@ -211,13 +211,13 @@ test('wait_seconds waits until the name is free', async () => {
   expect(await read(grid.alice)).toEqual([])
 })
 
-test('agents of other accounts neither meet nor see each other', async () => {
+test('agents of other accounts neither conflict with nor see each other', async () => {
   await reserve(grid.bob, ['a'])
   expect((await reserve(grid.eve, ['a'])).code).toBeUndefined()
   expect(await list(grid.eve)).toEqual(['@eve a'])
 })
 
-test('limits: 20 names a call, 200 of an agent, 2,000 in a space, and ** needs a note', async () => {
+test('limits names to 20 a call, 200 an agent and 2,000 a space, and ** needs a note', async () => {
   const names = (n: number, count = 20) => Array.from({ length: count }, (_, i) => `${n}/${i}`)
   expect((await reserve(grid.bob, names(0, 21))).code).toBe('invalid_input')
   expect((await reserve(grid.bob, ['**'])).message).toMatch(/note/)
@@ -225,11 +225,11 @@ test('limits: 20 names a call, 200 of an agent, 2,000 in a space, and ** needs a
   expect((await reserve(grid.bob, [])).code).toBe('invalid_input')
   for (let n = 0; n < 10; n++) expect((await reserve(grid.bob, names(n))).code).toBeUndefined()
   expect((await reserve(grid.bob, ['one more'])).code).toBe('reservation_limit_reached')
-  // Made anew, they are no more than before.
+  // Renewing reservations does not count them again.
   expect((await reserve(grid.bob, names(0))).code).toBeUndefined()
 })
 
-test('of parallel agents one gets an exclusive name', async () => {
+test('gives an exclusive name to one of several parallel agents', async () => {
   const agents = await Promise.all(Array.from({ length: 8 }, (_, n) => grid.acme.agent(`worker-${n}`)))
   const results = await Promise.all(
     agents.map((agent, n) => reserve(agent, [n % 2 ? 'src/**' : `src/${n}/*`, `own/${n}`])),
@@ -240,7 +240,7 @@ test('of parallel agents one gets an exclusive name', async () => {
   expect(results.filter(({ code }) => code === undefined)).toHaveLength(held.length)
 })
 
-test('names that are slow to compare hold up nobody, and are compared for one caller at a time', async () => {
+test('slow name comparisons block nobody else, and run for one caller at a time', async () => {
   const waiting = { reservations: new KeyedMutex() }
   const slow = Array.from({ length: 200 }, (_, n) => ({ name: `${'a'.repeat(190)}${n}` }))
   const order: string[] = []

@@ -35,7 +35,7 @@ const direct: Candidate = {
 const post: Candidate = { ...direct, toId: 'ops', toType: undefined, isChannel: true }
 const person = { fromIds: ['ann'], fromType: 'human' } as const
 
-/** Slack brings what Ann wrote there. */
+/** A message that Slack brings from Ann. */
 const brought = { fromIds: ['ann', 'slack'], fromType: 'a2a' } as const
 
 test.each<[string, Partial<ActiveApprovalRule>, Candidate, boolean]>([

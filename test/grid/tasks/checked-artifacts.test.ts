@@ -1,4 +1,4 @@
-/** What guardrails see of an artifact, and what is cleaned in it. See docs/protocol/guardrails.md. */
+/** The content of an artifact that guardrails see, and its redaction. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import type { Part } from '../../../src/grid/message/part.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'
@@ -25,13 +25,13 @@ type Texts = {
   [Field in keyof Artifact as Exclude<Artifact[Field], undefined> extends string ? Field : never]-?: string
 }
 
-/** Every text that an artifact has. A new field must be added here, or this does not compile. */
+/** Every text field of an artifact. A new field must be added here, or this does not compile. */
 const texts: Texts = { id: 'an id', name: 'a name' }
 const fields = Object.keys(texts) as (keyof Texts)[]
 const put = (artifact: Partial<Artifact>, text = 'text') =>
   updateTask(bob, { taskId: id, text, artifact: { ...texts, ...artifact } })
 
-test.each(fields)('a guardrail sees and masks the %s of an artifact', async (field) => {
+test.each(fields)("a guardrail sees and redacts an artifact's %s", async (field) => {
   await guard(grid.acme, 'bob', { name: 'words', direction: 'outbound', action: 'redact' })
   await put({ [field]: `a ${secret}` })
   expect((await getTask(client, id)).artifacts).toHaveLength(1)
@@ -39,13 +39,13 @@ test.each(fields)('a guardrail sees and masks the %s of an artifact', async (fie
   expect(JSON.stringify(await getTask(client, id))).not.toContain(secret)
 })
 
-test.each(fields)('a guardrail of the client sees the %s of an artifact, too', async (field) => {
+test.each(fields)("the client's guardrail also sees an artifact's %s", async (field) => {
   await guard(grid.acme, 'alice', { direction: 'inbound' })
   await expect(put({ [field]: `a ${secret}` })).rejects.toMatchObject({ code: 'guardrail_blocked' })
   expect((await getTask(client, id)).artifacts).toEqual([])
 })
 
-test.each(['checked', 'not checked'])('an artifact has no invisible characters, in no text of it: %s', async (how) => {
+test.each(['checked', 'not checked'])('removes invisible characters from all texts of an artifact: %s', async (how) => {
   if (how === 'checked') await guard(grid.acme, 'bob', { direction: 'outbound' })
   const hostile = (text: string) => `\u001b[31m${text}\u202e\u{e0041}`
   await put(Object.fromEntries(fields.map((field) => [field, hostile(texts[field])])), hostile('text'))
@@ -57,7 +57,7 @@ test.each(['checked', 'not checked'])('an artifact has no invisible characters, 
 
 const [first, second] = [secret.slice(0, 5), secret.slice(5)]
 
-test('a secret that is split over chunks is blocked with the chunk that completes it', async () => {
+test('blocks a secret split over chunks with the chunk that completes it', async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound' })
   for (const [n, letter] of [...secret].entries()) {
     const more = put({ append: n > 0 }, letter)
@@ -95,7 +95,7 @@ test.each([
   ['behind a part with a name', [{ text: `${'x'.repeat(30_000)} ${first}`, filename: 'f'.repeat(900) }], [{
     text: second,
   }]],
-])('what completes a secret is masked: %s', async (_, before, after) => {
+])('redacts the part that completes a secret: %s', async (_, before, after) => {
   await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
   await updateTask(bob, { taskId: id, parts: before as Part[], artifact: texts })
   await updateTask(bob, { taskId: id, parts: after, artifact: { ...texts, append: true } })
@@ -105,7 +105,7 @@ test.each([
   expect(parts[before.length - 1]).toMatchObject(before.at(-1)!)
 })
 
-test('what was masked in the id of an artifact does not let a split secret through', async () => {
+test("a redaction in an artifact's id does not let a split secret through", async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
   await put({ id: `a ${secret}` }, first)
   await put({ id: `a ${secret}`, append: true }, second)
@@ -113,20 +113,20 @@ test('what was masked in the id of an artifact does not let a split secret throu
   expect((await getTask(client, id)).artifacts.map(({ parts }) => parts)).toEqual([[{ text: second }]])
 })
 
-test('simultaneous chunks are checked one after the other', async () => {
+test('checks simultaneous chunks one after the other', async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound' })
   await put({})
   const ended = await Promise.allSettled([put({ append: true }, first), put({ append: true }, second)])
   expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
-test('what was stored before there was a guardrail is looked at, and does not block what follows', async () => {
+test('checks chunks stored before the guardrail was added, without blocking those that follow', async () => {
   await put({}, `${secret} ${first}`)
   await guard(grid.acme, 'bob', { direction: 'outbound' })
 
   await expect(put({ append: true }, second)).rejects.toMatchObject({ code: 'guardrail_blocked' })
   await put({ append: true }, 'harmless')
-  // Another artifact does not go on with it.
+  // Another artifact does not complete the secret.
   await put({ id: 'other' }, second)
 })
 

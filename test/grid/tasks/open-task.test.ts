@@ -1,4 +1,4 @@
-/** What a receipt says of a task that the sender works on (docs/protocol/messages.md, "Receipts"). */
+/** What a receipt reports about a task that the sender works on (docs/protocol/messages.md, "Receipts"). */
 import { beforeEach, expect, test } from 'vitest'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { hold } from '../../support/held.ts'
@@ -17,7 +17,7 @@ async function send(from: TestAgent, to: string, more: object = {}) {
 }
 const read = async ({ key }: TestAgent) => (await callTool(grid, key, 'read_messages')).text
 
-test('a message to the client of a task that stays open says so, with how to answer', async () => {
+test('a message to the client of an open task says that it stays open and how to answer it', async () => {
   const { id } = await ask('a question')
   const carol = await grid.acme.agent('carol')
   expect(await send(grid.bob, '@alice')).not.toHaveProperty('open_task')
@@ -34,7 +34,7 @@ test('a message to the client of a task that stays open says so, with how to ans
   expect(await send(grid.bob, '@alice', { idempotency_key: 'k' })).toMatchObject(left)
 })
 
-test('an answer says which task it completed, and nothing of others', async () => {
+test('an answer names the task that it completed, and no others', async () => {
   const { id } = await ask('a question')
   const other = await ask('another question')
   const [question] = await read(grid.bob)
@@ -46,7 +46,7 @@ test('an answer says which task it completed, and nothing of others', async () =
   expect(await send(grid.bob, '@alice')).toMatchObject({ open_task: other.id })
 })
 
-test('an answer that waits for the approval of a person leaves nothing to do', async () => {
+test('an answer that waits for approval leaves nothing to do', async () => {
   await ask('a question')
   const [question] = await read(grid.bob)
   await hold(grid.acme.store)
@@ -56,7 +56,7 @@ test('an answer that waits for the approval of a person leaves nothing to do', a
   expect(answer).not.toHaveProperty('open_task')
 })
 
-test('the client may be of another account', async () => {
+test('the client may belong to another account', async () => {
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const { id } = await ask('a question', { to: '@desk' }, grid.eve)
   await read(desk)

@@ -1,4 +1,4 @@
-/** Following tasks: streams of events, and waits for an answer. */
+/** Following tasks: event streams and waits for an answer. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { waitForMessages } from '../../../src/grid/messaging/wait-for-messages.ts'
@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const watch = { heartbeatMs: 60_000 }
 
-/** What a stream tells, as it comes. */
+/** Collects a stream's events as they arrive. */
 function listen(account: AccountStore, id: string, options: Partial<Parameters<typeof watchTask>[2]> = {}) {
   const news: TaskNews[] = []
   const ended = (async () => {
@@ -30,13 +30,13 @@ function listen(account: AccountStore, id: string, options: Partial<Parameters<t
   return { news, ended }
 }
 
-/** In short, with the state of the task that comes first. */
+/** Summarizes the events, and the first task by its state. */
 const told = (news: TaskNews[]) =>
   news.flatMap((one) =>
     one === 'heartbeat' ? [one] : 'first' in one ? [`task ${one.first.status.state}`] : inShort([one])
   )
 
-test('a stream sends the task and then its events, and ends with the task', async () => {
+test('a stream sends the task, then its events, and ends with the task', async () => {
   const { id } = await askFor(client, 'a question')
   const stream = listen(client, id)
   await waitFor('the task', () => stream.news.length === 1)
@@ -64,7 +64,7 @@ test('all followers of a task see each event once, in order', async () => {
   expect(streams[0].news).toHaveLength(11)
 })
 
-test('a follower that is behind by more than one read misses nothing', async () => {
+test('a follower that is more than one read behind misses nothing', async () => {
   const { id } = await askFor(client, 'a question')
   const lines = Array.from({ length: 450 }, (_, n) => `line ${n}`)
   await Promise.all(lines.map((text) => updateTask(bob, { taskId: id, artifact: { id: 'log' }, text })))
@@ -77,7 +77,7 @@ test('a follower that is behind by more than one read misses nothing', async () 
   expect(numbers).toEqual(Array.from({ length: 452 }, (_, n) => n + 1))
 })
 
-test('a stream whose read fails gives its place back, and the next one goes on where it was', async () => {
+test('a stream whose read fails releases its slot, and the next one resumes where it was', async () => {
   const { id } = await askFor(client, 'a question')
   const { tasks } = client.read
   const { eventsAfter } = tasks
@@ -98,7 +98,7 @@ test('a stream whose read fails gives its place back, and the next one goes on w
   expect(told(second.news)).toEqual(['working', 'an answer', 'completed'])
 })
 
-test('a wait ends with the answer; at once if nobody is there to give one', async () => {
+test('a wait ends with the answer, or at once if nobody can answer', async () => {
   const { id } = await askFor(client, 'a question')
   await waitForTask(client, id, { ms: 60_000 })
   expect((await getTask(client, id)).status.state).toBe('submitted')

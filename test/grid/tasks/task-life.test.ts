@@ -1,4 +1,4 @@
-/** What else happens to tasks: time, deletion, claims, other accounts, guardrails. On every database. */
+/** Other events in the life of a task: time, deletion, claims, other accounts, guardrails. On every database. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
@@ -31,7 +31,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('a task fails when its time is over, and when its recipient is deleted', async () => {
+  test('a task fails when its time is over or its recipient is deleted', async () => {
     const late = await askFor(client, 'too late')
     grid.clock.now += 168 * hour
     const gone = await askFor(client, 'nobody left')
@@ -49,7 +49,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(client, late.id))).toEqual(['submitted', 'failed'])
   })
 
-  test('a client is told once when its recipient has said nothing for an hour, and again after the next news', async () => {
+  test('tells a client once that its recipient was silent for an hour, and again after the next update', async () => {
     const { id } = await askFor(client, 'a long job')
     const unread = await askFor(client, 'nobody reads it', { to: `@${(await grid.acme.agent('carol')).alias}` })
     const plain = await askFor(client, 'a receipt', { mode: 'receipt' })
@@ -80,7 +80,7 @@ onEachDatabase((open) => {
     expect(await pass(hour)).toEqual([...before, 'working', 'working', 'working', null, 'completed'])
   })
 
-  test('a recipient that says every ten minutes that it works is not quiet, and makes few events', async () => {
+  test('a recipient that reports progress every ten minutes is not silent, and creates few events', async () => {
     const { id } = await askFor(client, 'a long job')
     await readMessages(bob, {})
     for (let n = 0; n < 12; n++) {
@@ -94,13 +94,13 @@ onEachDatabase((open) => {
     expect(n).toBe(6)
   })
 
-  test('the client of a quiet task is woken', async () => {
+  test('wakes the client of a silent task', async () => {
     const { id } = await askFor(client, 'a long job')
     await readMessages(bob, {})
     const events = watchTask(client, id, { after: 2, heartbeatMs: 3_600_000 })
     const next = events.next()
     await waitFor('the stream', () => client.waiting.notifier.isFollowed(id))
-    // Its first look is over.
+    // Its first read is over.
     await getTask(client, id)
     grid.clock.now += hour
     await failTasks(grid.store)
@@ -109,7 +109,7 @@ onEachDatabase((open) => {
     await events.return(undefined)
   })
 
-  test('a task across accounts is seen by both ends, and by nobody else', async () => {
+  test('only both ends see a task across accounts', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const other = storeOf(grid, desk, grid.evil)
     const { id } = await askFor(client, 'a question', { to: '@desk' })
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect(task.status.state).toBe(action === 'block' ? 'submitted' : 'completed')
   })
 
-  test('tasks are kept as long after their end as messages, and go with all their rows', async () => {
+  test('keeps ended tasks as long as messages, then removes them with all their rows', async () => {
     const { id } = await askFor(client, 'a question')
     await updateTask(bob, { taskId: id, text: 'a chunk', artifact: { id: 'a' } })
     await updateTask(bob, { taskId: id, text: 'an answer' })
@@ -163,7 +163,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Let a task have this many bytes. */
+/** Sets a task's size in bytes. */
 const fill = (task: string, bytes: number) =>
   rows(grid, 'UPDATE tasks SET bytes = ? WHERE account_id = ? AND id = ?', [bytes, grid.acme.id, task])
 
@@ -174,7 +174,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('a task has 8 MiB with all that both write, and then it can only be ended', async () => {
+  test('limits a task to 8 MiB from both sides, after which it can only be ended', async () => {
     const { id } = await askFor(client, 'a question')
     const chunk = (append: boolean) => ({ taskId: id, text: 'more', artifact: { id: 'a', append } })
     for (const append of [false, true]) await updateTask(bob, chunk(append))
@@ -191,7 +191,7 @@ onEachDatabase((open) => {
     expect((await updateTask(bob, { taskId: id, text: 'an answer' })).status.state).toBe('completed')
   })
 
-  test('every text of a message and an artifact counts for the size of its task', async () => {
+  test('counts every text of a message and an artifact toward the size of its task', async () => {
     const long = 'x'.repeat(100_000)
     const size = async (id: string) =>
       (await client.read.tasks.of('client', callingAgent(client.actor).agentId, id))!.bytes
@@ -209,7 +209,7 @@ onEachDatabase((open) => {
     for (const append of [false, true]) {
       await updateTask(bob, { taskId: id, text: long, artifact: { id: long, name: long, append } })
     }
-    // What goes on has no name of its own.
+    // Appended chunks have no name of their own.
     expect(await size(id) - before).toBeGreaterThan(500_000)
     const [{ bytes }] = await rows(grid, "SELECT bytes FROM usage WHERE account_id = ? AND subject = ''", [
       grid.acme.id,
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     expect(Number(bytes)).toBeGreaterThan(1_100_000)
   })
 
-  test('a task has 10,000 events, and then it can only be ended', async () => {
+  test('limits a task to 10,000 events, after which it can only be ended', async () => {
     const { id } = await askFor(client, 'a question')
     await rows(grid, 'UPDATE tasks SET generation = 10000 WHERE account_id = ? AND id = ?', [grid.acme.id, id])
     const updates = [

@@ -1,4 +1,4 @@
-/** A task from its message to its end, seen by both agents. */
+/** A task from its first message to its end, as both agents see it. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
@@ -49,7 +49,7 @@ test('a message becomes a task, which is read, answered and completed', async ()
     artifacts: [{ artifactId: reply.id, parts: [{ text: 'an answer' }] }],
   })
   expect(inShort(await eventsOf(client, asked.id))).toEqual(['submitted', 'working', 'an answer', 'completed'])
-  // The answer is in the task alone.
+  // The answer is only in the task.
   expect((await readMessages(client, {})).messages).toEqual([])
 })
 
@@ -70,7 +70,7 @@ test('only a reply to one of its messages completes a task', async () => {
   expect(shown.map(({ message, task_id }) => [message, task_id])).toEqual(Array(3).fill(['Live row check', undefined]))
 })
 
-test('a read says how to answer a task, to its recipient and while it is open', async () => {
+test('a read tells how to answer a task, only to its recipient and while it is open', async () => {
   const { id } = await askFor(client, 'a question', { mode: 'receipt' })
   const { messages: [asked] } = await readMessages(bob, {})
   expect(asked.note).toBe('To complete this task, answer with reply_to_message_id, or call update_task.')
@@ -87,7 +87,7 @@ test('a read says how to answer a task, to its recipient and while it is open', 
   ])
 })
 
-test('a recipient asks back, and the client goes on with the same task', async () => {
+test('a recipient asks back, and the client continues the same task', async () => {
   const { id, contextId } = await askFor(client, 'a question')
   await updateTask(bob, { taskId: id, state: 'working', text: 'looking' })
   await updateTask(bob, { taskId: id, state: 'working' })
@@ -119,7 +119,7 @@ test('a recipient asks back, and the client goes on with the same task', async (
   expect((await getTask(client, id, { historyLength: 1 })).history).toHaveLength(1)
 })
 
-test('a canceled task takes back its unread message; a recipient that has read it is notified', async () => {
+test('canceling a task removes its unread message, and notifies a recipient that has read it', async () => {
   const unread = await askFor(client, 'not read')
   expect((await cancelTask(client, unread.id)).status.state).toBe('canceled')
   expect((await readMessages(bob, {})).messages).toEqual([])
@@ -135,11 +135,11 @@ test('a canceled task takes back its unread message; a recipient that has read i
   })
 })
 
-test('a late cancellation takes no message back, and notifies no one', async () => {
+test('a late cancellation removes no message and notifies nobody', async () => {
   const { id } = await askFor(client, 'a question')
   const canceling = storeOf(grid, grid.alice)
   const { write } = canceling
-  // It has found the task open, and its recipient ends it before the commit.
+  // The cancellation finds the task open, and its recipient ends it before the commit.
   canceling.write = async (statements) => {
     await updateTask(bob, { taskId: id, state: 'completed', text: 'done' })
     return await write(statements)
@@ -150,7 +150,7 @@ test('a late cancellation takes no message back, and notifies no one', async () 
   expect((await readMessages(bob, {})).messages).toMatchObject([{ message: 'a question', type: 'agent' }])
 })
 
-test('tasks are listed by page, newest first', async () => {
+test('lists tasks in pages, newest first', async () => {
   const ids = []
   for (const n of [1, 2, 3, 4, 5]) {
     grid.clock.now += 1000
@@ -170,7 +170,7 @@ test('tasks are listed by page, newest first', async () => {
     .toMatchObject({ code: 'invalid_input' })
 })
 
-test('answers, questions and notes of a task stand in its conversation, and cancellations are shown', async () => {
+test("a task's answers, questions and notes are in its conversation, and cancellations are shown", async () => {
   const asked = await askFor(client, 'a question')
   const { messages: [{ message_id: replyToMessageId }] } = await readMessages(bob, {})
   await updateTask(bob, { taskId: asked.id, state: 'input-required', text: 'which one?' })
@@ -195,7 +195,7 @@ test('answers, questions and notes of a task stand in its conversation, and canc
   expect((await messageStatus(bob, answer.id)).delivery).toBe('read')
 })
 
-test('an artifact comes in chunks, before the state that is given with the last', async () => {
+test('an artifact arrives in chunks, before the state given with the last one', async () => {
   const { id } = await askFor(client, 'a list')
   const artifact = { id: 'list', name: 'List' }
   await updateTask(bob, { taskId: id, text: 'one, ', artifact })
@@ -208,7 +208,7 @@ test('an artifact comes in chunks, before the state that is given with the last'
   const events = await eventsOf(client, id)
   expect(inShort(events)).toEqual(['submitted', 'one, ', 'two, ', 'other', 'three', 'completed'])
   expect(events.map((event) => 'append' in event ? [event.append, event.lastChunk] : [])).toEqual(
-    // There was nothing to append the other one to.
+    // There was no artifact to append "other" to.
     [[], [false, false], [true, false], [false, false], [true, true], []],
   )
   expect((await getTask(client, id)).artifacts).toEqual([
@@ -217,7 +217,7 @@ test('an artifact comes in chunks, before the state that is given with the last'
   ])
 })
 
-test('what is appended at once is one event, in its order and before what follows', async () => {
+test('concurrent appends form one event, in order and before what follows', async () => {
   const { id } = await askFor(client, 'a story')
   await updateTask(bob, { taskId: id, text: 'Once', artifact: { id: 'story' } })
   const words = Array.from({ length: 50 }, (_, n) => ` ${n}`)
@@ -237,17 +237,17 @@ test('what is appended at once is one event, in its order and before what follow
 
   const events = await eventsOf(client, id)
   expect(inShort(events).join('')).toBe(`submittedOnce${words.join('')}completed`)
-  // The first is stored at once, and the others while it is.
+  // The first chunk is stored at once, and the others while it is being stored.
   expect(events.length).toBeLessThanOrEqual(6)
 })
 
 test(
-  'cancel against reply: one wins, and both callers see the same result, 200 times',
+  'either a cancellation or a reply wins, and both callers see the same result, 200 times',
   { timeout: 120_000 },
   async () => {
     const codeOf = (call: Promise<unknown>, done: string) => call.then(() => done, (error) => String(error.code))
 
-    /** A cancellation has less to read, so it begins some turns of the event loop later. */
+    /** A cancellation needs fewer reads, so it starts some turns of the event loop later. */
     async function race(n: number): Promise<string> {
       const { id } = await askFor(client, `question ${n}`)
       const answer = codeOf(updateTask(bob, { taskId: id, text: 'an answer' }), 'completed')
@@ -274,12 +274,12 @@ test(
   },
 )
 
-/** Resolves after so many turns of the event loop. */
+/** Resolves after `count` turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await new Promise<void>(nextIteration)
 }
 
-test('an answer by send_message to a task that was canceled meanwhile is a message like any other', async () => {
+test('an answer by send_message to a task canceled meanwhile is an ordinary message', async () => {
   const { id } = await askFor(client, 'a question')
   const { messages: [{ message_id: replyToMessageId }] } = await readMessages(bob, {})
 

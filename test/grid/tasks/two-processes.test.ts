@@ -23,7 +23,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('a stream at one process soon gets events of another process', async () => {
+test("a stream on one process soon gets another process's events", async () => {
   const [client, bob] = [storeOf(here, here.alice), storeOf(there, here.bob, there.acme)]
   const { id } = await askFor(client, 'a question')
   const told: string[] = []
@@ -42,7 +42,7 @@ test('a stream at one process soon gets events of another process', async () => 
     await done
     doneAt.push(performance.now())
   }
-  // What happened before is in the first that it is told.
+  // Earlier events are in the first task that the stream sends.
   await waitFor('the stream', () => hasBegun)
   await step(readMessages(bob, {}))
   for (let n = 0; n < 20; n++) await step(updateTask(bob, { taskId: id, state: 'working', text: `note ${n}` }))

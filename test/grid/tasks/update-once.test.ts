@@ -1,4 +1,4 @@
-/** Updates of tasks under an idempotency key, on every database. See docs/delivery.md, "Idempotency keys". */
+/** Task updates under an idempotency key, on every database. See docs/delivery.md, "Idempotency keys". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cancelTask } from '../../../src/grid/tasks/tasks.ts'
 import { updateTask } from '../../../src/grid/tasks/update-task.ts'
@@ -25,7 +25,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test.each([false, true])('an update that is repeated is stored once; with a guardrail: %s', async (isGuarded) => {
+  test.each([false, true])('stores a repeated update once, with a guardrail: %s', async (isGuarded) => {
     if (isGuarded) await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
     const { id } = await askFor(client, 'a question')
     const artifact = { id: 'list', append: true }
@@ -53,7 +53,7 @@ onEachDatabase((open) => {
     expect(events).toEqual(['submitted', ...said])
   })
 
-  test('a key is of one update or one send: other content is refused, until the key is 7 days old', async () => {
+  test('a key belongs to one update or send, and refuses other content until it is 7 days old', async () => {
     const { id } = await askFor(client, 'a question')
     const again = await askFor(client, 'another question')
     const note = { state: 'working' as const, idempotencyKey: 'a key' }
@@ -85,7 +85,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'one', 'done', 'completed'])
   })
 
-  test('an end without words is repeated, too', async () => {
+  test('repeats an end without text too', async () => {
     const { id } = await askFor(client, 'a question')
     const end = { taskId: id, state: 'failed' as const, idempotencyKey: 'a key' }
 
