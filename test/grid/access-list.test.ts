@@ -121,7 +121,7 @@ test('an alias stays trusted only while it is reserved for the account that had 
   await deleteAgent(grid.evil.store, partner.id)
   expect(await send(await grid.evil.agent('later'), '@desk')).toBe('sent')
 
-  // As when the account is removed.
+  // As the removal of the account does.
   await grid.evil.store.write(grid.evil.store.change.removal.end())
   expect(await listOf('desk')).toEqual([later])
   await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)

@@ -26,7 +26,7 @@ const argsOf = (tool: typeof adminTools[number]) =>
   validArguments(tool, tool.name.includes('create') ? newNames : names)
 
 describe.each(eras)('in the %s era', (era) => {
-  test('the rows match the calls in number, order and outcome', async () => {
+  test('logs calls in number, order and outcome', async () => {
     const before = (await log()).length
     const calls: [tool: string, args: Args, outcome: string][] = [
       ...adminTools.filter(({ name }) => !/delete|members$/.test(name))
@@ -100,7 +100,7 @@ describe('when the log cannot be written', () => {
     rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
   )
 
-  test.each(changes)('%s changes nothing and fails', async (name, tool) => {
+  test.each(changes)('%s fails and changes nothing', async (name, tool) => {
     const before = await dump(grid, grid.acme)
 
     const { code } = await call(name, argsOf(tool))
@@ -131,7 +131,7 @@ test.each([
   expect(outcomes.sort()).toEqual(codes)
 })
 
-/** Every row, oldest first. */
+/** All rows, oldest first. */
 async function log(): Promise<Activity[]> {
   return (await grid.acme.store.read.activity.list()).reverse()
 }

@@ -46,7 +46,7 @@ test('an account can have at most 1,000 skills', async () => {
   expect(await acme.read.skills.list()).toHaveLength(1_000)
 })
 
-test('a call with an unknown outcome does not write a second, contradicting row', async () => {
+test('a call with an unknown outcome does not log a second, contradicting row', async () => {
   const lossy: AccountStore = {
     ...acme,
     async record(entry, statements) {

@@ -58,7 +58,7 @@ const kept = (rows: ReturnType<typeof rowsOf>) => ({
   person: undefined,
 })
 
-test('an imported account has every row of the archive, in the same order', async () => {
+test('imports every row of the archive in the same order', async () => {
   const target = await emptyGrid()
 
   await importInto(target.store, archive)

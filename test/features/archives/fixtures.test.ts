@@ -28,7 +28,7 @@ async function gridOf(archive: Archive) {
   return { grid: grid as TestGrid, imported: await importInto(grid.store, archive) }
 }
 
-test('every version of the format has an archive', () => {
+test('every format version has a fixture', () => {
   expect(versions.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: archiveVersion }, (_, n) => n + 1))
 })
 

@@ -73,7 +73,7 @@ test("a channel's hook posts there, and gets no posts of others", async () => {
   expect(await grid.acme.store.read.inbox.allUnread(agentId)).toBe(0)
 })
 
-test('nobody can write to a hook, or get a key for it', async () => {
+test('nobody can write to a hook or get a key for it', async () => {
   const { path } = await hook()
   await send(path, 'build failed')
   const [{ message_id }] = await read()
@@ -164,7 +164,7 @@ test.each([
   ],
   ['issues', issues, 'acme/grid: octocat closed issue #1\nSpelling error\nhttps://github.com/acme/grid/issues/1'],
   ['workflow_run', workflowRun, 'acme/grid: CI on main completed failure\nhttps://github.com/acme/grid/actions/runs/3'],
-])('GitHub: %s, signed, as JSON or as a form', async (event, payload, text) => {
+])('accepts signed GitHub events as JSON or as a form: %s', async (event, payload, text) => {
   const { path } = await hook({ format: 'github', secret: 'a secret of GitHub' })
   for (const body of [JSON.stringify(payload), `payload=${encodeURIComponent(JSON.stringify(payload))}`]) {
     const signature = `sha256=${createHmac('sha256', 'a secret of GitHub').update(body).digest('hex')}`

@@ -84,7 +84,7 @@ test('an hour, a day and a week show the messages sent in them, and older counts
     await Promise.all(['hour', 'day', 'week'].map(async (window) => (await tableOf(`${page}?window=${window}`)).length))
   const counts = () => rows(grid, "SELECT 1 FROM traffic WHERE account_id = ? AND source > ''", [grid.acme.id])
   expect(await seen()).toEqual([1, 1, 1])
-  // Until the end of the next hour.
+  // To a minute before the end of the next hour.
   grid.clock.now += 89 * minute
   expect(await seen()).toEqual([1, 1, 1])
   grid.clock.now += minute

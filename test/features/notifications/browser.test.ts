@@ -13,7 +13,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   let visitor: Visitor
   let path: string
   beforeEach(async () => {
-    // Service workers need a secure context, which localhost is.
+    // Service workers need a secure context, such as localhost.
     grid = await liveGrid({ host: 'localhost' })
     visitor = await visit()
     const owner = await person(grid, { role: 'owner' })

@@ -133,7 +133,7 @@ test('notifies a follower of all posts once an hour, even after the members were
   await expect(followChannel(zoe.account, general, true)).rejects.toMatchObject({ code: 'channel_not_found' })
 })
 
-test('an email announces it once, without the text', async () => {
+test('an email announces a mention once, without the text', async () => {
   await setDigest(ann.account, ann.person, 'hourly')
   await say(grid, alice, '#general', 'a secret for @ann-lee')
   grid.clock.now += hour

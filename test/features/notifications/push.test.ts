@@ -163,7 +163,7 @@ onEachDatabase((open) => {
     expect(await after(batchMs - 1)).toEqual([])
 
     expect((await after(1)).map(({ body }) => body)).toEqual(['2 new messages in Acme'])
-    // Another thread does not wait for it.
+    // A notification about another thread does not wait.
     await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'four')
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
   })

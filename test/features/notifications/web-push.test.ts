@@ -25,7 +25,7 @@ test('a stored pair keeps its public key, and signs for browsers that subscribed
 
   expect(result).toEqual({ outcome: 'sent' })
   expect(await publicPushKey(store)).toBe(stored.publicKey)
-  // The service has verified the signature.
+  // The fake push service has verified the signature.
   expect(service.taken).toMatchObject([{ publicKey: stored.publicKey, shown, claims: { aud: service.url } }])
   const lifetime = service.taken[0].claims.exp * second - clock.now
   expect(lifetime > 0 && lifetime <= day).toBe(true)

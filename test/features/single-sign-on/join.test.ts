@@ -33,7 +33,7 @@ async function come(id: string, claims: Record<string, unknown> = {}) {
   return { one, page: await signInBy(server, one, id) }
 }
 
-test('a stranger neither links the provider of an account, nor joins with an identity that is known already', async () => {
+test("a stranger cannot link an account's provider or join with an already known identity", async () => {
   const id = await world.setUp()
   const mallory = await person(grid, { email: 'mallory@elsewhere.example' })
   const one = await signedIn(grid, mallory)
@@ -50,7 +50,7 @@ test('a stranger neither links the provider of an account, nor joins with an ide
   expect(await member(mallory.email)).toBeUndefined()
 })
 
-test('who ceases to be a member while at the provider links nothing', async () => {
+test('a person who stops being a member while at the provider links nothing', async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -62,7 +62,7 @@ test('who ceases to be a member while at the provider links nothing', async () =
   expect(await grid.store.global.identities.ofUser(una.id)).toEqual([])
 })
 
-test('a member links only an address that counts as verified, in the domain', async () => {
+test('a member can link only an address of the domain that counts as verified', async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@private.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -85,7 +85,7 @@ test.each<[unknown, boolean]>([
   ['True ', false],
   [1, false],
   [undefined, false],
-])('an address with email_verified %j joins: %s', async (verified, joins) => {
+])('email_verified %j lets the user join: %s', async (verified, joins) => {
   const id = await world.setUp()
   const { page } = await come(id, { email_verified: verified })
 
@@ -95,7 +95,7 @@ test.each<[unknown, boolean]>([
   expect((await world.userOf('una@corp.example')) !== undefined).toBe(joins)
 })
 
-test('an owner says that the issuer vouches for addresses of the domain, and only for those', async () => {
+test('an owner can trust the issuer for addresses of the domain, and for no others', async () => {
   const id = await world.setUp({ isTrusted: 'on', emailClaim: 'upn' })
   delete server.claims.email_verified
   Object.assign(server.claims, { email: 'una@elsewhere.example', groups: undefined })
@@ -116,7 +116,7 @@ test.each([
   'https://gitlab.com',
   'https://api.login.yahoo.com',
   'https://huggingface.co',
-])('the owner cannot say so of %s, where strangers have users', async (issuer) => {
+])('an owner cannot trust %s, where anybody can have a user', async (issuer) => {
   const given = { ...world.given(), issuer, isTrusted: 'on' }
 
   const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}`, given)
@@ -182,7 +182,7 @@ test('nor with an identity that was linked and never used, or with a new one wit
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
-test('an address that a removed member only claims keeps nobody else out', async () => {
+test('an unverified address that a removed member claims keeps nobody else out', async () => {
   const id = await world.setUp()
   await come(id)
   await remove((await world.userOf('una@corp.example'))!.id)
@@ -229,7 +229,7 @@ test('a removal ends invitations to the address, and only a later invitation let
   await remove(una.id)
   const one = await signedIn(grid, una)
   expect((await one.open(old)).text).toContain('was used or withdrawn')
-  // Even if the invitation were open still, as one of an address that the user has taken since.
+  // Refused even if the invitation were still open, as it would be for an address that the user has taken since.
   await rows(grid, 'UPDATE invitations SET ended_at = NULL WHERE account_id = ?', [grid.acme.id])
   expect((await one.submit(old, {})).text).toContain('You were removed from this account since')
   await rows(grid, 'UPDATE invitations SET ended_at = 1 WHERE account_id = ?', [grid.acme.id])

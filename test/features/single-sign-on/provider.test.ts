@@ -111,7 +111,7 @@ test('a role from the claim becomes member without it, and one that a person gav
   expect(await una()).toMatchObject({ role: 'admin', roleByClaim: false })
 })
 
-test('the address of userinfo does not vouch for another one in the ID token', async () => {
+test('a verified address in userinfo does not vouch for another address in the ID token', async () => {
   const id = await world.setUp()
   server.serve([callback(id)], {
     findAccount: (_, sub) => ({
@@ -144,7 +144,7 @@ test.each([
   expect(await una()).toMatchObject(member)
 })
 
-test('a claim with an address counts only where the owner trusts the issuer, and in its domain', async () => {
+test('an address claim counts only if the owner trusts the issuer, and only in its domain', async () => {
   Object.assign(server.claims, { upn: 'boss@corp.example' })
   const id = await world.setUp({ emailClaim: 'upn' })
   server.serve([callback(id)], { claims: { profile: ['name', 'upn'], email: ['email', 'email_verified'] } })

@@ -154,7 +154,7 @@ test("a callback ends another user's session only after a click, in this browser
   expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
 })
 
-test('a sign-in that waits for the click ends with its identity, and with its provider', async () => {
+test('a sign-in that waits for the click ends when its identity or provider is removed', async () => {
   const id = await setUp()
   await signInBy(server, browser(grid), id)
   const una = (await userOf('una@corp.example'))!
@@ -306,7 +306,7 @@ test('a domain belongs to one account, and only while its record exists', async 
   const sessions = await rows(grid, 'SELECT ended_at FROM sessions WHERE only_account = ?', [grid.acme.id])
   expect(sessions).toMatchObject([{ ended_at: grid.clock.now }])
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('lose_domain')
-  // And another account can verify it.
+  // Another account can verify the domain.
   expect((await postWithToken(await signedIn(grid, ed), `${settings(grid.evil)}/verify`)).text).toContain(
     'is verified',
   )
@@ -485,13 +485,13 @@ test('never shows or logs the secret, and without the provider its sessions end'
   expect((await member.open(`/accounts/${grid.acme.id}/home`)).at).toContain('/sign-in')
 })
 
-test('neither a second factor nor a new password makes such a session open other accounts', async () => {
+test('neither a second factor nor a new password lets a single-account session open other accounts', async () => {
   const id = await setUp()
   const one = browser(grid)
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
   await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
-  // A first factor ends the other sessions.
+  // Adding a first factor ends the other sessions.
   const { secret } = await addTotp(grid, una)
   await signInBy(server, one, id)
 
@@ -506,7 +506,7 @@ test('neither a second factor nor a new password makes such a session open other
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 
-test('a session for one account is enough where admins need a second factor, and offers programs no other account', async () => {
+test('a single-account session satisfies a required second factor, and offers OAuth clients only that account', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   await rows(grid, 'UPDATE accounts SET requires_second_factor = 1 WHERE id = ?', [grid.acme.id])

@@ -88,7 +88,7 @@ test('the channel shows its mirror, and its members are notified once', async ()
   expect(JSON.stringify(row)).not.toContain(signingSecret)
 })
 
-test('a post appears in Slack with the alias and without mentions, and replies stay in its thread', async () => {
+test('posts to Slack with the alias and without mentions, and keeps replies in their thread', async () => {
   const { id: first } = await post('<!channel> & <@U1>')
   await post('a reply', { replyToMessageId: first }, grid.bob)
   await post('another topic', { conversationId: 'c1' })
@@ -253,7 +253,7 @@ test('a person who posted their code writes as themselves, while they may and be
   await arrive(said('it is me'))
   await arrive(said(code, { ts: '5.002', user: 'U2' }))
   await arrive(said('and I am not', { ts: '5.003', user: 'U2' }))
-  // Another channel does not count.
+  // Being a member of another channel is not enough.
   await createChannel(grid.acme.store, { name: 'other', members: ['ann'] })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'slack-general'] })
   await arrive(said('no member any more', { ts: '5.004' }))
@@ -401,7 +401,7 @@ test('Slack verifies the URL, and unsigned events look like those for an unknown
   const other = path.replace(/[0-9a-f-]{36}/, crypto.randomUUID())
   const refused = [
     await grid.request(other, signedEvent(verification, now)),
-    // Too long, but not read.
+    // Too long, but refused without being read.
     await grid.request(other, { method: 'POST', body: 'x'.repeat(300_000) }),
     await grid.request(path, signedEvent(verification, now, 'f'.repeat(32))),
     await grid.request(path, signedEvent(verification, now - 6 * minute)),
@@ -455,7 +455,7 @@ test.each([
   ['an unknown channel', { slackChannel: 'C09' }, 'Slack says channel_not_found.'],
   ['a channel without the bot', { slackChannel: 'C03' }, 'Invite the bot'],
   ['a token of another kind', { token: 'xoxp-1' }, 'begins with xoxb-'],
-])('%s is refused', async (_, more, text) => {
+])('refuses %s', async (_, more, text) => {
   const other = (await createChannel(grid.acme.store, { name: 'other' })).channel.id
   const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret, ...more }
 
@@ -484,6 +484,6 @@ test.each([
   ['<#C1|town> <!here> <!subteam^S1|team>', '#town @here team'],
   ['<https://a.example> <mailto:a@b.example|a@b.example>', 'https://a.example a@b.example (mailto:a@b.example)'],
   ['1 &lt; 2 &amp;lt;', '1 < 2 &lt;'],
-])('Slack writes %s, and people read %s', (text, read) => {
+])('converts %s from Slack to %s', (text, read) => {
   expect(fromSlackText(text)).toBe(read)
 })

@@ -16,7 +16,7 @@ async function valuesOf(metrics: Metrics, more: Partial<CurrentFigures> = {}): P
   }))
 }
 
-test('each figure has its gauge, and times are in seconds', async () => {
+test('exports each figure as a gauge, with times in seconds', async () => {
   expect(await valuesOf(new Metrics())).toMatchObject({
     grid_unread_messages: 7,
     grid_oldest_unread_seconds: 2,

@@ -1,4 +1,4 @@
-/** What Prometheus reads. See docs/operating/monitoring.md, "Metrics". */
+/** The metrics endpoint that Prometheus scrapes. See docs/operating/monitoring.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { setPaused } from '../../../src/grid/remote-agents/manage.ts'
@@ -18,7 +18,7 @@ const token = 'a token for metrics'
 let grid: TestGrid
 afterEach(() => grid.close())
 
-test('without a setting there is nothing', async () => {
+test('is disabled without a setting', async () => {
   grid = await testGrid()
   expect((await grid.request('/metrics')).status).toBe(404)
 })
@@ -145,7 +145,7 @@ test('counts leases, due requests, attempts and failed commits', async () => {
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // A failed group is committed in parts, and one part fails again.
+  // A failed group is committed again in parts, and one part fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()

@@ -26,7 +26,7 @@ afterAll(async () => {
   await collector.close()
 })
 
-test('asked on Node, answered on Deno, read on Bun', async () => {
+test('traces a question on Node, an answer on Deno and a read on Bun', async () => {
   const [node, deno, bun] = processes.map(({ url }) => url)
   const { message_id } = await callTool(node, grid.alice.key, 'send_message', { to: 'bob', message: 'Is it green?' })
   await callTool(deno, grid.bob.key, 'read_messages', { wait_seconds: 5 })

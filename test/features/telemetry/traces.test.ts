@@ -255,7 +255,7 @@ test('a call links to at most ten other traces, each once, and has at most 50 st
 })
 
 test.each([[204, 0, 204], [404, 2, 404], [503, 2, 503], [undefined, 2, undefined]])(
-  'a request to a server that ends with %s has the status %i',
+  'a request to a server that ends with %s has the span status %i',
   async (status, code, told) => {
     const spans = requestOf(() => null)
     spans.sending('POST')!.end(status)

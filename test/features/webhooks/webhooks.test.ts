@@ -67,7 +67,7 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** Nothing is sent meanwhile, however slow the machine is. */
+/** Runs `change` while nothing is sent, however slow the machine is. */
 async function withoutLines(change: () => Promise<void>): Promise<void> {
   await outboxes.stop()
   await change()
@@ -232,7 +232,7 @@ test.each([404, 429, 503])('a response with %i does not accept an event', async 
   await step(5 * second)
 
   expect(idsOf(hook)).toEqual(Array(2).fill(idsOf(hook)[0]))
-  // Each attempt is signed at its own time, which receivers check.
+  // Each attempt is signed with its own time, which receivers check.
   const times = hook.taken.map(({ headers, body }) => [Number(headers['webhook-timestamp']) * second, body.timestamp])
   const stored = new Date(grid.clock.now - 5 * second).toISOString()
   expect(times).toEqual([[grid.clock.now - 5 * second, stored], [grid.clock.now, stored]])
@@ -288,7 +288,7 @@ test('sends tasks and held messages to webhooks that chose them and are not paus
   expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
 })
 
-test('both accounts of a task are notified', async () => {
+test('notifies both accounts of a task', async () => {
   const { hook } = await webhook(() => 204, ['task'])
   const theirs = await startWebhook()
   hooks.push(theirs)

@@ -29,7 +29,7 @@ import { claimAgents, type SignedUp, signUpAs } from '../../support/signup.ts'
 import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
 const email = 'zoe@new.example'
-/** Fails its unit. */
+/** A statement that fails its unit. */
 const stop = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
 
 onEachDatabase((open) => {
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     mate = await signUpAs(grid, email, 'mate')
   })
 
-  test('every setting of an agent moves, whatever columns its row has', async () => {
+  test('moves every setting of an agent, whatever columns its row has', async () => {
     const names = (await rows(grid, `SELECT name FROM pragma_table_info('agents')`)).map(({ name }) => String(name))
     const kept = ['account_id', 'id', 'alias', 'signup_id', 'deleted_at', 'moved_to']
     const sealed = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
@@ -56,7 +56,7 @@ onEachDatabase((open) => {
     const [before] = await rows(grid, `SELECT * FROM agents ${where}`, [zoe.home, zoe.id])
     const [after] = await rows(grid, `SELECT * FROM agents ${where}`, [grid.acme.id, zoe.id])
     for (const name of [...settings, 'alias']) expect([name, after[name]]).toEqual([name, before[name]])
-    // A token is encrypted for the account.
+    // A token is encrypted for its account, so it does not move.
     for (const name of sealed) expect([name, after[name]]).toEqual([name, null])
     expect(after).toMatchObject({ deleted_at: null, moved_to: null, signup_id: null })
     expect(before).toMatchObject({ deleted_at: grid.clock.now, moved_to: grid.acme.id })

@@ -10,7 +10,7 @@ import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
 
-/** Pieces of texts and of searches, so that many searches find something. */
+/** Pieces of texts and of queries, chosen so that many searches match. */
 const pieces = [
   'Plan',
   'NING',
@@ -48,7 +48,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('whatever the texts, a search finds the same agents in the same order with and without the index', async () => {
+  test('finds the same agents in the same order with and without the index, whatever the texts', async () => {
     let n = 0
     await fc.assert(
       fc.asyncProperty(

@@ -120,7 +120,7 @@ test('a held artifact is complete when its task asks for input', async () => {
   expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['half a page, go on?'])
 })
 
-test('a held message acknowledges what it answers', async () => {
+test('a held message acknowledges the message that it answers', async () => {
   await rows(grid, 'UPDATE approval_rules SET from_kind = ?, from_id = ? WHERE account_id = ?', [
     ...['agent', grid.alice.id, grid.acme.id],
   ])
@@ -198,7 +198,7 @@ test('a form that returns the text unchanged is not an edit', async () => {
   expect(message.edited).toBeUndefined()
 })
 
-test('an edit passes the checks of a text', async () => {
+test('an edit is validated like any text', async () => {
   await send()
   const { id, hash } = await waiting(ann)
   await expect(approve(ann, { id, hash, text: '' })).rejects.toMatchObject({ code: 'invalid_input' })
@@ -222,7 +222,7 @@ test("the decider can read a held message's file", async () => {
   expect((await file.bytes(0, file.length)).equals(bytes)).toBe(true)
 })
 
-test('a post reaches those who are members when it is approved', async () => {
+test('an approved post reaches the members at the time of approval', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'room', members: ['alice', 'bob'] })
   await tool(grid.alice, 'send_message', { to: '#room', message: 'to the room' })
   const cat = await grid.acme.agent('cat')
@@ -306,7 +306,7 @@ test('a long text is approved completely, and an edit replaces all of it', async
   expect(edited.parts).toHaveLength(1)
 })
 
-test('a receipt over A2A says that the message is held', async () => {
+test('an A2A receipt states that the message is held', async () => {
   const { body } = await postA2a(grid, grid.alice.key, send03())
 
   expect(JSON.stringify(body.result)).toMatch(/held until.*"held":\{"by":/)

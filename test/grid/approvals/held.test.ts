@@ -65,7 +65,7 @@ onEachDatabase((open) => {
     expect(log.map(({ body }) => body)).toEqual(['second', 'first', 'third'])
   })
 
-  test('a person changes the text and approves it, and both ends see that it was edited', async () => {
+  test('a person edits and approves a text, and both ends see that it was edited', async () => {
     const { message_id } = await send()
     await approveOne(ann, 'pay 10')
 
@@ -215,7 +215,7 @@ onEachDatabase((open) => {
     expect(await read(grid.bob)).toMatchObject([{ message: 'another task', task_id: second.id }])
   })
 
-  test('the answer to a task is held, and completes the task when it is approved', async () => {
+  test('the answer to a task can be held, and completes the task when approved', async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'a question')
     await approveOne(ann)

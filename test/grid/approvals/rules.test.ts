@@ -16,7 +16,7 @@ import { mcp } from '../../support/mcp.ts'
 import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
-/** The account for an admin key. */
+/** The account as an admin key opens it. */
 let acme: AccountStore
 beforeEach(async () => {
   grid = await testGrid()
@@ -168,7 +168,7 @@ describe("a person's alias", () => {
     expect(await exempt()).toEqual([])
   })
 
-  test('is shown to the owners when no decider is left, and so not held without consent', async () => {
+  test('is shown to the owners when no decider is left, so is not held without consent', async () => {
     const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })

@@ -38,7 +38,7 @@ const recipients = async (id: string) =>
       (row) => row.agent_id,
     )
 
-test('an answer goes to the person who wrote or received the message, even if somebody else has their alias now', async () => {
+test('a reply goes to the person of the message, even if somebody else has their alias now', async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const told = await writeMessage(ben.account, { to: '@ann', text: 'not yet' })
   await chooseAlias(ann.account, { alias: 'annabel' })

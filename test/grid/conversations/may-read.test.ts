@@ -79,7 +79,7 @@ const table: Record<string, Record<string, [managers: Ages, members: Ages, viewe
 }
 const switches: Record<string, number | null> = { off: null, 'on since later': later, 'on for everything': 0 }
 
-describe('the table of readers', () => {
+describe('has a rule for every reader', () => {
   const cases = Object.entries(table).flatMap(([state, byPlace]) =>
     Object.entries(byPlace).flatMap((
       [place, [managers, members, viewers]],
@@ -153,7 +153,7 @@ test('a lost role and an ended membership take effect at once', async () => {
   await expect(readerOf(one.account)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test.each(['agent', 'admin'] as const)('an %s is not a reader, whatever the switch', async (type) => {
+test.each(['agent', 'admin'] as const)('an %s cannot read, whatever the switch', async (type) => {
   const account = type === 'agent'
     ? grid.store.account(grid.acme.id, { type, agentId: grid.alice.id, alias: 'alice', credentialId: 'key' })
     : grid.store.account(grid.acme.id, { type, credentialId: 'key', credentialKind: 'admin_key', userId: null })

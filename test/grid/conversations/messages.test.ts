@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     for (let i = 0; i < 120; i++) {
       grid.clock.now = start + i * 1_000
       await sendMessage(i % 2 ? alice : bob, { to: i % 2 ? 'bob' : 'alice', text: String(i) })
-      // Another thread between them.
+      // Also a message in another thread.
       if (i % 10 === 0) await sendMessage(alice, { to: 'desk', text: 'other' })
     }
     await followLog(grid.store)
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     const around = await page({ around: older.seqs[5] })
     const newer = await page({ after: older.seqs.at(-1)! })
 
-    // 4,150 bytes each.
+    // Each message has 4,150 bytes.
     expect(newest).toMatchObject({ hasOlder: true, hasNewer: false, numbers: upTo(26, 14) })
     expect(older).toMatchObject({ hasOlder: true, hasNewer: true, numbers: upTo(12, 14) })
     expect(around).toMatchObject({ hasOlder: true, hasNewer: true, numbers: upTo(10, 14) })

@@ -37,7 +37,7 @@ const readings = async () => {
   return found.map(({ tool, arguments: named }) => `${tool} ${JSON.parse(String(named)).subject}`)
 }
 
-/** An owner whose alias joined a channel after a first post. */
+/** Creates an owner whose alias joins a channel after a first post. */
 const ownerWhoJoined = async () => {
   const { account: owner } = await personWithAlias(grid, 'olga', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })

@@ -107,7 +107,7 @@ onEachDatabase((open) => {
     expect(await waiting(bea)).toMatchObject([{ text: 'Bea?' }])
   })
 
-  test('an answer ends what waits in its own conversation', async () => {
+  test('an answer ends the waiting message of its own conversation', async () => {
     await say(grid, alice, 'ann-lee', 'one', { conversationId: 'a-1' })
     await say(grid, alice, 'ann-lee', 'two', { conversationId: 'a-2' })
     await write('alice', 'of the second', { conversationId: 'a-2' })

@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
     expect(await list(grid.evil.store, { waiting: true })).toHaveLength(1)
 
-    // Again, after the agent has read the thread.
+    // Waits again after a new message, although the agent has read the thread.
     await say(grid, alice, 'bob', 'direct again')
     expect(await waiting()).toEqual(['alice: direct again'])
   })

@@ -1,4 +1,4 @@
-/** What people see of guardrails: cases, counts, exceptions and contents. See docs/protocol/guardrails.md. */
+/** How people see guardrails: cases, counts, exceptions and contents. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../../src/auth/actor.ts'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
@@ -174,7 +174,7 @@ test('removes verdicts, counts and blocked sends after their retention', async (
 
 const admin: Actor = { type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: null }
 
-/** A member of Acme with a role, who has just signed in. */
+/** A member of Acme with this role who has just signed in. */
 async function person(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<AccountStore> {
   const { users } = grid.store.global
   const email = role === 'owner' ? 'ann@acme.example' : `${role}@acme.example`

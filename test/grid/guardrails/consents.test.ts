@@ -16,7 +16,7 @@ import { type PersonWithAlias, personWithAlias } from '../../support/person-alia
 const host = 'guard.example'
 let grid: TestGrid
 let ann: PersonWithAlias
-/** The texts that left the grid. */
+/** The texts sent to services. */
 let sentOut: string[]
 
 beforeEach(async () => {
@@ -85,7 +85,7 @@ test.each([
   await writeMessage(ann.account, { to: '@alice', text: `from the person, ${secret}` })
 
   expect(sentOut).toEqual([])
-  // The others still act.
+  // The other guardrails still act.
   expect((await read()).at(-1)).toMatchObject({ message: 'from the person, [redacted]' })
 })
 
@@ -96,7 +96,7 @@ test('consent is per provider: another one at the same host needs its own', asyn
   expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
-test('a consent ends with the alias: a new alias of the same person has none', async () => {
+test('a consent ends with the alias, and a new alias of the same person has none', async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
   await personWithAlias(grid, 'annie', { name: 'Ann Smith' })
@@ -130,7 +130,7 @@ test('a guardrail for all agents is attached with the first consent, and not aga
   expect(await read.guardrails.agentsOf(id, 10, 0)).toEqual([])
 })
 
-test('the host of every remote provider is known, and a local provider has none', () => {
+test('knows the host of every remote provider, and a local provider has none', () => {
   for (const provider of providers) {
     const { config } = remoteProviders[provider.id] ?? { config: () => ({}) }
     const service = serviceOf(provider, config('https://service.example'))

@@ -1,4 +1,4 @@
-/** How guardrails act: actions, failures, deadlines and repeats. See docs/protocol/guardrails.md. */
+/** Guardrail actions, failures, deadlines and repeats. See docs/protocol/guardrails.md. */
 import { expect, test } from 'vitest'
 import type { GuardrailCheck } from '../../../src/guardrails/provider.ts'
 import { createGuardrail, setAgentGuardrails, updateGuardrail } from '../../../src/grid/guardrails/guardrails.ts'

@@ -28,24 +28,24 @@ const viaA2a = (to: string, more: () => Promise<object> = () => Promise.resolve(
   const { body: { error } } = await postA2a(grid, grid.alice.key, request)
   return { code: error?.data?.[0].reason.toLowerCase(), message: error?.message }
 }
-/** A further message of a task that bob has read. */
+/** Sends a further message of a task that bob has read. */
 const continuing = async () => {
   const configuration = { returnImmediately: true }
   const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }, { configuration }))
   await read('@bob')
   return { taskId: body.result.task.id }
 }
-/** A report on a task of bob, which he finds in his inbox too. */
+/** Sends an update of bob's task, which also reaches his inbox. */
 const viaUpdate = async (text: string) => {
   const { body } = await postA2a(grid, grid.bob.key, send10({ metadata: { to: '@alice' } }))
   return await callTool(grid, grid.alice.key, 'update_task', { task_id: body.result.message.taskId, text })
 }
-/** A question to alice that she answers. */
+/** Asks alice a question, which she answers. */
 const answering = (asker: () => TestAgent) => async () => {
   const { text } = await callTool(grid, asker().key, 'send_message', { to: '@alice', message: 'a question' })
   return { reply_to_message_id: text.message_id }
 }
-/** From a person on a page, or by a verb. */
+/** Sends as a person, on a page or with a verb. */
 const viaWeb = (send: (text: string) => Promise<unknown>) => async (text: string) => {
   try {
     return { code: undefined, message: undefined, text: await send(text) }

@@ -42,7 +42,7 @@ test.each(['name', 'id'] as const)("an account's guardrail, by its %s, even whil
   expect(await dump(grid, grid.acme)).toBe(before)
 })
 
-test('a provider that is not stored', async () => {
+test('tries a provider without storing a guardrail', async () => {
   expect(await tryGuardrail(asAdmin(), moderation(), text)).toMatchObject({
     verdict: { kinds: ['hate'] },
     raw: flagged,
@@ -93,7 +93,7 @@ test.each<[string, Parameters<typeof tryGuardrail>[1], string, string]>([
   ['a text of invisible characters', { provider: 'pii' }, '\u2063', 'invalid_input'],
   ['a text with U+0000', { provider: 'pii' }, 'a\0b', 'invalid_input'],
   ['a text that is too long', { provider: 'pii' }, 'x'.repeat(250_001), 'invalid_input'],
-])('%s is refused', async (_, tried, text, code) => {
+])('refuses %s', async (_, tried, text, code) => {
   await expect(tryGuardrail(asAdmin(), tried, text)).rejects.toMatchObject({ code })
 })
 

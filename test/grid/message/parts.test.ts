@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     expect(await chars()).toEqual([message.message.length + String(a2a).length])
   })
 
-  test('many parts, long names and large metadata stay within 8 kB, and nothing is lost', async () => {
+  test('many parts, long names and large metadata fit in 8 kB without loss', async () => {
     const parts = [
       { text: 'x' },
       { raw: 'n0base64'.repeat(1_000), filename: 'n'.repeat(1_000), mediaType: 'text/html' },

@@ -1,4 +1,4 @@
-/** Quotas of accounts and inboxes (docs/operating/accounts.md, "Quotas"), from outside and with a test clock. */
+/** Quotas of accounts and inboxes (docs/operating/accounts.md, "Quotas"), tested from outside with a test clock. */
 import { expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { hour, startOfDay } from '../../../src/lib/time.ts'
@@ -189,7 +189,7 @@ async function send(from: TestAgent, to: string, more: object = {}, by: TestGrid
   return await answer(from.key, 'send_message', { to, message: 'hi', ...more }, by)
 }
 
-/** The count is stored a moment after the refusal. */
+/** Waits for the count, which is stored shortly after the refusal. */
 async function refusedBy({ id }: TestAgent, refused: number) {
   await waitFor('the count', async () => {
     const [row] = await rows(grid, 'SELECT refused FROM agent_numbers WHERE account_id = ? AND agent_id = ?', [

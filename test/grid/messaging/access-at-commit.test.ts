@@ -25,7 +25,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['an empty allow list', change({ accessPolicy: 'allow_list', accessList: [] })],
   ['private visibility', change({ visibility: 'private' })],
   ['its deletion', () => deleteAgent(grid.acme.store, 'desk')],
-])('%s, set while the message is checked, refuses it', async (_, refuse) => {
+])('%s, set during the check, refuses the message', async (_, refuse) => {
   await expect(sendWhile(refuse, 'desk')).rejects.toMatchObject({ code: 'recipient_not_found' })
 
   await expectNothingStored()
@@ -47,7 +47,7 @@ test.each<[string, () => Promise<unknown>, string]>([
     'not_channel_member',
   ],
   ['that is deleted', () => closeChannel(), 'channel_not_found'],
-])('a channel %s while the post is checked gets nothing', async (_, change, code) => {
+])('a channel %s during the check gets nothing', async (_, change, code) => {
   await grid.evil.agent('mallory')
   await createChannel(grid.evil.store, { name: 'general', members: ['eve', 'mallory'] })
 
@@ -56,7 +56,7 @@ test.each<[string, () => Promise<unknown>, string]>([
   await expectNothingStored()
 })
 
-test('a sender that is deleted while its message is checked sends nothing', async () => {
+test('a sender deleted during the check sends nothing', async () => {
   await expect(sendWhile(() => deleteAgent(grid.evil.store, 'eve'), 'desk')).rejects.toMatchObject({
     code: 'unavailable',
   })

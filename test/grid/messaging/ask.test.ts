@@ -1,4 +1,4 @@
-/** Sending and waiting for the answer in one call. */
+/** Sending a message and waiting for the answer in one call. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -57,7 +57,7 @@ test("without a reply id the agent's next message is the answer, and others' mes
   expect((await asking).answer).toMatchObject({ messages: [{ message: 'three' }], unread: 2 })
 })
 
-test('two questions to one agent get their own answers, and without a reply id the older one comes first', async () => {
+test('two questions to one agent get their own answers, the older one first without a reply id', async () => {
   const [first, second, third] = ['first', 'second', 'third'].map((text) => asked({ text }))
   await idle(3)
   const byText = new Map((await questions()).map(({ message, message_id }) => [message, message_id]))
@@ -122,7 +122,7 @@ test("without an answer in time, a note describes the message's state, and a lat
 test.each([
   ['holds', /^@bob took it 4 s after it was sent and works on it\. The answer will come/],
   ['has not read', /^@bob has not read it yet\. The answer will come/],
-])('the note says that the recipient %s the message', async (what, note) => {
+])('the note states that the recipient %s the message', async (what, note) => {
   const asking = asked({ text: 'how many?' }, { seconds: 0.2 })
   await idle(1)
   grid.clock.now += 4_000
@@ -131,7 +131,7 @@ test.each([
   expect((await asking).answer!.note).toMatch(note)
 })
 
-test('the note on a post says how many members have read it', async () => {
+test('the note on a post states how many members have read it', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const asking = asked({ to: '#team', text: 'who?' }, { seconds: 0.2 })
   await idle(1)
@@ -188,7 +188,7 @@ test('a call does not wait for a paused remote agent', async () => {
   expect((await asked({ to: '@robot', text: 'how many?' })).answer!.note).toContain('@robot is paused')
 })
 
-test('a call does not wait for an agent that waits for its answer', async () => {
+test("a call does not wait for an agent that waits for the caller's answer", async () => {
   const asking = asked({ text: 'how many?', conversationId: 'eggs' })
   await idle(1)
   const back = await ask(bob, callingAgent(bob.actor), { to: '@alice', text: 'of what?' }, { seconds: 50 })
@@ -232,7 +232,7 @@ test("an A2A client's message that starts a task answers nothing", async () => {
   expect(await textsOf(readMessages(alice, {}))).toEqual(['do this'])
 })
 
-test('a repeat gets the same receipt and the same answer, read or not', async () => {
+test('a repeat gets the same receipt and answer, whether or not the answer was read', async () => {
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const asking = asked(input)
   await idle(1)

@@ -1,4 +1,4 @@
-/** Messages that end unread: they expire, or their sender retracts them. docs/delivery.md, "Messages that end". */
+/** Messages that end unread: they expire, or are retracted. docs/delivery.md, "Messages that end". */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     await worker.stop()
   })
 
-  test('a leased message does not expire before its lease ends without an ack', async () => {
+  test('a leased message cannot expire before its lease ends without an ack', async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     const { body } = await lease(grid, grid.bob.key)
     grid.clock.now += minute
@@ -201,7 +201,7 @@ onEachDatabase((open) => {
     expect((await status(expiring)).delivery).toBe('expired')
   })
 
-  test('a task is canceled with its message, and fails if its message expires', async () => {
+  test("retracting a task's message cancels the task, and its expiry fails the task", async () => {
     const client = storeOf(grid, grid.alice)
     const messageOf = async (task: string) =>
       String(

@@ -1,4 +1,4 @@
-/** Sends that are repeated under their key, on every database. See docs/delivery.md, "Idempotency keys". */
+/** Repeated sends under their key, on every database. See docs/delivery.md, "Idempotency keys". */
 import type { InStatement } from '@libsql/client'
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
@@ -17,11 +17,11 @@ import { turn, waitFor } from '../../support/wait-for.ts'
 const once: SendInput = { to: 'bob', text: 'once', idempotencyKey: 'k' }
 
 let grid: TestGrid
-/** Each commit of a send waits for this before it begins. */
+/** Each commit of a send waits for this before it starts. */
 let before: Promise<void>
 /** Each commit of a send waits for this before it returns. */
 let after: Promise<void>
-/** How many sends wait for their commit or are in one, and how many commits of sends are on disk. */
+/** The number of sends waiting for or in their commit, and the number of sends' commits on disk. */
 let queued: number
 let committed: number
 const isSend = (sql: string) => /^INSERT INTO messages\b/.test(sql)

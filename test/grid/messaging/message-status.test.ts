@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     const { lease } = await reading
     await leaseOf(storeOf(grid, desk, grid.evil), lease!.id).release()
     await readMessages(storeOf(grid, desk, grid.evil), {})
-    // A reply to another agent is not shown to the sender.
+    // The sender does not see a reply to another agent.
     await sendMessage(storeOf(grid, desk, grid.evil), { to: 'eve', text: 'what is this?', replyToMessageId: id })
 
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])

@@ -1,4 +1,4 @@
-/** Messages that cannot be shown are parked, and all others are delivered. See docs/delivery.md, "Parked messages". */
+/** Messages that cannot be displayed are parked, others delivered. See docs/delivery.md, "Parked messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
@@ -18,7 +18,7 @@ onEachDatabase((open) => {
     ['A2A details that are no JSON', 'a2a', '{broken'],
     ['a time that is none', 'created_at', 'soon'],
     ['a body that is no text', 'body', new Uint8Array([1]).buffer],
-  ])('%s park one message, and the rest is leased', async (_, column, value) => {
+  ])('%s: parks one message and leases the rest', async (_, column, value) => {
     await send('one')
     const damaged = await send('two')
     await send('three')
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     expect(logged).toEqual([expect.stringContaining(damaged)])
   })
 
-  test('when a whole batch is parked, the messages after it are read at once', async () => {
+  test('when a whole batch is parked, the following messages are read at once', async () => {
     await sendDamaged()
     await sendDamaged()
     await send('good')

@@ -29,7 +29,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 
   test.each(['expires', 'is released'] as const)(
-    'a message whose lease %s five times is parked, reported to its sender, and listed for admins',
+    'parks a message whose lease %s five times, notifies its sender, and lists it for admins',
     async (how) => {
       const poison = await send('poison')
       for (let n = 0; n < 5; n++) expect(await comesBack(how)).toMatchObject([{ message: 'poison' }])

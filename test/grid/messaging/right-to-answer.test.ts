@@ -11,7 +11,7 @@ import { postA2a, send03 } from '../../support/a2a.ts'
 import { storeOf, type TestAgent, type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 
-/** A public agent of Evil. Alice of Acme is private. */
+/** A public agent of Evil. Acme's alice is private. */
 let desk: TestAgent
 let grid: TestGrid
 beforeEach(async () => {
@@ -34,7 +34,7 @@ test("reply_to of a message from another account's private agent works, over MCP
   const { text: messages } = await callTool(grid, grid.alice.key, 'read_messages')
 
   expect(question).toMatchObject({ user: '@alice', reply_to: '@alice' })
-  // Nothing about the recipient, as for every agent of another account.
+  // Reveals nothing about the recipient, as for every agent of another account.
   expect(answered.text).toEqual({
     message_id: expect.any(String),
     timestamp: expect.any(String),
@@ -71,7 +71,7 @@ test.each(
     ['block_list', ['eve'], undefined],
     ['allow_list', ['eve'], undefined],
   ] as const,
-)('a writer with %s %j: %s', async (accessPolicy, accessList, code) => {
+)('a sender with %s %j: %s', async (accessPolicy, accessList, code) => {
   await send(grid.alice, 'desk', 'question')
 
   for (const visibility of ['public', 'private'] as const) {
@@ -80,7 +80,7 @@ test.each(
   }
 })
 
-test('a writer that blocks while the answer is sent gets nothing', async () => {
+test('a sender that blocks during the reply gets nothing', async () => {
   await send(grid.alice, 'desk', 'question')
   const account = storeOf(grid, desk, grid.evil)
   let isFirst = true

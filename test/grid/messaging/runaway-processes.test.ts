@@ -31,7 +31,7 @@ test('two processes share turns, pauses and settings', async () => {
   })
   expect([turns, refused.code, told[0]]).toEqual([20, 'conversation_paused', 10])
 
-  // It is paused at both, its owners are notified once, and resuming it applies everywhere.
+  // The conversation is paused on both, its owners are notified once, and resuming it applies everywhere.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)
@@ -67,7 +67,7 @@ test('each account counts and pauses its own agents, and sees nothing of the oth
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
 })
 
-test('limits are whole numbers, defaults are not stored, and 0 means no limit', async () => {
+test('limits are integers, defaults are not stored, and 0 means no limit', async () => {
   grid = await testGrid()
   for (const limit of [-1, 1.5, NaN, 1_000_001]) {
     await expect(setTurnLimits(grid.acme.store, { warn: limit })).rejects.toMatchObject({

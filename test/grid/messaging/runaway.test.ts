@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a cycle of three is reported, and stopped by its conversation id', async () => {
+test('reports a cycle of three and stops it by its conversation id', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]
@@ -230,7 +230,7 @@ test(
       if (n % 50 === 49) await readMessages(bob, {})
     }
 
-    // The answer to the task is one.
+    // The reply to the task counts as one turn.
     expect(await countedTurns()).toEqual([{ key: '@alice @bob', turns: 1 }, { key: 'id job', turns: 1 }])
     expect(await pausesOf(grid)).toEqual([])
   },
@@ -271,7 +271,7 @@ describe('in a channel', () => {
     return { sent: most, error: undefined }
   }
 
-  test('ten agents with twenty status posts each in an hour are neither paused nor notified', async () => {
+  test('neither pauses nor warns ten agents with twenty status posts each in an hour', async () => {
     await open(10)
 
     const sent = [await post(grid.alice), await post(grid.bob)]
@@ -292,7 +292,7 @@ describe('in a channel', () => {
 
       const { sent, error } = await ring(workers, 300, { withReplyIds })
 
-      // The first post answers nobody.
+      // The first post answers nobody, so it does not count.
       expect(sent).toBe(201)
       const named = workers.map(({ alias }) => `@${alias}`).join(', ')
       expect(error).toMatchObject({

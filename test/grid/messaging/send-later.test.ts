@@ -141,7 +141,7 @@ test("an account's slow guardrails, and its many waiting messages, delay no othe
   expect(await read(grid.bob)).toEqual(['10'])
 })
 
-test('a repeat with the same key is the same message, before and after it is sent', async () => {
+test('repeating the key returns the same message, before and after it is sent', async () => {
   const first = await send({ idempotency_key: 'k' })
   expect((await send({ idempotency_key: 'k' })).text).toEqual(first.text)
   expect((await send({ idempotency_key: 'k', message: 'other' })).code).toBe('idempotency_conflict')

@@ -118,7 +118,7 @@ onEachDatabase((open) => {
       ['block_list', ['somebody-else'], true],
       ['block_list', [], true],
     ] as const,
-  )('a public agent with %s %j can be found and written to by eve: %j', async (accessPolicy, accessList, isAllowed) => {
+  )('eve can find and message a public agent with %s %j: %j', async (accessPolicy, accessList, isAllowed) => {
     await grid.evil.agent('somebody-else')
     await grid.acme.agent('front-desk', { visibility: 'public', accessPolicy, accessList: [...accessList] })
 
@@ -129,7 +129,7 @@ onEachDatabase((open) => {
     expect(sent).toBe(isAllowed ? true : 'recipient_not_found')
   })
 
-  test('a trial allows 10 messages: 200 parallel sends store exactly 10', async () => {
+  test('a trial allows 10 messages, and 200 parallel sends store exactly 10', async () => {
     await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
 
     const sends = await Promise.allSettled(

@@ -15,9 +15,9 @@ import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 let authenticate: Authenticate
-/** Each commit waits for this before it begins. */
+/** Each commit waits for this before it starts. */
 let held: Promise<void>
-/** How many commits have begun, and how many leases wait for one. */
+/** The number of commits that have started, and the number of leases waiting for one. */
 let commits: number
 let leases: number
 let idle: ReturnType<typeof followIdle>
@@ -44,7 +44,7 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
 })
 
-test('a wait ends at once when its agent is deleted, and when its key is replaced', async () => {
+test('a wait ends at once when its agent is deleted or its key is replaced', async () => {
   const [bob, alice] = [await entered(grid.bob.key), await entered(grid.alice.key)]
   const waits = [bob, alice].map(({ account, check }) => waitForMessages(account, {}, { seconds: 50, check }))
   const ends = waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'unauthenticated' }))
@@ -102,7 +102,7 @@ async function entered(key: string) {
   return { account, check: () => authenticate(`Bearer ${key}`, account) }
 }
 
-/** A stream that has sent its first heartbeat. */
+/** Opens a stream and waits for its first heartbeat. */
 async function listening(key: string) {
   const { account, check } = await entered(key)
   const connection = new AbortController()

@@ -58,7 +58,7 @@ test('a stream reports at once whether messages are waiting, and otherwise that 
   expect(await listen(bob).next()).toBe('unread')
 })
 
-test('a stream ends with its credential, without another event', async () => {
+test('a stream ends with its credential without another event', async () => {
   let isGood = true
   const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
   const stream = listen(bob, check)

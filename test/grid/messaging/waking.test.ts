@@ -12,7 +12,7 @@ import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
-/** A margin for a loaded machine. */
+/** Allows for a loaded machine. */
 const wokenWithinMs = 15_000
 
 let grid: TestGrid

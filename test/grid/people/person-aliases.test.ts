@@ -20,7 +20,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role) => {
+test.each(roles)('a %s can choose an alias unless they are a viewer', async (role) => {
   const { account } = await member(grid, { role })
 
   const chosen = chooseAlias(account, { alias: ' @ann ', description: 'asks for money' })
@@ -34,7 +34,7 @@ test.each(roles)('a %s chooses an alias, unless they are a viewer', async (role)
   }
 })
 
-test('one alias per person and account: choosing again changes it, and the old one stays reserved', async () => {
+test('a person has one alias per account, and choosing again changes it and keeps the old one reserved', async () => {
   const ann = await personWithAlias(grid, 'ann')
   const elsewhere = await personWithAlias(grid, 'ann-of-evil', { account: grid.evil })
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
@@ -51,7 +51,7 @@ test('one alias per person and account: choosing again changes it, and the old o
     code: 'recipient_not_found',
   })
   await expect(chooseAlias(elsewhere.account, { alias: 'ann' })).rejects.toMatchObject({ code: 'alias_taken' })
-  // And back again.
+  // Changes back to the old alias.
   expect((await chooseAlias(ann.account, { alias: 'ann' })).agentId).toBe(ann.personAlias.agentId)
   expect((await chooseAlias(ann.account, { alias: 'annie' })).agentId).toBe(ann.personAlias.agentId)
 })
@@ -93,7 +93,7 @@ const ends: Record<string, (ann: Awaited<ReturnType<typeof personWithAlias>>) =>
   'the person becomes a viewer': ({ person }) => setMemberRole(grid.acme.store, { userId: person.id, role: 'viewer' }),
 }
 
-test.each(Object.entries(ends))('an alias ends when %s: senders of unread messages see it', async (_, end) => {
+test.each(Object.entries(ends))('an alias ends when %s, and the senders of unread messages see it', async (_, end) => {
   const ann = await personWithAlias(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })

@@ -23,7 +23,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
 
-/** Acme, as a user whose request carries `role`, which may be outdated. */
+/** Opens Acme as a user whose request carries `role`, which may be outdated. */
 const as = (user: Person, role: Role, account = grid.acme) => grid.store.account(account.id, user.actor(role))
 const tokenOf = ({ url }: { url: string }) => url.split('/').at(-1)!
 const rolesNow = async () =>
@@ -51,7 +51,7 @@ test.each<[string, (user: Person) => Promise<unknown>]>([
   ['leave', (user: Person) => leaveAccount(as(user, 'owner'))],
   ['step down', (user: Person) => setMemberRole(as(user, 'owner'), { userId: user.id, role: 'admin' })],
   ['remove themselves', (user: Person) => removeMember(as(user, 'owner'), user.id)],
-])('owners who all %s at once leave one owner', async (_, go) => {
+])('owners who concurrently %s leave one owner', async (_, go) => {
   const people = await onlyMembers('owner', 'owner', 'owner', 'owner')
 
   const results = await Promise.allSettled(people.map(go))
@@ -104,7 +104,7 @@ test('a role lost during a request does not count', async () => {
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('a transfer makes the other member owner and the caller admin', async () => {
+test('a transfer makes the other member the owner and the caller an admin', async () => {
   const [ann, bea] = await onlyMembers('owner', 'viewer')
 
   await transferOwnership(as(ann, 'owner'), bea.id)
@@ -171,7 +171,7 @@ test('an admin can neither create an owner invitation nor turn one into it', asy
   ) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('of concurrent uses of one invitation, one succeeds', async () => {
+test('only one of concurrent uses of an invitation succeeds', async () => {
   const [owner] = await onlyMembers('owner')
   const sent = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'member' })
   const names = ['Bob', 'Rob', 'Bobby']

@@ -123,7 +123,7 @@ describe('emails', () => {
       ['the claims of the whole grid', 60, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'claim'],
       ['the whole grid', 150, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'reset'],
     ] as const,
-  )('%s can cause %i within an hour', async (who, max, address, purpose) => {
+  )('%s can cause %i emails an hour', async (who, max, address, purpose) => {
     const takeNth = (n: number) => take(`p${n}@x.example`, address(n), purpose)
     const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => takeNth(n)))
 

@@ -179,7 +179,7 @@ test('a callback during a poll triggers another poll', async () => {
   await remote.close()
 })
 
-test('a server that refuses the callback gets the message without it', async () => {
+test('sends the message without a callback to a server that refuses callbacks', async () => {
   const remote = await remoteAgent(
     ({ params }) =>
       params.configuration && 'taskPushNotificationConfig' in (params.configuration as object)

@@ -29,7 +29,7 @@ afterAll(() => grid.close())
 
 type Serve = (request: { url: string; method: string; rpc?: string; id?: unknown }, response: ServerResponse) => void
 
-/** A server at 127.0.0.1, and the canary at the same port of another address. */
+/** Starts a server at 127.0.0.1, and the canary at the same port of another address. */
 async function servers(serve: Serve) {
   let caught = 0
   const http = createHttpServer((request: IncomingMessage, response: ServerResponse) => {
@@ -239,7 +239,7 @@ test.each<[string, (port: number) => object]>([
   ['a file', (port) => ({ url: elsewhere(port), mediaType: 'text/plain' })],
   ['a text', (port) => ({ text: elsewhere(port) })],
   ['data', (port) => ({ data: { url: elsewhere(port) } })],
-])('an answer that names another server in %s', async (_, part) => {
+])('a response that names another server in %s', async (_, part) => {
   const { port, caught, close } = await servers(({ method, id }, response) => {
     if (method === 'GET') return json(response, card10(`http://127.0.0.1:${port}/rpc`))
     const { result: { message } } = messageResult('see')

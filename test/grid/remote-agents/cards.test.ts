@@ -62,7 +62,7 @@ test.each([
   ['0.2.5', '0.3'],
   ['0.2.6', '0.3'],
   ['0.3.0', '0.3'],
-])('a card of version %s at the older name is one of %s', async (given, version) => {
+])('treats a card of version %s at the older path as version %s', async (given, version) => {
   const { find, origin } = await serving(() => ({ '/.well-known/agent.json': card03(`${origin}/`, given) }))
 
   expect((await find('')).card.endpoint).toMatchObject({ url: `${origin}/`, version })

@@ -61,7 +61,7 @@ async function step(ms = 0, times = 2): Promise<void> {
 }
 
 test.each([[undefined, 'INPUT_REQUIRED'], ['dinner', 'AUTH_REQUIRED']])(
-  'two senders are asked back in the conversation %s by %s, and each answers its own question',
+  'two senders in the conversation %s each answer their own question by %s',
   async (conversation_id, state) => {
     answer = ({ taskId, parts: [{ text }] }) =>
       taskId === undefined
@@ -190,7 +190,7 @@ test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8
   },
 )
 
-test('the agent learns that a message came from Slack', async () => {
+test('tells the agent that a message came from Slack', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'hi', via: 'slack' })
   await step()
 

@@ -256,7 +256,7 @@ test('another sender cannot join a conversation by naming it', async () => {
   expect(remote.calls[1].params.message!.contextId).toBeUndefined()
 })
 
-test('the sender learns of a failure whose words are too long or blocked', async () => {
+test('tells the sender of a failure whose text is too long or blocked', async () => {
   await withRemote(() => taskResult('t1', 'FAILED', { said: `swordfish ${'x'.repeat(20_000)}` }))
   const { message_id } = await send('one')
   await step()
@@ -519,7 +519,7 @@ test("passes on hops, and continues the count with an answer's hops", async () =
   expect(answer.hops).toBe(1)
 })
 
-test('its page shows the card and why messages wait, and sends them at once on request', async () => {
+test('its page shows the card and why messages wait, and can send them at once', async () => {
   let isDown = true
   await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
   await send('hello')
@@ -590,7 +590,7 @@ test("limits other accounts' agents per hour in total, but not those of its own 
     .toBeDefined()
 })
 
-test('without a token of its own account, a remote agent has no such limit', async () => {
+test('has no such limit without a token of its own account', async () => {
   remote = await remoteAgent(() => messageResult('ok'))
   const open = { alias: 'open-robot', type: 'a2a', visibility: 'public', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', open)

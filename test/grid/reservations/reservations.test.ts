@@ -50,7 +50,7 @@ test('refuses an overlapping name, and says who holds it, until when, and what t
     '@bob (seen just now) has src/auth/** until 2026-11-21T09:10:00.000Z, note: "new tokens". Work on something else, ' +
       'call again with wait_seconds, or write to them. You get a message when it is free.',
   )
-  // All or none.
+  // A call reserves all names or none.
   expect(await list(grid.alice)).toEqual(['@bob src/auth/**', '@bob PROJ-12'])
 })
 
@@ -83,7 +83,7 @@ test.each([
   ['ssh://git@host.example:2222/acme/app.git', 'host.example/acme/app'],
   ['git@host.example:/acme/app.git', 'host.example/acme/app'],
   ['the kitchen', 'the kitchen'],
-])('the space %j is %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
+])('normalizes the space %j to %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
 
 test('an agent releases some or all of its names, and every refused agent gets one message', async () => {
   await reserve(grid.bob, ['a', 'b', 'c'])
@@ -111,7 +111,7 @@ test('the last refusal counts, and replaces earlier ones', async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
   for (const agent of others) await reserve(agent, ['a'])
-  // There is no room for another one.
+  // There is no space for another refusal.
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour - minute
   await reserve(others[0], ['a'])

@@ -1,4 +1,4 @@
-/** What guardrails see of an artifact, and what is cleaned in it. See docs/protocol/guardrails.md. */
+/** The content of an artifact that guardrails see, and its redaction. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import type { Part } from '../../../src/grid/message/part.ts'
 import { getTask } from '../../../src/grid/tasks/tasks.ts'

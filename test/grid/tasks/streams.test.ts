@@ -36,7 +36,7 @@ const told = (news: TaskNews[]) =>
     one === 'heartbeat' ? [one] : 'first' in one ? [`task ${one.first.status.state}`] : inShort([one])
   )
 
-test('a stream sends the task and then its events, and ends with the task', async () => {
+test('a stream sends the task, then its events, and ends with the task', async () => {
   const { id } = await askFor(client, 'a question')
   const stream = listen(client, id)
   await waitFor('the task', () => stream.news.length === 1)
@@ -64,7 +64,7 @@ test('all followers of a task see each event once, in order', async () => {
   expect(streams[0].news).toHaveLength(11)
 })
 
-test('a follower that is behind by more than one read misses nothing', async () => {
+test('a follower that is more than one read behind misses nothing', async () => {
   const { id } = await askFor(client, 'a question')
   const lines = Array.from({ length: 450 }, (_, n) => `line ${n}`)
   await Promise.all(lines.map((text) => updateTask(bob, { taskId: id, artifact: { id: 'log' }, text })))

@@ -31,7 +31,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('a task fails when its time is over, and when its recipient is deleted', async () => {
+  test('a task fails when its time is over or its recipient is deleted', async () => {
     const late = await askFor(client, 'too late')
     grid.clock.now += 168 * hour
     const gone = await askFor(client, 'nobody left')
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     expect(Number(bytes)).toBeGreaterThan(1_100_000)
   })
 
-  test('a task has 10,000 events, and then it can only be ended', async () => {
+  test('limits a task to 10,000 events, after which it can only be ended', async () => {
     const { id } = await askFor(client, 'a question')
     await rows(grid, 'UPDATE tasks SET generation = 10000 WHERE account_id = ? AND id = ?', [grid.acme.id, id])
     const updates = [

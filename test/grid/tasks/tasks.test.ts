@@ -242,7 +242,7 @@ test('simultaneous appends are one event, in order and before what follows', asy
 })
 
 test(
-  'cancel against reply: one wins, and both callers see the same result, 200 times',
+  'either a cancellation or a reply wins, and both callers see the same result, 200 times',
   { timeout: 120_000 },
   async () => {
     const codeOf = (call: Promise<unknown>, done: string) => call.then(() => done, (error) => String(error.code))

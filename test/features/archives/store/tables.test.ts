@@ -20,11 +20,11 @@ const leftTables = Object.entries(declared).filter(([, { archive }]) => archive 
   .map(([name]) => getTableName(schema[name as keyof typeof declared]))
 const left = new Set([...leftTables, ...Object.values(notArchived).flat()])
 
-/** All tables of the schema, with the names of their columns. */
+/** All tables of the schema with their column names. */
 const tables: [name: string, columns: string[]][] = Object.values(schema).filter((one) => is(one, SQLiteTable))
   .map((table) => [String(getTableName(table)), Object.values(getTableColumns(table)).map(({ name }) => name)])
 
-/** The columns of each archived table. */
+/** The archived columns of each table. */
 const archived = new Map([
   [archivedAccount.table, Object.values(archivedAccount.fields)],
   ...[...archivedByRecord.values()].map((one): [string, string[]] => [
@@ -54,7 +54,7 @@ test('omitted columns exist, and are in no archive', () => {
   expect(wrong).toEqual([])
 })
 
-test('no hash, sealed token or secret of any table is in an archive', async () => {
+test('archives no hash, sealed token or secret of any table', async () => {
   const grid = await testGrid()
   const canary = 'CANARY'
   const isSecret = /hash$|^encrypted_token$|^token|secret|p256dh|^auth$|^endpoint$|password/
