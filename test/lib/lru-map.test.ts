@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LruMap } from '../../src/lib/lru-map.ts'
 
-test('entries in use are kept, and no more than the map may have', () => {
+test('keeps the entries in use, and no more than the maximum', () => {
   const map = new LruMap<string, number>(10)
   map.set('busy', 1)
   for (let n = 0; n < 100; n++) {
@@ -13,7 +13,7 @@ test('entries in use are kept, and no more than the map may have', () => {
   expect([map.get('key 90'), map.get('key 91')]).toEqual([undefined, 91])
 })
 
-test('forgets what was not used for longest, until the rest is small enough', () => {
+test('evicts the least recently used values until the rest fits', () => {
   const map = new LruMap<string, number>(100)
   map.set('a', 1, 40)
   map.set('b', 2, 40)
@@ -25,7 +25,7 @@ test('forgets what was not used for longest, until the rest is small enough', ()
   expect(map.size).toBe(2)
 })
 
-test('counts a replaced or deleted value no more, and keeps none that is too large', () => {
+test('stops counting replaced and deleted values, and never keeps a value that is too large', () => {
   const map = new LruMap<string, number>(100)
   map.set('a', 1, 90)
   map.set('a', 2, 10)

@@ -17,7 +17,7 @@ test.each([
   expect(redact(text)).toBe(expected ?? text)
 })
 
-test('only the names of secret fields are kept', () => {
+test('keeps only the names of secret fields', () => {
   const call = { alias: 'far', remoteToken: 'hush', nested: [{ password: { deep: 'hush' }, tokens: 3 }], secret: '' }
 
   expect(redactedJson(call)).toBe(
@@ -25,10 +25,10 @@ test('only the names of secret fields are kept', () => {
   )
 })
 
-test('a long text is redacted quickly', () => {
+test('redacts a long text quickly', () => {
   const startedAt = performance.now()
 
-  // A pattern that backtracks from each position would take minutes.
+  // A pattern that backtracks from every position would take minutes.
   redact('grid_adm_'.repeat(20_000))
   redact('://'.repeat(60_000))
   redact('https://'.repeat(20_000))
@@ -39,7 +39,7 @@ test('a long text is redacted quickly', () => {
 
 const unseen = ['\u001b', '\u0085', '\u200b', '\u2028', '\u202e', '\u2066', '\u{e0041}', '\u00ad', '\ufeff', '\ud800']
 
-test('nothing unseen is in a text of others, in a line of one, in a log or in what a server failed with', () => {
+test("removes or escapes invisible characters in printed text and lines, JSON, and a remote server's error", () => {
   const text = `a${unseen.join(' b')}`
   const found = (shown: string) => unseen.filter((char) => shown.includes(char))
   expect(found(text)).toEqual(unseen)
@@ -54,11 +54,11 @@ test('nothing unseen is in a text of others, in a line of one, in a log or in wh
   expect(JSON.parse(redactedJson({ text })).text).toBe(text)
 })
 
-test('a line of others is short, and cuts no character', () => {
+test('prints foreign text on one short line without splitting a character', () => {
   expect(printableLine(` a\n\tb \u05d0 ${'x'.repeat(500)}`, 8)).toBe('a b \u05d0 xx')
   expect(printableLine('\u{1f600}\u{1f600}', 3)).toBe('\u{1f600}\ufffd')
 })
 
-test('a text for a terminal has no escapes, no controls of direction and no tags', () => {
+test('strips escapes, direction controls and tags from text for a terminal', () => {
   expect(printable('a\u001b[2Jb\u202ec\u{e0065}d\n\te\u2028')).toBe('a[2Jbcd\n\te')
 })

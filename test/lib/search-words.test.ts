@@ -25,17 +25,17 @@ test.each([
   ['ab12', 'v=AB12-x', true],
   ['error_code', 'the code of an error', true],
   ['ﷺ', 'صلى الله عليه وسلم', true],
-])('%s in “%s”: %s', (query, text, expected) => {
+])('finds %s in “%s”: %s', (query, text, expected) => {
   expect(isFound(query, text)).toBe(expected)
 })
 
-test('a word of any length and any character is stored as letters and digits', () => {
+test('stores a word of any length and script as letters and digits', () => {
   const words = searchWords(`${'x'.repeat(5000)} 𞤀𞤁 ½ "quoted" (or) a*b 😀 ${'𞤀'.repeat(100)}`)
 
   expect(words.every((word) => word.length <= 40 && word.isWellFormed() && !/[\s"*()]/.test(word))).toBe(true)
 })
 
-test('an excerpt is around the first match, in one line, and sets matches apart', () => {
+test('makes a one-line excerpt around the first match and marks the matches', () => {
   const pieces = excerptOf(`${'before '.repeat(50)}the\nneedle is ${'after '.repeat(50)}`, ['needle'])
 
   expect(pieces.filter(({ isMatch }) => isMatch)).toEqual([{ text: 'needle', isMatch: true }])

@@ -1,4 +1,4 @@
-/** The addresses of clients, by which rate limits count (docs/security.md, "Requests"). */
+/** The client addresses that rate limits count by (docs/security.md, "Requests"). */
 import { expect, test } from 'vitest'
 import { CallerHints, clientAddress } from '../../../src/lib/http/client-address.ts'
 
@@ -11,11 +11,11 @@ test.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['', 'unknown'],
   ['socket', 'unknown'],
-])('the socket address %j counts as %s', (socket, client) => {
+])('counts the socket address %j as %s', (socket, client) => {
   expect(clientAddress(socket, null, [])).toBe(client)
 })
 
-test('without trusted proxies the header is always ignored', () => {
+test('always ignores X-Forwarded-For without trusted proxies', () => {
   for (const header of ['198.51.100.1', '127.0.0.1', '10.0.0.1, 198.51.100.1']) {
     expect(clientAddress('203.0.113.7', header, [])).toBe('203.0.113.7')
   }
@@ -42,11 +42,11 @@ test.each<[string | null, string]>([
   ['198.51.100.1/32', '10.0.0.1'],
   ['198.51.100.1\0', '10.0.0.1'],
   [`${'1.1.1.1, '.repeat(1_000)}198.51.100.1`, '198.51.100.1'],
-])('behind a trusted proxy X-Forwarded-For %j means the client %s', (header, client) => {
+])('behind a trusted proxy, takes X-Forwarded-For %j as the client %s', (header, client) => {
   expect(clientAddress('10.0.0.1', header, proxies)).toBe(client)
 })
 
-test('a proxy is trusted by its IPv4 or IPv4-mapped address, and other proxies are not', () => {
+test('trusts a proxy by its IPv4 or IPv4-mapped address, and no other proxy', () => {
   expect(clientAddress('::ffff:10.0.0.1', '198.51.100.1', proxies)).toBe('198.51.100.1')
   expect(clientAddress('192.0.2.1', '198.51.100.1', proxies)).toBe('198.51.100.1')
   expect(clientAddress('192.0.2.2', '198.51.100.1', proxies)).toBe('192.0.2.2')
@@ -54,14 +54,14 @@ test('a proxy is trusted by its IPv4 or IPv4-mapped address, and other proxies a
   expect(clientAddress('10.0.0.1', '198.51.100.1', ['::ffff:10.0.0.1'])).toBe('198.51.100.1')
 })
 
-/** The caller of a request with these headers. */
+/** Returns the caller of a request with these headers. */
 function callerOf(hints: CallerHints, headers: Record<string, string> = {}, remoteAddress = '203.0.113.7') {
   return hints.callerOf({ header: (name) => headers[name] ?? null, remoteAddress })
 }
 const nameOf = (hints: CallerHints, authorization?: string) =>
   callerOf(hints, authorization === undefined ? {} : { authorization })
 
-test('a key that was used is its account, also after it moved; any other request is its client address', () => {
+test('counts a known key as its account, even after the key moved, and any other request as its client address', () => {
   const hints = new CallerHints({ trustedProxies: [] })
   hints.learn('Bearer one', 'account')
 
@@ -72,7 +72,7 @@ test('a key that was used is its account, also after it moved; any other request
   expect(nameOf(hints, 'Bearer one')).toBe('other')
 })
 
-test.each(['bearer one', 'BEARER one', 'Bearer     one'])('"%s" is the same key as "Bearer one"', (spelling) => {
+test.each(['bearer one', 'BEARER one', 'Bearer     one'])('treats "%s" as the same key as "Bearer one"', (spelling) => {
   const hints = new CallerHints({ trustedProxies: [] })
   hints.learn('Bearer one', 'account')
   expect(nameOf(hints, spelling)).toBe('account')
@@ -81,7 +81,7 @@ test.each(['bearer one', 'BEARER one', 'Bearer     one'])('"%s" is the same key 
   expect(nameOf(hints, 'Bearer one')).toBe('203.0.113.7')
 })
 
-test('behind a trusted proxy the address is the one that it names', () => {
+test('takes the address that a trusted proxy names', () => {
   const hints = new CallerHints({ trustedProxies: ['203.0.113.7'] })
 
   expect(callerOf(hints, { 'x-forwarded-for': '198.51.100.4' })).toBe('198.51.100.4')

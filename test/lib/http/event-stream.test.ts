@@ -4,7 +4,7 @@ import { event, eventStream, heartbeat, retryHint } from '../../../src/lib/http/
 import { eventReader } from '../../support/events.ts'
 import { turn, waitFor } from '../../support/wait-for.ts'
 
-/** A stream of numbers, and what is known of it. */
+/** An event stream of numbers, with its observed state. */
 function numbers(maxStallMs?: number) {
   const connection = new CallerConnection(new Request('http://grid.example/'))
   const of = { made: 0, hasEnded: false, connection }
@@ -19,17 +19,17 @@ function numbers(maxStallMs?: number) {
   return { of, reader: response.body!.pipeThrough(new TextDecoderStream()).getReader() }
 }
 
-test('frames are made as they are taken, and none while nobody takes them', async () => {
+test('produces frames only as fast as the client reads them', async () => {
   const { of, reader } = numbers()
   for (let n = 1; n <= 20; n++) expect((await reader.read()).value).toBe(`${n}\n`)
 
-  // The stream and the decoder hold some each.
+  // The stream and the decoder each buffer some frames.
   expect(of.made).toBeLessThan(25)
   await reader.cancel()
   await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)
 })
 
-test('a client that takes nothing for too long is disconnected', async () => {
+test('disconnects a client that reads nothing for too long', async () => {
   const { of, reader } = numbers(20)
   await reader.read()
   await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)
@@ -40,7 +40,7 @@ test('a client that takes nothing for too long is disconnected', async () => {
   await expect(readAll()).rejects.toThrow('too long')
 })
 
-test('a frame that is made while the client leaves waits for nobody', async () => {
+test('does not wait for the client if it leaves while a frame is produced', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   let make = (_frame: string) => {}
@@ -63,7 +63,7 @@ test('a frame that is made while the client leaves waits for nobody', async () =
 })
 
 test.each([undefined, 5])(
-  'a stream that fails while its client leaves ends nothing else (stall after %s ms)',
+  'contains the failure of a stream whose client leaves (stall after %s ms)',
   async (maxStallMs) => {
     let hasEnded = false
     async function* frames(): AsyncGenerator<string> {
@@ -89,7 +89,7 @@ test.each([undefined, 5])(
   },
 )
 
-test('comments and retry hints dispatch no event, also after an id', () => {
+test('never dispatches an event for a comment or retry hint, even after an id', () => {
   const eventIn = eventReader()
   const text = retryHint + heartbeat + event('1', undefined, 1) + heartbeat + retryHint + event('2', 'named')
 

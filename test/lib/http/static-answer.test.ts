@@ -1,4 +1,4 @@
-/** Compression of answers that are the same for everybody. See docs/security.md, "Requests". */
+/** Compression of responses that are the same for everyone. See docs/security.md, "Requests". */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { staticAnswer } from '../../../src/lib/http/static-answer.ts'
@@ -24,7 +24,7 @@ test.each([
   ['br;q=0, gzip', 'gzip'],
   ['gzip;q=0', null],
   ['gzip;q=0, br;q=0.0', null],
-])('Accept-Encoding %j is answered with the coding %j', async (accepted, coding) => {
+])('answers Accept-Encoding %j with the content coding %j', async (accepted, coding) => {
   const response = await ask(accepted)
   const bytes = new Uint8Array(await response.arrayBuffer())
 
@@ -36,7 +36,7 @@ test.each([
   if (coding) expect(bytes.length).toBeLessThan(200)
 })
 
-test('it is made once, and headers of one answer do not reach the next', async () => {
+test('builds the response once and keeps the headers of each copy separate', async () => {
   let made = 0
   const once = staticAnswer(() => new Response(`${++made}`))
   const ask = () => once(new Request('http://grid.example/', { headers: { 'Accept-Encoding': 'gzip' } }))

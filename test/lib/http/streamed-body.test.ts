@@ -1,4 +1,4 @@
-/** Bodies of clients that read slowly, not at all, or leave. */
+/** Response bodies for clients that read slowly, stop reading, or leave. */
 import { expect, test } from 'vitest'
 import { CallerConnection } from '../../../src/lib/http/caller-connection.ts'
 import { streamedBody } from '../../../src/lib/http/streamed-body.ts'
@@ -16,14 +16,14 @@ function numbered(options: { maxStallMs?: number; maxMs?: number }, last = Infin
   return { of, body, reader: body.getReader() }
 }
 
-test('nothing is made for a client that reads nothing, and it is disconnected', async () => {
+test('produces nothing for a client that never reads, and disconnects it', async () => {
   const { of } = numbered({ maxStallMs: 20 })
 
   await waitFor('the end', () => of.released === 1)
   expect(of).toEqual({ made: 0, released: 1, disconnected: 1 })
 })
 
-test('a client that stops reading is disconnected after its last piece', async () => {
+test('disconnects a client that stops reading', async () => {
   const { of, reader } = numbered({ maxStallMs: 20 })
   await reader.read()
   await reader.read()
@@ -32,7 +32,7 @@ test('a client that stops reading is disconnected after its last piece', async (
   expect(of).toEqual({ made: 2, released: 1, disconnected: 1 })
 })
 
-test('a client that reads slowly is disconnected when its time is over', async () => {
+test('disconnects a slow client at its time limit', async () => {
   const { of, reader } = numbered({ maxStallMs: 10_000, maxMs: 30 })
 
   await waitFor('the end', async () => {
@@ -42,7 +42,7 @@ test('a client that reads slowly is disconnected when its time is over', async (
   expect(of.disconnected).toBe(1)
 })
 
-test('a client that leaves, or has read all, is not disconnected', async () => {
+test('does not disconnect a client that leaves or has read everything', async () => {
   const left = numbered({ maxStallMs: 20 })
   await left.reader.read()
   await left.reader.cancel()

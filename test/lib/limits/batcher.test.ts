@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Batcher } from '../../../src/lib/limits/batcher.ts'
 import { turn } from '../../support/wait-for.ts'
 
-test('the first item runs at once, and those that come soon after it run together, for each key', async () => {
+test('runs the first item of each key at once, and batches those that follow soon after', async () => {
   const batcher = new Batcher<string>(5)
   const batches: string[] = []
   const add = (key: string, item: string) =>
@@ -21,7 +21,7 @@ test('the first item runs at once, and those that come soon after it run togethe
   expect(batches.slice(3)).toEqual(['d,e'])
 })
 
-test('batches of one key do not overlap, and an item fails with its own batch', async () => {
+test('runs the batches of a key one after the other, and fails an item only with its own batch', async () => {
   const batcher = new Batcher<string>(0)
   let running = 0
   const add = (item: string) =>
@@ -39,7 +39,7 @@ test('batches of one key do not overlap, and an item fails with its own batch', 
   expect(after).toBe('done')
 })
 
-test('a flush runs what waits without the wait, and resolves when it has run', async () => {
+test('flush runs waiting items at once, and resolves when they have run', async () => {
   const batcher = new Batcher<string>(60_000)
   const done: string[] = []
   const add = (item: string) =>

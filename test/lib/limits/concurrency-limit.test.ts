@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ConcurrencyLimit } from '../../../src/lib/limits/concurrency-limit.ts'
 
-test('a key holds at most its limit, and releasing a slot twice frees it once', () => {
+test('limits the slots of a key, and frees a slot only once if it is released twice', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 9, total: 9 })
   const release = limit.acquire('a', 'g')!
   limit.acquire('a', 'g')
@@ -17,7 +17,7 @@ test('a key holds at most its limit, and releasing a slot twice frees it once', 
   expect([limit.reached('a', 'g') === undefined, limit.count]).toEqual([true, 1])
 })
 
-test('all keys together hold at most the total', () => {
+test('limits the slots of all keys in total', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
   limit.acquire('a', 'g')
   limit.acquire('b', 'h')
@@ -25,7 +25,7 @@ test('all keys together hold at most the total', () => {
   expect([limit.acquire('c', 'i'), limit.acquireOrEvictOldest('c', 'i', () => {})]).toEqual([undefined, undefined])
 })
 
-test('the keys of a group together hold at most its limit, and another group has its own', () => {
+test('limits the slots of a group of keys, separately from other groups', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 3, total: 9 })
   const releases = ['a', 'a', 'b'].map((key) => limit.acquire(key, 'g')!)
   expect([limit.acquire('b', 'g'), limit.acquireOrEvictOldest('c', 'g', () => {})]).toEqual([undefined, undefined])
@@ -35,7 +35,7 @@ test('the keys of a group together hold at most its limit, and another group has
   expect(limit.reached('b', 'g') === undefined).toBe(true)
 })
 
-test('the holder of the oldest slot is notified when it is evicted', () => {
+test('notifies the holder of the oldest slot when evicting it', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
   const evicted: number[] = []
   for (const n of [1, 2, 3]) limit.acquireOrEvictOldest('a', 'g', () => evicted.push(n))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FairQueue } from '../../../src/lib/limits/fair-queue.ts'
 
-test('keys take turns, and the entries of each stay in order', () => {
+test('serves keys in turn, and the entries of each key in order', () => {
   const queue = new FairQueue<number>()
   queue.add('a', 1, 2, 3)
   queue.add('b', 4)
@@ -14,7 +14,7 @@ test('keys take turns, and the entries of each stay in order', () => {
   expect([queue.size, queue.keys]).toEqual([0, 0])
 })
 
-test('entries are removed from either end, and a key without any has no turn', () => {
+test('removes entries from either end, and skips a key without entries', () => {
   const queue = new FairQueue<number>()
   queue.add('a', 1, 5)
   queue.add('b', 2, 3, 4)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Overload } from '../../../src/lib/limits/overload.ts'
 import { createLog } from '../../../src/log.ts'
 
-/** Whether the process is overloaded after samples with these delays. */
+/** Returns whether the process is overloaded after samples with these delays. */
 function after(overload: Overload, delays: number[]): boolean {
   for (const delay of delays) {
     overload.report(1)
@@ -13,7 +13,7 @@ function after(overload: Overload, delays: number[]): boolean {
   return overload.isOverloaded
 }
 
-test('it begins after a second above the limit, and ends after a second below a half of it', () => {
+test('overload begins after a second above the limit and ends after a second below half of it', () => {
   const lines: string[] = []
   const overload = new Overload(createLog('info', (line) => lines.push(line)), 1_000)
 
@@ -29,7 +29,7 @@ test('it begins after a second above the limit, and ends after a second below a 
   ])
 })
 
-test('a request that waited too long is refused, and no other', () => {
+test('refuses only a request that waited too long', () => {
   const overload = new Overload(createLog('info', () => {}), 1_000)
 
   expect(() => overload.check(1_001)).toThrow('Too many of your calls wait. Repeat the call in 2 seconds.')

@@ -1,9 +1,9 @@
-/** How callers share the event loop. See docs/security.md, "Overload". */
+/** How callers share the event loop fairly. See docs/security.md, "Overload". */
 import { expect, test } from 'vitest'
 import { RequestScheduler } from '../../../src/lib/limits/request-scheduler.ts'
 import { turn as eventLoopTurn, waitFor } from '../../support/wait-for.ts'
 
-/** Requests that arrive, and a clock that stands still. */
+/** A scheduler with a stopped clock, and the requests that it has started. */
 function requests() {
   const clock = { now: 1_000 }
   const scheduler = new RequestScheduler(() => clock.now)
@@ -12,14 +12,14 @@ function requests() {
     scheduler,
     clock,
     started,
-    /** Arrive in this iteration. Returns what they waited, or will have waited. */
+    /** Sends requests in this iteration. Returns the wait of each, or a promise of it. */
     send: (caller: string, count = 1) =>
       Array.from({ length: count }, () => {
         const turn = scheduler.turn(caller)
         void Promise.resolve(turn).then(() => started.push(caller))
         return turn
       }),
-    /** The next requests of this iteration wait. */
+    /** Makes the next requests of this iteration wait. */
     useUpIteration() {
       scheduler.turn('first')
       clock.now += 9
@@ -27,7 +27,7 @@ function requests() {
   }
 }
 
-test('an iteration with time left serves each request at once', () => {
+test('serves requests at once while the iteration has time left', () => {
   const { send, clock } = requests()
 
   expect(send('team', 300)).toEqual(Array(300).fill(0))
@@ -35,7 +35,7 @@ test('an iteration with time left serves each request at once', () => {
   expect(send('team')).toEqual([expect.any(Promise)])
 })
 
-test('waiting callers are served round robin, one request each', async () => {
+test('serves waiting callers round robin, one request each', async () => {
   const { send, started, useUpIteration } = requests()
   useUpIteration()
   send('busy', 5)
@@ -46,7 +46,7 @@ test('waiting callers are served round robin, one request each', async () => {
   expect(started).toEqual(['busy', 'calm', 'other', 'busy', 'calm', 'busy', 'busy', 'busy'])
 })
 
-test('what waits is bounded for each caller, and others have room', () => {
+test("limits each caller's waiting requests without affecting other callers", () => {
   const { send, useUpIteration } = requests()
   useUpIteration()
   const refused = send('busy', 20_000).filter((turn) => turn === Infinity)
@@ -55,7 +55,7 @@ test('what waits is bounded for each caller, and others have room', () => {
   expect(send('calm')).toEqual([expect.any(Promise)])
 })
 
-test('an iteration that accepts a connection serves one waiting request', async () => {
+test('serves one waiting request in an iteration that accepts a connection', async () => {
   const { send, scheduler, started, useUpIteration } = requests()
   useUpIteration()
   send('team', 3)
@@ -66,7 +66,7 @@ test('an iteration that accepts a connection serves one waiting request', async 
   }
 })
 
-test('a request learns how long it waited, and nothing about its caller is kept', async () => {
+test('tells a request how long it waited, and forgets its caller', async () => {
   const { send, scheduler, clock, useUpIteration } = requests()
   useUpIteration()
   const [turn] = send('late')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SharedBudget } from '../../../src/lib/limits/shared-budget.ts'
 
-test('each caller gets a share of what the others leave, and nothing counts as nothing', () => {
+test('gives each caller a share of what the others leave, and counts zero as nothing', () => {
   const budget = new SharedBudget(64, 3)
   expect([budget.take('a', 16), budget.take('a', 1), budget.take('b', 13), budget.take('b', 12)]).toEqual([
     true,

@@ -25,7 +25,7 @@ async function serving(answer: (response: ServerResponse, method: string) => voi
   return { url, stream, ended, logs }
 }
 
-test('the chunks of a response are read as they come, of any method', async () => {
+test('streams the chunks of a response as they arrive, with any method', async () => {
   let goOn: () => void
   const { url, stream } = await serving((response, method) => {
     response.write(method)
@@ -45,7 +45,7 @@ test('the chunks of a response are read as they come, of any method', async () =
 test.each([
   ['before the first byte', () => {}],
   ['between two bytes', (response: ServerResponse) => void response.write('x')],
-])('a pause that is too long %s ends it', async (_, answer) => {
+])('fails after too long a pause %s', async (_, answer) => {
   const { url, stream, logs } = await serving(answer)
 
   const reading = stream(url, { method: 'GET', timeoutMs: 60_000, idleMs: 50 }).then((response) => response.text())
@@ -54,7 +54,7 @@ test.each([
   expect(logs.filter((line) => line.includes('outbound request failed'))).toHaveLength(1)
 })
 
-test('a response without end is cut at its limit', async () => {
+test('cuts an endless response at its limit', async () => {
   const { url, stream } = await serving((response) => {
     const more = () => response.write('x'.repeat(10_000), more)
     more()
@@ -65,7 +65,7 @@ test('a response without end is cut at its limit', async () => {
   await expect(response.arrayBuffer()).rejects.toMatchObject({ reason: 'too_large' })
 })
 
-test('a reader that leaves ends the connection', async () => {
+test('closes the connection when the reader leaves', async () => {
   const { url, stream, ended } = await serving((response) => void response.write('x'))
   const response = await stream(url, { method: 'GET', timeoutMs: 60_000 })
 
