@@ -14,7 +14,7 @@ beforeEach(async () => {
 test('the cross-account queries are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])
 
-  // Several statements of one unit have one name.
+  // Several statements of one unit share a name.
   expect([...new Set(names)].sort()).toEqual([...allowedCrossAccountQueries].sort())
 })
 
@@ -62,7 +62,7 @@ test.each([
   'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM messages WHERE id = ?)',
   'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM log WHERE kind = ?)',
   'SELECT t.thread_id FROM thread_messages t JOIN messages m ON m.seq = t.seq WHERE m.account_id = ?',
-])('an unscoped statement is stopped before it runs: %s', async (statement) => {
+])('stops an unscoped statement before it runs: %s', async (statement) => {
   await expect(rows(grid, statement)).rejects.toThrow('Tripwire')
 })
 
@@ -78,7 +78,7 @@ test.each([
   'INSERT INTO skills (account_id, id) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM skills WHERE account_id = ?)',
   'SELECT seq FROM deliveries WHERE inbox = (SELECT n FROM agent_numbers WHERE account_id = ? AND agent_id = ?)',
   'SELECT d.seq FROM agent_numbers a JOIN deliveries d ON d.inbox = a.n WHERE a.account_id = ?',
-])('the tripwire lets pass a statement whose every branch names the account: %s', (statement) => {
+])('the tripwire allows a statement whose every branch names the account: %s', (statement) => {
   expect(() => tripwire(statement)).not.toThrow()
 })
 
@@ -88,7 +88,7 @@ test('every branch of every statement of the store names its account, whether or
   expect(allQueries.length).toBeGreaterThan(300)
 })
 
-test('an alias that a deleted agent of another account had is refused by the write itself', async () => {
+test('the write itself refuses an alias that a deleted agent of another account had', async () => {
   const { agents: { add } } = grid.evil.store.change
   const agent = (alias: string) => ({
     ...{

@@ -1,4 +1,4 @@
-/** The key ring of a process, and what it does without one, or with another than the grid. */
+/** A process's key ring, and what happens without one, or with another than the grid's. */
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -27,7 +27,7 @@ async function ready(grid: TestGrid) {
   return { code: answer.status, ...await answer.json() }
 }
 
-test('the first start makes a key ring, and warns that it needs a copy', async () => {
+test('the first start creates a key ring, and warns that it needs a copy', async () => {
   const grid = await testGrid({ url: database.url })
 
   expect(levels(grid, 'A new key ring was made')).toEqual(['warn'])
@@ -35,7 +35,7 @@ test('the first start makes a key ring, and warns that it needs a copy', async (
   await grid.close()
 })
 
-test('with stored tokens a lost ring is not replaced: the start goes on, says so, and encrypts nothing', async () => {
+test('with stored tokens a lost ring is not replaced: the start continues, says so, and encrypts nothing', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -57,7 +57,7 @@ test('with stored tokens a lost ring is not replaced: the start goes on, says so
   await again.close()
 })
 
-test('a ring that others could read is closed at the start', async () => {
+test('makes a ring that others could read private at the start', async () => {
   writeFileSync(file, newKeyRing())
   chmodSync(file, 0o644)
 
@@ -66,7 +66,7 @@ test('a ring that others could read is closed at the start', async () => {
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('of two processes with different keys only the one is ready that has those of stored tokens', async () => {
+test('of two processes with different keys only the one with the keys of stored tokens is ready', async () => {
   const server = await startSqld({ isRelaxed: true })
   const right = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() } })
   const wrong = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() }, cast: right })
@@ -93,7 +93,7 @@ test('of two processes with different keys only the one is ready that has those 
   await server.stop()
 })
 
-test('another key under the id of one that has encrypted is refused at the start', async () => {
+test('refuses another key under the id of one that has encrypted something at the start', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -116,7 +116,7 @@ test('another key under the id of one that has encrypted is refused at the start
   await again.close()
 })
 
-test('a backup is not restored next to another key under the id of one that has encrypted', async () => {
+test('does not restore a backup next to another key under the id of one that has encrypted something', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -133,7 +133,7 @@ test('a backup is not restored next to another key under the id of one that has 
   await restore()
 })
 
-test('a key that has not encrypted anything can be replaced under its id', async () => {
+test('an unused key can be replaced under its id', async () => {
   const ring = newKeyRing()
   const first = await testGrid({ url: database.url, env: { GRID_KEYS: ring } })
   await first.close()
@@ -146,7 +146,7 @@ test('a key that has not encrypted anything can be replaced under its id', async
     .rejects.toMatchObject({ code: 'key_ring_wrong' })
 })
 
-test('of two processes with different keys under one id the second one that encrypts is not ready, and does not', async () => {
+test('of two processes with different keys under one id, the second one cannot encrypt and is not ready', async () => {
   const server = await startSqld({ isRelaxed: true })
   const ring = newKeyRing()
   const first = await testGrid({ url: server.url, env: { GRID_KEYS: ring } })

@@ -1,4 +1,4 @@
-/** The rows of the log that verbs write: tasks that change, held messages, and agents whose waits end. */
+/** Log rows written by verbs: changed tasks, held messages, and agents whose waits end. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -26,7 +26,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('each event of a task is one row, with its state unless it is a piece of an artifact', async () => {
+  test('each task event is one row, with its state unless it is an artifact chunk', async () => {
     const { id } = await askFor(alice, 'a question')
     await readMessages(bob, {})
     await updateTask(bob, { taskId: id, text: 'part one', artifact: { id: 'a' } })
@@ -51,7 +51,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', retracted.id)).toEqual(['submitted', 'canceled'])
   })
 
-  test('a message of a task that is read again changes nothing more', async () => {
+  test("reading a task's message again changes nothing more", async () => {
     const { id } = await askFor(alice, 'a question')
     const { lease } = await readMessages(bob, {})
     await leaseOf(bob, lease!.id).release()
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working'])
   })
 
-  test('a message that is held is one row of the account that holds it', async () => {
+  test('a held message is one row in the account that holds it', async () => {
     await hold(grid.acme.store)
     await sendMessage(alice, { to: '@bob', text: 'may I?' })
 
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
       .toEqual(held.map(({ id }) => ({ id, home: grid.acme.id })))
   })
 
-  test('what is unread again, and a deletion, wake those who wait for the agent', async () => {
+  test('a message that is unread again, and a deletion, wake those who wait for the agent', async () => {
     await sendMessage(alice, { to: '@bob', text: 'one' })
     await sendMessage(alice, { to: '@bob', text: 'two' })
     const { lease } = await readMessages(bob, {})

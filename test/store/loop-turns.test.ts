@@ -1,4 +1,4 @@
-/** The loop of a process, with followers and duties of the test. See docs/architecture.md, "After the commit". */
+/** A process's loop, with the test's followers and duties. See docs/architecture.md, "After the commit". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import type { Pulse, StoredDuty, StoredFollower } from '../../src/store/global/pulse.ts'
@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 const standsMs = 200
 let loop: Loop
-/** What the database says. */
+/** The database's responses. */
 let pulse: { messages: number; positions: Map<StoredFollower, number>; due: Map<StoredDuty, number> }
 let pulses: number
 let logged: string[]
@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 afterEach(() => loop.close())
 
-/** A stored follower that remembers what it took in and left out. */
+/** A stored follower that records what it processed and skipped. */
 function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {}, limit = 10) {
   pulse.positions.set(name, 0)
   const taken: number[] = []
@@ -56,7 +56,7 @@ function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {
   return { follower, taken, skipped }
 }
 
-test('a row on which a follower fails again and again is left out, and keeps no other row and no other follower', async () => {
+test('skips a row on which a follower fails repeatedly, without delaying other rows and followers', async () => {
   const broken = ({ after, upTo }: Batch) => {
     if (after < 7 && upTo >= 7) throw new TypeError('a damaged row')
   }
@@ -72,7 +72,7 @@ test('a row on which a follower fails again and again is left out, and keeps no 
   expect(logged).toContain('A follower of the log left a row out')
 })
 
-test('a follower that does not move although there is more to read stands still, until it moves', async () => {
+test('a follower that does not advance although there is more to read counts as stuck, until it advances', async () => {
   let isAway = true
   const { follower, taken } = stored('search', () => {
     if (isAway) throw new GridError('unavailable', 'The database is away.')
@@ -94,7 +94,7 @@ test('a follower that does not move although there is more to read stands still,
   await waitFor('the end', () => loop.standing().length === 0)
 })
 
-test('a row that cannot be left out is tried again, and the process goes on', async () => {
+test('retries a row that cannot be skipped, and the process continues', async () => {
   const { follower, skipped } = stored('search', () => {
     throw new TypeError('a damaged row')
   }, 1)
@@ -109,7 +109,7 @@ test('a row that cannot be left out is tried again, and the process goes on', as
   await waitFor('the row', () => skipped.length === 1)
 })
 
-test('no row is left out while the database takes no writes', async () => {
+test('skips no row while the database accepts no writes', async () => {
   let isAway = true
   const { follower, taken, skipped } = stored('search', () => {
     if (isAway) throw new GridError('unavailable', 'The database is away.')
@@ -123,7 +123,7 @@ test('no row is left out while the database takes no writes', async () => {
   expect(skipped).toEqual([])
 })
 
-test('rows that come together are one batch, and a backlog is taken in without a pause', async () => {
+test('rows that arrive together are one batch, and a backlog is processed without a pause', async () => {
   const batches: Batch[] = []
   const { follower, taken } = stored('traffic', (batch) => batches.push(batch))
   loop.follow(follower)
@@ -143,7 +143,7 @@ test('rows that come together are one batch, and a backlog is taken in without a
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
-test('a follower of the process learns of what came since it is active, at once', async () => {
+test('a process follower gets what arrived since it became active, at once', async () => {
   let isActive = false
   const told: Batch[] = []
   const follower: ProcessFollower = {
@@ -174,7 +174,7 @@ test('a follower of the process learns of what came since it is active, at once'
   expect(told[1]).toEqual({ after: 8, upTo: 9 })
 })
 
-test('without anyone to serve the database is not asked', async () => {
+test('does not query the database without listeners', async () => {
   loop.follow({
     name: 'waits',
     limit: 1,
@@ -192,7 +192,7 @@ test('without anyone to serve the database is not asked', async () => {
   expect(pulses).toBe(0)
 })
 
-test('a duty is done at its stored time, also if another process brings it forward', async () => {
+test('runs a duty at its stored time, even if another process moves it forward', async () => {
   const done: number[] = []
   pulse.due.set('expiry', now + 60_000)
   loop.perform({
@@ -213,7 +213,7 @@ test('a duty is done at its stored time, also if another process brings it forwa
   expect(done).toHaveLength(1)
 })
 
-test('a duty that fails is logged and tried again, and keeps no other waiting', async () => {
+test('logs and retries a failed duty without delaying others', async () => {
   let runs = 0
   let others = 0
   pulse.due.set('tasks', 0)
@@ -225,7 +225,7 @@ test('a duty that fails is logged and tried again, and keeps no other waiting', 
   expect(logged).toContain('A task of the worker failed')
 })
 
-test('the end of a duty waits for work that its runs have started', async () => {
+test('ending a duty waits for work that its runs have started', async () => {
   let settle = () => {}
   const work = new Promise<void>((resolve) => settle = resolve)
   const end = loop.perform({ name: 'another', everyMs: 5, run: () => Promise.resolve(), settled: () => work })

@@ -1,4 +1,4 @@
-/** The loop of a process: waits are woken by what other processes store. See docs/conversations.md, "Waiting". */
+/** A process's loop: waits are woken by what other processes store. See docs/conversations.md, "Waiting". */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
@@ -35,7 +35,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('a wait in one process is answered within 300 ms of a send in another', async () => {
+test('a wait in one process returns within 300 ms of a send in another', async () => {
   const sibling = await openSibling()
   const tookMs: number[] = []
   // A loaded machine may be late, so there are more attempts.
@@ -56,7 +56,7 @@ test('a wait in one process is answered within 300 ms of a send in another', asy
   expect(Math.max(...tookMs)).toBeLessThan(9_000)
 })
 
-test('a send between the first read of a wait and the first poll of the process is not missed', async () => {
+test("does not miss a send between a wait's first read and the process's first poll", async () => {
   const { store, idle } = await openSibling()
   const { pulses } = store.global
   const read = pulses.read
@@ -101,14 +101,14 @@ test('a delivery wakes its agent once, not with each poll', async () => {
   expect(told).toEqual([grid.bob.id])
 })
 
-test('any number of waits is one poll per interval, and without a wait there is none', async () => {
+test('any number of waits cause one poll per interval, and none without a wait', async () => {
   const sibling = await openSibling()
   const waits = [grid.alice, grid.bob].flatMap((agent) =>
     [1, 2, 3].map(() => waitForMessages(actorAt(sibling.store, agent), {}, { seconds: 1 }))
   )
   await Promise.all(waits)
   const during = sibling.polls.length
-  // Meanwhile a process with a wait goes on polling.
+  // Meanwhile a process with a wait continues to poll.
   const unsubscribe = grid.store.waiting.notifier.subscribe('an agent', new Signal())
   const before = polls
   await waitFor('five polls of a process', () => polls >= before + 5)

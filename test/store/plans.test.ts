@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { allQueries } from '../../src/store/sql.ts'
-// So that every statement is there.
+// Loads every statement.
 import '../../src/store/store.ts'
 
 let folder: string
 let client: Client
 
-// On a file and client of its own, because `EXPLAIN` leaves a statement open.
+// On a separate file and client, because `EXPLAIN` leaves a statement open.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-plans-'))
   client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
@@ -25,7 +25,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// What a scan would not tell: an index that leads past all rows of an account or an inbox.
+// What scans would not reveal: an index that passes all rows of an account or an inbox.
 test.each([
   [
     'the messages that can be leased',
@@ -98,31 +98,31 @@ test('the messages that wait in a conversation are counted once, however often t
   for (const { sql } of asking) expect(await plan(sql)).toContain('MATERIALIZE found')
 })
 
-/** What may be read as a whole: few rows, or what is done once in a while. */
+/** Statements that may scan a table: few rows, or work done rarely. */
 const scanned = [
   // Few rows.
   /^SCAN (sqlite_sequence|projections|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
-  // Browsers that are notified, and pauses that nobody knows yet.
+  // Subscribed browsers, and pauses without a notice yet.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
-  // Of each table one row, to see whether there is any; the accounts are looked at one after the other, once an hour.
+  // One row of each table, to see whether there is any; the accounts are checked one after the other, once an hour.
   /^SCAN (users|passkeys) USING COVERING INDEX/,
   /^SCAN accounts\b/,
 ]
-/** The start of statements that read a whole table. */
+/** The beginnings of statements that scan a table. */
 const reading = [
   // The keys of stored tokens, for the operator.
   /^SELECT token_key_id AS key/,
-  // Rows that followers left out, which the doctor counts and a repair removes.
+  // Rows that followers skipped, which the doctor counts and a repair removes.
   /^(SELECT count\(\*\) AS rows|DELETE) FROM skipped_rows WHERE follower IN/,
-  // The projection is made again, or looked at by the operator.
+  // The projection is rebuilt, or examined by the operator.
   /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (traffic|thread_\w+) WHERE \()/,
   // Only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
   // For metrics, at most every 10 s.
   /^SELECT \(SELECT coalesce\(sum\(unread\), 0\) FROM agent_numbers\)/,
-  // SQLite looks for rows that refer to a new one only while a reference is broken.
+  // SQLite searches for rows that refer to a new one only while a reference is broken.
   /^INSERT INTO agent_numbers/,
-  // Moving agents of a claimed account.
+  // Moves a claimed account's agents.
   /^(UPDATE (deliveries|lease_releases) SET account_id|DELETE FROM lease_releases WHERE account_id)/,
 ]
 
@@ -144,7 +144,7 @@ test('no statement of the store scans a whole table', async () => {
 })
 
 // A database has no statistics until a process opens it that finds rows.
-test('no statement reads all rows of an account for each value of a list', async () => {
+test('no statement reads all rows of an account for each value in a list', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)
   // An account has few guardrails.

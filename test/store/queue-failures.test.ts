@@ -3,7 +3,7 @@ import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { constraint, failOn, gathered, hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
-test('a unit that breaks a constraint fails alone', async () => {
+test('a unit that violates a constraint fails alone', async () => {
   const { queue, commits } = testQueue({ batch: (sqls) => failOn('bad', constraint, sqls) })
 
   const answers = await settle([
@@ -48,7 +48,7 @@ test.each([
   ['at COMMIT', new LibsqlError('disk I/O error', 'SQLITE_IOERR', 'SQLITE_IOERR_FSYNC', 1034)],
   ['at a statement', new LibsqlBatchError('disk I/O error', 0, 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 778)],
   ['a damaged file', new LibsqlBatchError('malformed', 0, 'SQLITE_CORRUPT')],
-])('after an I/O error nothing is written again, and the process is asked to end: %s', async (_, error) => {
+])('after an I/O error nothing more is written, and the process is asked to end: %s', async (_, error) => {
   const held = hold()
   const { queue, commits, faults } = testQueue({ batch: () => held.opened.then(() => Promise.reject(error)) })
 
@@ -78,7 +78,7 @@ test('an I/O error among units run alone stops the rest of them', async () => {
   expect(commits.slice(1)).toEqual([['good'], ['broken']])
 })
 
-test('a connection that was lost, or another writer of the file, is a storage fault: nothing is written after it', async () => {
+test('a lost connection, or another writer of the file, is a storage fault: nothing is written after it', async () => {
   for (const code of ['CONNECTION_LOST', 'SQLITE_BUSY']) {
     const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(new LibsqlError('lost', code)) })
 

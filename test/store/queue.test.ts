@@ -34,7 +34,7 @@ test('no promise settles before its commit returned; units that arrive meanwhile
   expect(commits).toEqual([['first'], ['second', 'third']])
 })
 
-test('1,000 units may wait; one more of the same account is unavailable, and all others are stored', async () => {
+test('1,000 units may wait; one more of the same account is refused as unavailable, and all others are stored', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -52,7 +52,7 @@ test('1,000 units may wait; one more of the same account is unavailable, and all
   expect(Math.max(...commits.map((commit) => commit.length))).toBe(128)
 })
 
-test('when 1,000 units wait, those of an account with few of them take the places of one with many', async () => {
+test('when 1,000 units wait, those of an account with few units replace some of an account with many', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
@@ -104,7 +104,7 @@ test.each([[2_000, 'done'], [2_001, 'unavailable']])(
   },
 )
 
-test('a unit that waits for a hanging commit is refused in time', async () => {
+test('refuses a unit that waits for a hanging commit in time', async () => {
   const held = hold()
   const { queue, clock } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -118,7 +118,7 @@ test('a unit that waits for a hanging commit is refused in time', async () => {
   expect(await settle([running])).toEqual(['done'])
 })
 
-test('a group closes at about 2,000 rows; a unit larger than that runs alone', async () => {
+test('a group closes at about 2,000 rows; a larger unit runs alone', async () => {
   const { queue, commits } = testQueue()
 
   await Promise.all([
@@ -131,7 +131,7 @@ test('a group closes at about 2,000 rows; a unit larger than that runs alone', a
   expect(commits).toEqual([['a', 'b'], ['c'], ['d']])
 })
 
-test('an ended queue takes no further units, and reports no storage fault', async () => {
+test('an ended queue accepts no further units, and reports no storage fault', async () => {
   const { queue, commits } = testQueue()
 
   const last = queue.write('a', [unit('last')])
@@ -142,7 +142,7 @@ test('an ended queue takes no further units, and reports no storage fault', asyn
   expect(commits).toEqual([['last']])
 })
 
-test('others are served between two groups, also if a commit takes no turn of the event loop', async () => {
+test('serves others between two groups, even if a commit does not yield to the event loop', async () => {
   const { queue, commits } = testQueue()
   const seen = new Set<number>()
   const large = { ...unit('large'), rows: 2_000 }

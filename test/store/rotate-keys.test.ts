@@ -1,4 +1,4 @@
-/** Changing the keys of sealed tokens */
+/** Changing the keys of sealed tokens. */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ const idOf = (ring: string) => ring.split(':')[0]
 /** The same database with another key ring. */
 const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
 
-/** Open every token with a ring. */
+/** Decrypts every token with a ring. */
 async function opened(grid: TestGrid, ring: string): Promise<string[]> {
   const tokens = grid.store.global.sealedTokens.map(async (table) =>
     await Promise.all(
@@ -92,7 +92,7 @@ test('every table with an encrypted column is in the list', async () => {
 })
 
 onEachDatabase((open) => {
-  test('every token is encrypted with the newest key, and opens with the old ring until then', async () => {
+  test('encrypts every token with the newest key, and the old ring can decrypt until then', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     const tokens = await seal(grid)
     expect(await opened(grid, `${second},${first}`)).toEqual(tokens)
@@ -126,7 +126,7 @@ onEachDatabase((open) => {
     expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
   })
 
-  test('a run that breaks off has done what it committed, and the next one does the rest', async () => {
+  test('an interrupted run keeps what it committed, and the next one does the rest', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 450)
     const store = under(grid, `${second},${first}`)
@@ -166,7 +166,7 @@ describe('a token', () => {
     expect(await opened(grid, `${second},${first}`)).toEqual(['newer', 'token 2'])
   })
 
-  test('that does not open is left as it is, counted and named in the log, and the others are done', async () => {
+  test('that cannot be decrypted is left unchanged, counted and named in the log, and the others are done', async () => {
     const grid = await testGrid({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 3)
     const [damaged, moved] = await grid.acme.store.read.guardrails.list()
@@ -188,7 +188,7 @@ describe('a token', () => {
   })
 })
 
-test('a newest key that a process lacks is refused while that process lives', async () => {
+test('refuses a newest key that a process lacks while that process lives', async () => {
   const grid = await testGrid({ env: { GRID_KEYS: first } })
   await addGuardrails(grid, 1)
   const heartbeat = (n: number, ...rings: string[]) =>

@@ -1,4 +1,7 @@
-/** How often each call waits for a remote database. What is read together is asked together: see docs/architecture.md, "Reads and writes". */
+/**
+ * How often each call waits for a remote database. Concurrent reads share a request: see docs/architecture.md, "Reads
+ * and writes".
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CountingProxy, countingProxy } from '../support/counting-proxy.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
@@ -33,7 +36,7 @@ const tool = (name: string, args: object = {}) => () => callTool(grid, grid.alic
 const hello = { to: 'bob', message: 'hello' }
 const send = tool('send_message', hello)
 
-/** The most of a few calls, after one that opens connections and compiles. */
+/** The maximum of a few calls, after one that opens connections and compiles. */
 async function roundsOf(call: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   for (let n = 0; n < 4; n++) {
@@ -99,11 +102,11 @@ test.each<[string, number, () => Promise<unknown>]>([
     )
     expect(response.status).toBe(201)
   }],
-])('%s, in so many rounds: %i', async (_, most, call) => {
+])('%s, in this many rounds: %i', async (_, most, call) => {
   expect(await roundsOf(call)).toBe(most)
 })
 
-/** Send a message to the caller. What that takes does not count. */
+/** Sends a message to the caller. Its own rounds do not count. */
 async function fromBob(more: object = {}): Promise<string> {
   const { body } = await callRest(grid, grid.bob.key, 'POST /api/v1/messages', {
     to: 'alice',

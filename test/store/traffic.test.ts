@@ -1,12 +1,12 @@
-/** The marks of statements that leave looked-up keys in memory. docs/security.md, "Keys and tokens". */
+/** The marks of statements that keep cached keys. docs/security.md, "Keys and tokens". */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import '../../src/store/store.ts'
 import { allQueries } from '../../src/store/sql.ts'
 
-/** The tables that the look-up of a key reads. */
+/** The tables that a key's lookup reads. */
 const ofKeys = ['accounts', 'agents', 'credentials', 'memberships', 'oauth_grants', 'trials']
-/** They change a time alone. */
+/** They only change a time. */
 const ofTimes = [
   /^UPDATE credentials SET last_used_at = [^=]+ WHERE/,
   /^UPDATE oauth_grants SET last_used_at = [^=]+ WHERE/,
@@ -21,7 +21,7 @@ const triggers = readFileSync('db/extra.sql', 'utf8').split(/\bCREATE TRIGGER\b/
   writes: written(text.slice(text.indexOf('BEGIN'))),
 }))
 
-/** What a write to these tables writes too, by triggers. */
+/** What a write to these tables also writes, by triggers. */
 function withTriggers(tables: string[]): string[] {
   const all = new Set(tables)
   for (const table of all) {
@@ -30,7 +30,7 @@ function withTriggers(tables: string[]): string[] {
   return [...all]
 }
 
-test('no statement that is marked as traffic writes, also by a trigger, what a look-up of a key reads', () => {
+test("no statement marked as traffic writes, even by a trigger, what a key's lookup reads", () => {
   const marked = allQueries.filter(({ isTraffic, sql }) => isTraffic && written(sql).length > 0)
   expect(marked.length).toBeGreaterThan(20)
   const wrong = marked.filter(({ sql }) =>

@@ -75,7 +75,7 @@ function isOfSearch(statement: string): boolean {
   return searchTables.includes(table)
 }
 
-/** Without what stands in brackets, with one space between two words. */
+/** Without the content of brackets, with one space between two words. */
 function withoutBrackets(text: string): string {
   for (let before = '';; before = text) {
     text = text.replace(/\([^()]*\)/g, '').replace(/\s+/g, ' ')

@@ -1,4 +1,4 @@
-/** The unread messages of an inbox, which triggers count. */
+/** An inbox's unread messages, which triggers count. */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -16,7 +16,7 @@ let grid: TestGrid
 onEachDatabase((open) => {
   beforeEach(async () => void (grid = await open()))
 
-  test('the number of unread messages equals the number of rows, whatever happens to them', async () => {
+  test('the unread count equals the number of rows, whatever happens to them', async () => {
     const { store } = grid.acme
     const { inbox, leases, parked } = store.change
     await createChannel(store, { name: 'general', members: ['alice', 'bob'] })
@@ -68,7 +68,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** The numbers of alice and bob, which are those of the rows. */
+/** The numbers of alice and bob, which equal their rows. */
 async function counts(): Promise<number[]> {
   const found = await rows(
     grid,

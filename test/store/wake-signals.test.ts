@@ -1,6 +1,4 @@
-/**
- * The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Overload".
- */
+/** The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Overload". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -36,7 +34,7 @@ let grid: TestGrid
 let other: Store
 let idle: ReturnType<typeof followIdle>
 let agents = 0
-/** How often the database was asked what other processes did. */
+/** How often the database was polled for other processes' changes. */
 let looks = 0
 
 /** The ways for a credential to end: the waiting key, and the action that ends it. */
@@ -120,7 +118,7 @@ describe('in another process on libsql-server', () => {
   })
 })
 
-describe('in the one process of a local file', () => {
+describe('in the only process of a local file', () => {
   beforeAll(async () => {
     grid = await testGrid({ inspect })
     other = grid.store
@@ -129,7 +127,7 @@ describe('in the one process of a local file', () => {
 
   everyEnd()
 
-  test('the release of a lease is one row of the log, which goes when every follower has passed it', async () => {
+  test("a lease's release is one log row, which is removed when every follower has passed it", async () => {
     const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
     const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
     for (let n = 0; n < 3; n++) await sendMessage(alice, { to: 'bob', text: `${n}` })
@@ -146,7 +144,7 @@ describe('in the one process of a local file', () => {
     await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
     await followLog(grid.store)
-    // A follower of a feature that is not registered stays where it was.
+    // An unregistered feature's follower kept its position.
     await rows(grid, "UPDATE projections SET seq = 0 WHERE name = 'task notices'")
     await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
@@ -180,7 +178,7 @@ function everyEnd(): void {
   })
 }
 
-/** Resolves when so many reads and streams are idle and the database was asked once more after that. */
+/** Resolves when this many reads and streams are idle and the database was polled once more after that. */
 async function idleAndLookedFor(count: number): Promise<void> {
   await idle(count)
   const before = looks

@@ -30,7 +30,7 @@ onEachDatabase((open) => {
     ['a public recipient becomes private', () => hide('private'), toDesk, 'recipient_not_found'],
     ['a public recipient makes a list', () => hide('public', 'allow_list'), toDesk, 'recipient_not_found'],
     ['the sender is deleted', () => update('agents', 'deleted_at = 1', alice()), toBob, 'unavailable'],
-  ])('%s between reading and writing: nothing is stored, and the caller gets the reason of now', async (...row) => {
+  ])('%s between reading and writing: nothing is stored, and the caller gets the current reason', async (...row) => {
     const [, change, input, reason] = row
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await grid.evil.agent('desk', { visibility: 'public' })
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     expect(batch.remaining).toBe(2)
   })
 
-  test('16 senders: every message comes once, in the order of storing, which keeps that of each sender', async () => {
+  test("16 senders: every message arrives once, in storage order, which keeps each sender's order", async () => {
     const senders = await Promise.all(Array.from({ length: 16 }, (_, n) => grid.acme.agent(`sender-${n}`)))
     await Promise.all(senders.map(async (sender) => {
       for (let n = 0; n < 10; n++) await sendMessage(as(sender), { to: 'bob', text: `${n}` })
@@ -117,7 +117,7 @@ onEachDatabase((open) => {
 })
 
 onEachDatabase((open) => {
-  // The group is committed, and then its result is lost: on a server it is repeated, on a file that cannot happen.
+  // The group is committed, and then its result is lost: on a server it is repeated, on a file this cannot happen.
   let lost = 0
   const losingConnect: typeof connect = (config) => {
     const client = connect(config)
@@ -134,7 +134,7 @@ onEachDatabase((open) => {
     grid = await open({ connect: losingConnect })
   })
 
-  test('a send whose answer was lost is stored once, counts once and has its own id', async () => {
+  test('a send whose response was lost is stored once, counts once and has its own id', async () => {
     await trial(0, grid.clock.now + 60_000)
     lost = 1
 
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(1)
   })
 
-  test('other records created while an answer gets lost are created once, and their keys work', async () => {
+  test('other records created while a response gets lost are created once, and their keys work', async () => {
     lost = 1
     const { apiKey } = await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'a' }] })
     lost = 1
@@ -184,7 +184,7 @@ function intercepting(
   return { ...account, write: (statements) => intercept(account.write, statements) }
 }
 
-/** The account of Alice, in which `change` runs before each write. */
+/** Alice's account, in which `change` runs before each write. */
 function changingBefore(change: () => Promise<unknown>): AccountStore {
   return intercepting(as(grid.alice), async (write, statements) => {
     await change()

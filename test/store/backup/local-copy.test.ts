@@ -1,4 +1,4 @@
-/** Copies of the local file while it is written, made on a thread as a server makes them. */
+/** Copies of the local file during writes, made on a thread as a server does. */
 import { createClient } from '@libsql/client'
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -28,7 +28,7 @@ async function filled(rows: number) {
   return { store, client }
 }
 
-/** Node runs no thread from sources, as the tests are. */
+/** Node runs no thread from sources, as in the tests. */
 async function copyOnThread(target: string): Promise<unknown> {
   const program = pathToFileURL(await build('src/thread.ts'))
   const thread = await Thread.start('backup', undefined, program)
@@ -52,7 +52,7 @@ async function inspect(path: string) {
   return found
 }
 
-test('a copy that is made under load is the state of one commit, and has all that was acknowledged before it', async () => {
+test('a copy made under load is the state of one commit, and contains everything acknowledged before it', async () => {
   const { store, client } = await filled(2_000)
   for (let n = 2_000, round = 0; round < 2; round++) {
     const before = n
@@ -79,7 +79,7 @@ test('a copy that is made under load is the state of one commit, and has all tha
   expect(check).toBe('ok')
 })
 
-test('a copy does not end the locks of the file: no other process may remove its log', async () => {
+test("a copy does not drop the file's locks: no other process can remove its log", async () => {
   await filled(100)
   await copyOnThread(join(file.folder, 'copy.db'))
 
@@ -88,7 +88,7 @@ test('a copy does not end the locks of the file: no other process may remove its
   expect(execFileSync(process.execPath, ['-e', removeLog], { encoding: 'utf8' })).toBe('SQLITE_BUSY\n')
 })
 
-test('a copy that would leave too little space for messages is not begun', async () => {
+test('does not start a copy that would leave too little space for messages', async () => {
   await filled(100)
   const mb = 2 ** 20
   const copier = (freeMegabytes: number) =>
@@ -110,8 +110,8 @@ test('a copy that would leave too little space for messages is not begun', async
   expect(await inspect(target)).toMatchObject({ check: 'ok', rows: 100 })
 })
 
-// A copy numbers hidden rows anew.
-test('what is found by its row in the file is found in a copy', async () => {
+// A copy renumbers hidden rows.
+test('what is found by its rowid in the file is found in a copy', async () => {
   const { store, client } = await file.open({ MIN_FREE_MB: '0' })
   // Without foreign keys.
   await client.migrate([

@@ -1,4 +1,4 @@
-/** Restoring a local file that was killed at any step, and what it does with files that are in its way. */
+/** Restoring a local file, killed at any step, and files that are in its way. */
 import { createClient } from '@libsql/client'
 import {
   chownSync,
@@ -62,7 +62,8 @@ vi.mock('node:fs/promises', async (original) => {
   }
 })
 
-// The test files of a process share their modules: what others loaded has no hooks, and what this one loads has them.
+// The test files of a process share their modules: modules loaded by others have no hooks, and those loaded by this one
+// do.
 vi.resetModules()
 const { restoreFile, verifyBackup } = await import('../../../src/store/backup/restore.ts')
 afterAll(() => void vi.resetModules())
@@ -136,7 +137,7 @@ test('a restore that is killed at any step loses nothing', async () => {
   for (const { name, folder: state } of states) {
     const path = join(state, 'grid.db')
     const kept = keptIn(state).map((found) => join(state, found))
-    // The old grid, the new one, or a start that is refused; never a mixture, and never an empty one.
+    // The old grid, the new one, or a refused start; never a mixture, and never an empty one.
     if (existsSync(path)) {
       const facts = await factsOf(path)
       expect(facts, name).toContain('in the backup')
@@ -163,7 +164,7 @@ test.each([
   ['migration_changed', ["UPDATE __drizzle_migrations SET hash = 'x'"]],
   ['schema_newer', newerSchema],
 ])(
-  'a database that this program refuses to start on is neither restored, verified nor copied: %s',
+  'a database that this program refuses to start on cannot be restored, verified or copied: %s',
   async (code, statements) => {
     const other = join(file.folder, 'other.db')
     cpSync(file.path, other)
@@ -185,7 +186,7 @@ test.each([
   },
 )
 
-test('a restored grid knows of no backup that is made', async () => {
+test('a restored grid knows of no backup in progress', async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.write([store.global.backups.noteFailed({ at: now, reason: 'The server ended.' })])
   await store.close()
@@ -197,7 +198,7 @@ test('a restored grid knows of no backup that is made', async () => {
   expect(await factsOf(file.path)).not.toContain('backup_failed')
 })
 
-test('a restore leaves nothing behind when it was killed and a server starts instead', async () => {
+test('a killed restore leaves nothing behind when a server starts instead', async () => {
   writeFileSync(`${file.path}.restoring`, 'half')
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.close()
@@ -206,7 +207,7 @@ test('a restore leaves nothing behind when it was killed and a server starts ins
   expect(await factsOf(file.path)).toContain('later')
 })
 
-test('the log of a damaged file is kept with it, and not read with the new one', async () => {
+test("keeps a damaged file's log with it, and does not apply it to the new one", async () => {
   const log = readFileSync(`${file.path}-wal`)
   writeFileSync(file.path, 'damaged '.repeat(1_000))
 
@@ -217,7 +218,7 @@ test('the log of a damaged file is kept with it, and not read with the new one',
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('the log of a database that was removed is kept apart, and nothing of it gets into the restored one', async () => {
+test('sets the log of a removed database aside, and nothing of it enters the restored one', async () => {
   const log = readFileSync(`${file.path}-wal`)
   rmSync(file.path)
 
@@ -228,7 +229,7 @@ test('the log of a database that was removed is kept apart, and nothing of it ge
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a grid is not copied to where a log is left', async () => {
+test('does not copy a grid to where a log was left', async () => {
   const to = join(file.folder, 'other.db')
   writeFileSync(`${to}-wal`, 'log')
   const from = { url: `file:${file.path}` }
@@ -238,7 +239,7 @@ test('a grid is not copied to where a log is left', async () => {
   await expect(copied).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test.skipIf(process.getuid?.() !== 0)('what root restores belongs to the user of the grid', async () => {
+test.skipIf(process.getuid?.() !== 0)("what root restores belongs to the grid's user", async () => {
   chownSync(file.path, 12_345, 12_345)
   await restore(file.path)
   expect(statSync(file.path).uid).toBe(12_345)
@@ -260,7 +261,7 @@ test('a restore through a symbolic link replaces the file, not the link', async 
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a restore without space for it leaves the old file as it was', async (context) => {
+test('a restore without enough space leaves the old file unchanged', async (context) => {
   const disk = smallDisk(8)
   if (!disk) return context.skip()
   try {

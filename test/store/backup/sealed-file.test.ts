@@ -1,4 +1,4 @@
-/** Encrypted files: what is changed, cut off or reordered does not open. */
+/** Encrypted files: a modified, truncated or reordered file is rejected. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const path = join(folder, 'whole')
 const content = new Uint8Array(2.5 * mebibyte).map((_, i) => (i * 31) ^ (i >> 12))
 let whole: Uint8Array
 let chunks: number[]
-/** Sealed in the same way, without the time that a passphrase takes. */
+/** Sealed in the same way, without the time for deriving a key. */
 const plain = join(folder, 'plain')
 
 async function* parts(bytes: Uint8Array<ArrayBuffer>, size: number) {
@@ -47,13 +47,13 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a file opens with its passphrase, and is readable by its owner alone', async () => {
+test('a file can be decrypted with its passphrase, and is readable only by its owner', async () => {
   expect(Buffer.compare(await opened(path), content)).toBe(0)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('another passphrase is refused, and so is none', async () => {
+test('refuses another passphrase, and none', async () => {
   await expect(opened(path, { passphrase: 'correct horse battery stable' })).rejects.toMatchObject({
     code: 'wrong_key',
   })
@@ -61,7 +61,7 @@ test('another passphrase is refused, and so is none', async () => {
   await expect(opened(path, 'plain')).rejects.toMatchObject({ code: 'wrong_key' })
 })
 
-test('a file that was cut off at any place does not open', async () => {
+test('rejects a file truncated at any position', async () => {
   const random = Array.from({ length: 6 }, () => Math.floor(Math.random() * whole.length))
   for (const end of [...random, 0, 10, chunks[0], chunks[1], chunks[2], chunks[2] + 10, whole.length - 1]) {
     await expect(opened(changed(whole.subarray(0, end)), 'none'), `cut at ${end}`).rejects.toMatchObject({
@@ -70,7 +70,7 @@ test('a file that was cut off at any place does not open', async () => {
   }
 })
 
-test('a file that was extended, or whose chunks changed places, does not open', async () => {
+test('rejects a file that was extended, or whose chunks were swapped', async () => {
   const [first, second, third] = chunks.map((at, i) => whole.subarray(at, chunks[i + 1]))
   const header = whole.subarray(0, chunks[0])
   for (const other of [[whole, [0]], [header, second, first, third], [header, first, third], [whole, third]]) {
@@ -79,7 +79,7 @@ test('a file that was extended, or whose chunks changed places, does not open', 
   }
 })
 
-test('no changed byte is accepted', async () => {
+test('rejects every changed byte', async () => {
   for (const at of [0, 25, chunks[0] - 5, chunks[0], chunks[1] + 77, whole.length - 1]) {
     const bytes = Uint8Array.from(whole)
     bytes[at] ^= 1
@@ -92,7 +92,7 @@ test('a file is never overwritten', async () => {
   expect(Buffer.compare(readFileSync(plain), whole)).toBe(0)
 })
 
-test('what killed processes left is removed, and nothing else', async () => {
+test('removes what killed processes left, and nothing else', async () => {
   const left = join(folder, 'left')
   mkdirSync(left)
   const magic = 'agent-grid backup 1\n'

@@ -22,7 +22,7 @@ const breaksOff = `${numbers} SELECT abs(CASE n WHEN 150 THEN -92233720368547758
 
 let folder: string
 let client: Client
-/** Another connection, which sees only what is committed. */
+/** Another connection, which sees only committed data. */
 let witness: Client
 
 beforeEach(async () => {
@@ -82,7 +82,7 @@ test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
   expect(await witnessed()).toEqual(rest)
 })
 
-test('a database that is busy, then a new connection: what is acknowledged is stored', async () => {
+test('a busy database, then a new connection: stores what is acknowledged', async () => {
   await batch([insert, 'before', 1])
   const other = await witness.transaction('write')
 
@@ -101,7 +101,7 @@ test('a database that is busy, then a new connection: what is acknowledged is st
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
 })
 
-test('a missing value is refused, and never taken from the previous call', async () => {
+test('refuses a missing value, and never takes it from the previous call', async () => {
   const echo = 'SELECT ? AS mine, ? AS yours'
   await execute(echo, 'acme', 'secret')
 
@@ -109,7 +109,7 @@ test('a missing value is refused, and never taken from the previous call', async
   expect((await execute(echo, 'evil', null)).rows).toEqual([{ mine: 'evil', yours: null }])
 })
 
-test('results, errors and commits are the same as from the client of the driver, whatever the order', async () => {
+test("results, errors and commits equal those of the driver's client, whatever the order", async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'evil')
   const statement: fc.Arbitrary<InStatement> = fc.oneof(
     fc.tuple(name, fc.integer()).map((args) => ({ sql: insert, args })),

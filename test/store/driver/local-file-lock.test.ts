@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => file.close())
 
-test('a second process is refused with the owner of the file, and the first goes on writing', async () => {
+test("refuses a second process and names the file's owner, and the first continues to write", async () => {
   const { store, client } = await file.open()
   await putFact(store, 'before')
 
@@ -37,7 +37,7 @@ test('a second process is refused with the owner of the file, and the first goes
   expect(await file.facts()).toEqual(expect.arrayContaining(['before', 'after']))
 })
 
-test('a second store of the same process is refused too, and does not drop the lock of the first', async () => {
+test("also refuses a second store in the same process, without dropping the first one's lock", async () => {
   await file.open()
 
   await expect(file.open()).rejects.toMatchObject({ code: 'database_in_use' })
@@ -54,7 +54,7 @@ test('the lock belongs to the file, whatever link leads to it', async () => {
   await expect(openStopped({ url: `file:${link}` })).rejects.toMatchObject({ code: 'database_in_use' })
 })
 
-test('a file with two names is refused, because each would have a lock of its own', async () => {
+test('refuses a file with two names, because each would have its own lock', async () => {
   const { store } = await file.open()
   await store.close()
   const second = join(file.folder, 'second.db')
@@ -65,7 +65,7 @@ test('a file with two names is refused, because each would have a lock of its ow
   }
 })
 
-test('the lock is released by kill -9, and acknowledged writes are there', async () => {
+test('kill -9 releases the lock, and acknowledged writes are stored', async () => {
   const first = await hold()
   expect(first.answer).toEqual({ opened: true })
   await first.kill()
@@ -77,7 +77,7 @@ test('the lock is released by kill -9, and acknowledged writes are there', async
   expect(await file.facts()).toEqual(expect.arrayContaining([`held by ${first.pid}`]))
 })
 
-test('a start can wait for a process that is stopping', async () => {
+test('a start can wait for a stopping process', async () => {
   const first = await hold()
   let looks = 0
   const opened = file.open({}, { lockWaitSeconds: 30 }, () => looks++)
@@ -100,9 +100,7 @@ test('the owner file decides nothing: without one a second process is refused to
   })
 })
 
-/**
- * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock belongs to the system.
- */
+/** Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is the system's. */
 async function hold(path = file.path) {
   const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -1,4 +1,4 @@
-/** The local database file: pragmas, modes, path, and closing it. */
+/** The local database file: pragmas, modes, path, and closing. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ test.each([
   expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
-test('the folder, the file, its log and the owner file are readable by their owner alone', async () => {
+test('only their owner can read the folder, the file, its log and the owner file', async () => {
   await file.open()
 
   const modes = ['', '/grid.db', '/grid.db-shm', '/grid.db-wal', '/grid.db.lock', '/grid.db.owner'].map((
@@ -47,7 +47,7 @@ test('closing checkpoints the log into the file', async () => {
   expect(await file.facts()).toContain('kept')
 })
 
-test('a full disk is storage_full and stops nothing', async () => {
+test('a full disk causes storage_full and stops nothing', async () => {
   const faults: unknown[] = []
   const { store, client } = await file.open({}, { onStorageFault: (error) => faults.push(error) })
   await client.execute('PRAGMA max_page_count = 1')

@@ -12,7 +12,7 @@ import { addStep } from '../../support/later-step.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../../support/process.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-/** The schema of before. */
+/** The previous schema. */
 const schema = migrations.length
 const copy = `grid.db.schema-${schema}`
 const disk = smallDisk(4)
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.remove())
 
-test('a start that migrates keeps the file as it was, readable by its owner alone, and does not lose its lock', async () => {
+test('a migrating start keeps the previous file, readable only by its owner, and its lock', async () => {
   const before = await facts(path)
 
   const store = await open()
@@ -41,7 +41,7 @@ test('a start that migrates keeps the file as it was, readable by its owner alon
   await store.close()
 })
 
-test('a start without a migration, and one of a new file, keep nothing', async () => {
+test('a start without a migration, and one with a new file, keep nothing', async () => {
   await (await open()).close()
   rmSync(join(database.folder, copy))
   await (await open()).close()
@@ -51,7 +51,7 @@ test('a start without a migration, and one of a new file, keep nothing', async (
   expect(copies()).toEqual([])
 })
 
-test('without space for the copy and what must stay free nothing is migrated, unless no copy is wanted', async () => {
+test('without space for the copy and the reserve nothing is migrated, unless no copy is wanted', async () => {
   const readSpace = () => Promise.resolve({ free: 1_000_000, total: 1_000_000_000 })
 
   await expect(open({}, { readSpace })).rejects.toMatchObject({
@@ -67,19 +67,19 @@ test('without space for the copy and what must stay free nothing is migrated, un
 
 // Skipped where mounting is not allowed, and failing there under CI.
 test.skipIf(!disk && !process.env.CI)(
-  'a start whose disk has no space for the copy is refused, and nothing is migrated',
+  'refuses a start whose disk has no space for the copy, and migrates nothing',
   async () => {
     const small = join(disk!.folder, 'grid.db')
     for (const end of ['', '.keys']) cpSync(path + end, small + end)
     disk!.fill(400_000)
 
-    // With no mark only the write itself finds out.
+    // Without a mark, only the write itself notices.
     await expect(open({ DATABASE_URL: `file:${small}`, MIN_FREE_MB: '0' })).rejects.toMatchObject({
       code: 'disk_full',
       message: expect.stringMatching(/^The database .+ has to be migrated, and a copy .+ no space .+ Free some space/),
     })
 
-    // The header of an SQLite file has the version of its schema.
+    // An SQLite file's header contains its schema version.
     expect(readFileSync(small).readUInt32BE(60)).toBe(schema)
     expect(readdirSync(disk!.folder).filter((name) => name.includes('schema'))).toEqual([])
   },

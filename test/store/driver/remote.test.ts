@@ -1,6 +1,5 @@
 /**
- * A remote database that does not answer is a 503, and the grid recovers when it is back. See docs/delivery.md,
- * "Storage".
+ * An unresponsive remote database causes 503, and the grid recovers when it is back. See docs/delivery.md, "Storage".
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -13,7 +12,7 @@ import { type Sqld, startSqld } from '../../support/sqld.ts'
 let server: Sqld
 let proxy: Proxy
 let grid: TestGrid
-/** The timeout of the store is too long for a test, so tests shorten it where no response will come. */
+/** The store's timeout is too long for a test, so tests shorten it where no response will come. */
 const timeout = { ms: 60_000 }
 beforeAll(async () => {
   server = await startSqld()
@@ -29,7 +28,7 @@ beforeEach(() => setProxy('pass'))
 afterEach(() => setProxy('pass'))
 
 test.each(['refuse', 'stall'] as const)(
-  'while the database would %s: 503 with Retry-After, not for long, and a log without texts of messages',
+  'while the database would %s: 503 with Retry-After, soon, and a log without message texts',
   async (state) => {
     setProxy(state)
     const startedAt = Date.now()
@@ -53,7 +52,7 @@ test.each(['refuse', 'stall'] as const)(
   },
 )
 
-test('when the database is back, a repeated send is stored once and nothing has to be restarted', async () => {
+test('when the database is back, a repeated send is stored once and nothing needs a restart', async () => {
   const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'kept', idempotencyKey: 'k' })
   setProxy('refuse')
   await expect(send()).rejects.toMatchObject({ code: 'unavailable' })
