@@ -1,4 +1,4 @@
-/** The page of what needs a person. docs/web.md, "Attention". */
+/** The Attention page. docs/web.md, "Attention". */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
@@ -20,10 +20,10 @@ beforeEach(async () => {
 })
 
 const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
-/** The number in the navigation. */
+/** The count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
-test('lists what needs a person, with kinds to choose from, and the number in the navigation', async () => {
+test('lists conditions with filters by kind, and shows their count in the navigation', async () => {
   await send()
   grid.clock.now += 2 * hour
   await pausedConversation(grid.acme.store, ['alice', 'bob'])
@@ -44,7 +44,7 @@ test('lists what needs a person, with kinds to choose from, and the number in th
   expect(count((await ann.open(`${home}/agents`)).html)).toBe('2')
 })
 
-test('owners see what a follower of the log left out, and one that stands still; members do not', async () => {
+test('owners see what a follower left out and which one is stuck, but members do not', async () => {
   const since = grid.clock.now - 2 * hour
   await send()
   const { messages } = await grid.store.global.pulses.read()
@@ -62,7 +62,7 @@ test('owners see what a follower of the log left out, and one that stands still;
   expect((await member.open(page)).text).not.toContain('left out')
 })
 
-test('a full inbox is red on Home, in Attention and on the page of its agent, with the number refused', async () => {
+test("shows a full inbox in red on Home, in Attention and on its agent's page, with the number refused", async () => {
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '5' } })
   home = `/accounts/${grid.acme.id}`
   ann = await signedInByEmail(grid, 'ann@acme.example')
@@ -93,7 +93,7 @@ test('a full inbox is red on Home, in Attention and on the page of its agent, wi
   expect(full.html).toContain('<span class="badge bad">full')
 })
 
-test('who takes a pending alias is confirmed or removed with a button, by those who may', async () => {
+test('owners confirm or remove an agent that takes a pending alias with a button', async () => {
   const open = { visibility: 'public', accessPolicy: 'allow_list' } as const
   await grid.acme.agent('desk', { ...open, accessList: ['later', 'never'] })
   expect((await ann.open(`${home}/agents/desk/settings`)).text).toContain('Not let in yet: @later, @never')
@@ -116,7 +116,7 @@ test('who takes a pending alias is confirmed or removed with a button, by those 
   expect([status, refused]).toEqual([400, expect.stringContaining('@never is no longer on the access list of @desk')])
 })
 
-test('a row is snoozed with a button, and shown again with another', async () => {
+test('snoozes a row with a button, and shows it again with another', async () => {
   await send()
   grid.clock.now += 2 * hour
   const { html } = await ann.open(page)
@@ -127,7 +127,7 @@ test('a row is snoozed with a button, and shown again with another', async () =>
     /Snoozed\. It comes back later.*All is well.*Snoozed: 1 .*@bob has not read for 2 h until/,
   )
   expect(count(after.html)).toBeUndefined()
-  // Of this user alone.
+  // Snoozed for this user only.
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
   expect(count((await viewer.open(page)).html)).toBe('1')
 
@@ -143,7 +143,7 @@ test('a row is snoozed with a button, and shown again with another', async () =>
   expect(gone.text).toContain('It no longer needs attention.')
 })
 
-test('keys are reported to users who can replace them, and senders to users who may read them', async () => {
+test('reports keys only to users who can replace them, and senders only to users who may read them', async () => {
   grid.clock.now += 40 * 24 * hour
   await send()
   grid.clock.now += 2 * hour
@@ -161,7 +161,7 @@ test('keys are reported to users who can replace them, and senders to users who 
   expect(members.text).not.toContain('oldest from')
 })
 
-test('the number is found out once for some seconds, for each user, and anew by the page', async () => {
+test('caches the count for each user for some seconds, and the page refreshes it', async () => {
   const admin = await signedInMember(grid, grid.acme, 'admin')
   await send()
   grid.clock.now += 2 * hour
@@ -176,7 +176,7 @@ test('the number is found out once for some seconds, for each user, and anew by 
   expect([await seen(ann), await seen(admin)]).toEqual(['2', '2'])
 })
 
-test('from three of a kind on one row stands for all; it leads to them from Home, and says how many there are', async () => {
+test('collapses three or more of a kind into one row that links to them from Home with their count', async () => {
   const names = Array.from({ length: 52 }, (_, n) => `reader-${n}`)
   for (const alias of names) await grid.acme.agent(alias)
   const tell = async (aliases: string[]) => {
@@ -199,7 +199,7 @@ test('from three of a kind on one row stands for all; it leads to them from Home
   expect(count(all.html)).toBe('52')
 })
 
-test('forms that a person filled in wrongly need nobody, what they may not do does', async () => {
+test('ignores invalid form input, but reports forbidden actions', async () => {
   const skill = `${home}/skills/new`
   for (let n = 0; n < 4; n++) expect((await ann.submit(skill, { name: '', description: '' })).status).toBe(400)
   expect((await ann.open(page)).text).toContain('All is well.')

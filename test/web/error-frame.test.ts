@@ -1,4 +1,4 @@
-/** Errors of people who are signed in are shown inside the application. */
+/** Signed-in people see errors inside the application. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from '../support/browse.ts'
@@ -34,7 +34,7 @@ test.each([
   ],
   ['of no account', () => '/nothing-here', 'There is nothing at /nothing-here', 'Go to Home', /./],
   ['of a used link', () => '/reset/used', 'used', 'Go to Home', /<h1>This link no longer works</],
-])('on a page %s a signed-in user keeps the sections and finds the way back', async (_, path, words, next, html) => {
+])('a signed-in user keeps the navigation on a page %s and finds the way back', async (_, path, words, next, html) => {
   const page = await olga.request(path(), { headers: { Accept: 'text/html' } })
   const body = await page.text()
 
@@ -47,7 +47,7 @@ test.each([
   expect(body).not.toContain(grid.evil.id)
 })
 
-test('an error keeps the number in the navigation', async () => {
+test('an error keeps the count in the navigation', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
   grid.clock.now += 2 * hour
   const { status, text } = await olga.open(`${account}/agents/nobody`)
@@ -56,7 +56,7 @@ test('an error keeps the number in the navigation', async () => {
   expect(text).toContain('Attention 1 open')
 })
 
-test('without a session, or without an account, an error is a page of its own', async () => {
+test('an error is a page of its own without a session or an account', async () => {
   const alone = await signedIn(grid, await person(grid))
   for (const one of [browser(grid), alone]) {
     const page = await one.request('/nothing-here', { headers: { Accept: 'text/html' } })
@@ -67,7 +67,7 @@ test('without a session, or without an account, an error is a page of its own', 
 })
 
 describe('403', () => {
-  test('says which roles may, and names some people who have them', async () => {
+  test('names the roles that may, and some people who have them', async () => {
     const viewer = await signedIn(grid, await person(grid, { role: 'viewer', name: 'Vera' }))
 
     const { status, text, html } = await viewer.open(`${account}/new-agent`)

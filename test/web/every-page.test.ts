@@ -1,6 +1,6 @@
 /**
- * Every page, as every kind of visitor who may see it, with names as long as they may be and of a script that is written
- * from right to left. `npm run screenshots` saves screenshots of all of them, with the names of the site.
+ * Every page, as every kind of visitor who may see it, with names of maximum length and in a right-to-left script. `npm
+ * run screenshots` saves screenshots of all of them, with the site's own names.
  */
 import process from 'node:process'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ import {
   visitors,
 } from '../support/site.ts'
 
-/** SQL assignments for the names and texts of an account, and what they take in their order. */
+/** SQL assignments for an account's names and texts, and their parameters in order. */
 const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
   agents: ['description = ?', 'text'],
   credentials: ['name = ?', 'name'],
@@ -30,8 +30,8 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
   guardrails: ['name = substr(?, 1, 60) || substr(id, -4)', 'name'],
 }
 /**
- * How each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, and in a narrow one for
- * the beginner and, in the long form, the viewer. The viewer has the pages of the owner with fewer controls, so whether these fit is seen there.
+ * How each visitor sees the pages. Axe checks signed-in pages in a wide window for the owner, and in a narrow one for
+ * the beginner and, in the long form, the viewer, whose pages are the owner's with fewer controls.
  */
 const [desktop, phone] = views
 const small: View = { scheme: 'dark', viewport: 'small' }
@@ -50,7 +50,7 @@ let grid: LiveGrid
 let site: SeededSite
 let pages: SitePage[]
 beforeAll(async () => {
-  // Passkeys need a name instead of an IP address.
+  // Passkeys need a host name instead of an IP address.
   grid = await liveGrid({ host: 'localhost', env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
   pages = await pagesOf(grid, site)
@@ -69,7 +69,7 @@ async function storeEverywhere(name: string): Promise<void> {
   ])
 }
 
-test('links lead to every page of an account; other addresses lead on, or are parts of pages', async () => {
+test('links lead to every page of an account, and other addresses redirect or are parts of pages', async () => {
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
   const below = [...routes].filter((path) => path.startsWith('/accounts/:account'))
   const known = Object.assign({}, ...pages.map(({ route, path }) => parametersOf(route, path(site).split('?')[0])))
@@ -85,7 +85,7 @@ test('links lead to every page of an account; other addresses lead on, or are pa
 })
 
 // See docs/security.md, "Requests".
-test('pages have the headers of pages, are not compressed, have every id once and labels with controls', async () => {
+test('pages have page headers, are not compressed, and have unique ids and labelled controls', async () => {
   for (const { name, status = 200, as = 'owner', path } of pages) {
     const one = site.browsers[as] ?? browser(grid)
     const response = await one.request(path(site), { headers: { 'Accept-Encoding': 'gzip, br' } })
@@ -111,7 +111,7 @@ test('pages have the headers of pages, are not compressed, have every id once an
     expect(headers['content-security-policy'], name).not.toContain('unsafe')
     if (name === 'welcome') continue
     const html = await response.text()
-    // The policy would refuse them.
+    // The policy would refuse these.
     expect(html, name).not.toMatch(/\sstyle=|<style|\son\w+=|<script(?! src=)|javascript:/)
     const idsOf = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, id]) => id)
     const ids = idsOf(/ id="([^"]*)"/g)
@@ -121,7 +121,7 @@ test('pages have the headers of pages, are not compressed, have every id once an
   }
 })
 
-test('every page has the theme that was chosen in its browser, with a session or without', async () => {
+test('every page has the theme chosen in its browser, with or without a session', async () => {
   for (const { name, as = 'owner', path } of pages) {
     const one = site.browsers[as] ?? browser(grid)
     one.cookies.set(themeCookie, 'dark')
@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     await visitor.close()
   })
 
-  test('a name from right to left does not move what is next to it', async () => {
+  test('a right-to-left name does not move adjacent text', async () => {
     await storeEverywhere(rightToLeft)
     const { page, context, close } = await visit()
     for (const [name, value] of site.browsers.owner!.cookies) {
@@ -178,7 +178,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     await close()
   })
 
-  test('so are the set-up page of an empty grid, and those of links that have ended', async () => {
+  test('the set-up page of an empty grid and pages of expired links are accessible, too', async () => {
     const fresh = await emptyLiveGrid()
     const visitor = await visit()
     await visitor.page.goto(fresh.url + await setUpPath(fresh))

@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       const bob = await visit({ withScript })
 
       await ann.page.goto(grid.url + await setUpPath(grid))
-      // What comes next, in the words of the start and of an empty account.
+      // The next step, as the start page and an empty account word it.
       await ann.page.getByText(connectCommand(grid.deps.config)).waitFor()
       await fill(ann, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
       const home = new URL(ann.page.url()).pathname

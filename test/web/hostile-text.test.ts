@@ -1,4 +1,4 @@
-/** Stored text of users, agents and clients is escaped on every page. See docs/security.md, "Pages". */
+/** Pages escape all stored text of users, agents and clients. See docs/security.md, "Pages". */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { browser } from '../support/browse.ts'
 import { hostileTexts } from '../support/hostile-text.ts'
@@ -6,7 +6,7 @@ import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** SQL assignments for every stored field that a page may show, bypassing validation. Unique fields get the id appended. */
+/** SQL assignments, bypassing validation, for every stored field that a page may show. Unique fields append the id. */
 const fields: Record<string, string[]> = {
   agents: [
     'description = ?1',
@@ -35,7 +35,7 @@ const fields: Record<string, string[]> = {
     'recipient = substr(recipient, 1, 1) || ?1',
     'conversation_id = iif(conversation_id IS NULL, NULL, ?1)',
   ],
-  // The id of the conversation is part of the key.
+  // The key includes the conversation's id.
   threads: [`key = iif(kind = 'conversation', substr(key, 1, instr(key, '/')) || ?1 || id, key)`],
   signups: ['address = ?1'],
   invitations: ['email = ?1 || id'],
@@ -55,7 +55,7 @@ beforeAll(async () => {
   grid = await liveGrid({ env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
   pages = await pagesOf(grid, site)
-  // Reading conversations leaves rows in the log, once.
+  // Reading conversations adds log rows, but only once.
   for (const page of pages) await htmlOf(page)
   // The log is append-only, so these rows come from real calls.
   for (const text of hostileTexts) {
@@ -75,7 +75,7 @@ describe('each payload in every field', () => {
     for (const page of pages) plain.set(page.name, skeleton(await htmlOf(page)))
   }, 120_000)
 
-  test('unescaped they change a page', () => {
+  test('unescaped, they would change a page', () => {
     expect(skeleton(`<p>${hostileTexts[0]}</p>`)).not.toEqual(skeleton(`<p>${benign}</p>`))
   })
 
@@ -99,14 +99,14 @@ describe('each payload in every field', () => {
 })
 
 // Older versions stored direction controls. See docs/security.md, "Pages".
-test('no stored text reorders what is next to it', { timeout: 120_000 }, async () => {
+test('no stored text reorders adjacent text', { timeout: 120_000 }, async () => {
   await storeEverywhere('\u202ereversed\u2069')
   const found: string[] = []
   for (const page of pages) {
     const seen = (await htmlOf(page))
       .replace(/<textarea[^>]*>[^<]*<\/textarea>/g, '')
       .replace(/ value="[^"]*"/g, '')
-      // Isolates of the page.
+      // The page's own isolates.
       .replace(/\u2068[^\u2069]*\u2069/g, '')
     for (const [around] of seen.matchAll(/.{0,80}[\u202a-\u202e\u2066-\u2069]/g)) found.push(`${page.name}: ${around}`)
   }
@@ -134,16 +134,16 @@ async function htmlOf({ as = 'owner', path }: SitePage): Promise<string> {
 
 const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 
-/** A text as Markdown, up to the answers that it offers or what follows it. */
+/** A Markdown text up to its choices, or to the end of the text. */
 const markdown =
   /<div class="text">([\s\S]*?)(?:<div class="offer">|<\/div>(?=<div class="below">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>))/g
-/** What Markdown may be made into. Links are ours to check: `rel` tells the other side nothing. */
+/** The elements that Markdown may produce. `rel` reveals nothing to the linked site, so links are ours to check. */
 const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
 
 /**
- * The elements with their attribute names, which no text may change, but for those that Markdown is made into. Ignores
- * agent icons, which depend on the alias.
+ * The elements with their attribute names, which no text may change, except those that Markdown produces. Ignores agent
+ * icons, which depend on the alias.
  */
 function skeleton(html: string): string[] {
   const others = html.replace(markdown, (_, text: string) => {

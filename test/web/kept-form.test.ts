@@ -1,4 +1,4 @@
-/** What a user typed survives the end of the session, and everything else that comes between. */
+/** A user's input survives the end of the session and everything else that comes between. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
@@ -22,7 +22,7 @@ const action = () => `/accounts/${grid.acme.id}/skills/new`
 const fields = { name: 'forecasts <i>', description: 'two\nlines & more' }
 const skills = async () => (await grid.acme.store.read.skills.search('forecasts', 5, 0)).map(({ name }) => name)
 
-/** Expects the form with what was typed, and that sending it again works. */
+/** Expects the form with its input, and that submitting it again works. */
 async function expectKept(page: Awaited<ReturnType<Browser['open']>>) {
   expect(page.status).toBe(200)
   expect(page.at).toBe(action())
@@ -41,7 +41,7 @@ async function postAfterTheSession() {
   return await one.send(form, fields, action())
 }
 
-test('after the end of the session, by a password', async () => {
+test('keeps the input after the session has ended, through a sign-in with a password', async () => {
   const asked = await postAfterTheSession()
 
   expect(asked.status).toBe(401)
@@ -51,7 +51,7 @@ test('after the end of the session, by a password', async () => {
   await expectKept(await one.send(wrong, { email: owner.email, password }, '/sign-in'))
 })
 
-test('after the end of the session, by a password and a code', async () => {
+test('keeps the input after the session has ended, through a sign-in with a password and a code', async () => {
   const { secret, one: begun } = await addTotp(grid, owner)
   one = begun
   const asked = await postAfterTheSession()
@@ -61,7 +61,7 @@ test('after the end of the session, by a password and a code', async () => {
   await expectKept(await one.send(half, { code: codeOf(grid, secret) }, '/second-factor'))
 })
 
-test('if the user has signed in again in another tab', async () => {
+test('keeps the input if the user has signed in again in another tab', async () => {
   const form = await one.open(action())
   await one.submit('/confirm', { password })
 
@@ -73,7 +73,7 @@ test('if the user has signed in again in another tab', async () => {
   expect((await one.send(page, fields, action())).text).toContain('The skill has been created')
 })
 
-test('pages outside accounts: the name of a new account', async () => {
+test('keeps the name of a new account, on a page outside accounts', async () => {
   const form = await one.open('/new-account')
   grid.clock.now += 15 * day
   const asked = await one.send(form, { name: 'Beta' }, '/new-account')
@@ -84,7 +84,7 @@ test('pages outside accounts: the name of a new account', async () => {
   expect(page.html).toContain('value="Beta"')
 })
 
-test('secrets do not wait, and neither does a form of another site', async () => {
+test('keeps neither secrets nor a form of another site', async () => {
   const path = `/accounts/${grid.acme.id}/settings/profile`
   const form = await one.open(path)
   grid.clock.now += 15 * day
@@ -98,7 +98,7 @@ test('secrets do not wait, and neither does a form of another site', async () =>
   expect(foreign.html).not.toContain('forecasts')
 })
 
-test('a form that waits changes nothing by itself, whatever comes in it', async () => {
+test('a kept form changes nothing by itself, whatever it contains', async () => {
   const before = await dump(grid, grid.acme)
   await one.post('/sign-in/form?next=' + encodeURIComponent(action()), fields)
   await one.post(action(), { ...fields, kept: '[["name","a"]]' })

@@ -1,4 +1,4 @@
-/** Open pages other than conversations, in a real browser: an agent, a channel, and what needs a person. */
+/** Open pages other than conversations in a real browser: an agent, a channel, and Attention. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     return visitor.page
   }
 
-  test('of an agent shows what it says and hears, what happens to it, its queue, and that it waits', async () => {
+  test('of an agent shows its messages, their states, its queue, and that it waits', async () => {
     await say(grid, storeOf(grid, grid.bob), 'alice', 'an older message')
     const page = await open('agents/bob')
     await page.locator('.menu.user summary').focus()
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('of a channel shows its first post, and those that follow', async () => {
+  test('of a channel shows its first post and later ones', async () => {
     const members = [grid.alice.id, grid.bob.id]
     const { channel } = await createChannel(grid.acme.store, { name: 'incidents', members })
     const page = await open(`channels/${channel.id}`)
@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('of what needs a person shows new rows and the number, and leaves an open menu open', async () => {
+  test('of Attention shows new rows and the count, and leaves an open menu open', async () => {
     await say(grid, storeOf(grid, grid.alice), 'bob', 'for bob')
     grid.clock.now += 2 * hour
     const page = await open('attention')

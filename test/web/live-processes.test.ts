@@ -1,4 +1,4 @@
-/** Two processes on a libsql-server: what one of them stores is seen on the pages of the other. */
+/** Two processes on a libsql-server: pages of one show what the other stores. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { chooseAlias } from '../../src/grid/people/person-aliases.ts'
@@ -11,7 +11,7 @@ import { person, signedIn } from '../support/people.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
 
-/** What the design allows is 300 ms. A loaded machine takes longer for everything. */
+/** The design allows 300 ms, but everything takes longer on a loaded machine. */
 const soonMs = 2_000
 
 let server: Sqld
@@ -31,7 +31,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('two people at two processes see what three agents say, soon, and only what they may read', async () => {
+test('two people on two processes soon see what three agents say, but only what they may read', async () => {
   const carol = await grid.acme.agent('carol')
   const [owner, member] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'member' })]
   const personAlias = await chooseAlias(grid.store.account(grid.acme.id, member.actor('member')), { alias: 'kim' })
@@ -68,7 +68,7 @@ test('two people at two processes see what three agents say, soon, and only what
     await sendMessage(storeOf(grid, from), { to, text: 'hello' })
     const seqs = await Promise.all([seen(streams.ownerHere, sentAt), seen(streams.ownerThere, sentAt)])
     expect(seqs[0]).toBe(seqs[1])
-    // The member hears only of what is to their alias.
+    // The member is notified only of messages to their alias.
     if (to !== personAlias.alias) continue
     expect((await streams.memberThere.next('count', 'thread')).data.unread).toBe(1)
     expect((await streams.memberThere.next('thread')).data.seq).toBe(seqs[0])
@@ -79,7 +79,7 @@ test('two people at two processes see what three agents say, soon, and only what
   for (const { close } of Object.values(streams)) await close()
 })
 
-test('a process that starts again goes on where the stream was', async () => {
+test('a restarted process continues where the stream was', async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const before = await openLive(one, grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'before' })

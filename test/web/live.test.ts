@@ -1,4 +1,4 @@
-/** The stream of open pages: what it tells, to whom, and how it ends. */
+/** The event stream of open pages: its events, its readers, and how it ends. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { sessionIdleMs } from '../../src/auth/session.ts'
@@ -16,7 +16,7 @@ import { waitFor } from '../support/wait-for.ts'
 let grid: TestGrid
 let stop: AbortController
 let unfollow: () => Promise<void>
-/** How often the agents of an account were looked at. */
+/** The number of times that an account's agents were read. */
 let looks = 0
 beforeEach(async () => {
   stop = new AbortController()
@@ -32,7 +32,7 @@ afterEach(async () => {
   await unfollow()
 })
 
-test('a message is announced by its account, thread and number, without its text', async () => {
+test('announces a message by its account, thread and number, without its text', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'the secret word' })
 
@@ -43,7 +43,7 @@ test('a message is announced by its account, thread and number, without its text
   await live.close()
 })
 
-test('events of a message in a watched thread are announced', async () => {
+test('announces events of a message in a watched thread', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)
@@ -59,9 +59,9 @@ test('events of a message in a watched thread are announced', async () => {
   await live.close()
 })
 
-test('a change in the queue of an agent is announced', async () => {
+test("announces a change in an agent's queue", async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
-  // It is known once the first look at the agents of the account is over.
+  // The queue is known once the account's agents were read for the first time.
   await waitFor('a look at the agents', () => looks > 0)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
 
@@ -74,7 +74,7 @@ test('a change in the queue of an agent is announced', async () => {
   await live.close()
 })
 
-test('what was said while a stream was lost is told when it is opened again, and a page reads again what is more', async () => {
+test('a reopened stream sends what was missed, and a page reloads if too much was missed', async () => {
   const one = await signedInMember(grid, grid.acme, 'owner')
   const sender = storeOf(grid, grid.alice)
   const lost = await openLive(one, grid.acme.id)
@@ -91,7 +91,7 @@ test('what was said while a stream was lost is told when it is opened again, and
   await again.close()
   for (let n = 0; n < 200; n++) await sendMessage(sender, { to: 'bob', text: `${n}` })
   await placed()
-  // What the streams of the process were not told yet would come after the beginning of a new one.
+  // Events that the process's streams have not sent yet would follow the start of a new stream.
   const { messages: newest } = await grid.store.global.pulses.read()
   await waitFor('the feed', async () => {
     const look = liveOf(await one.request(`/live?watch=${grid.acme.id}`))
@@ -104,7 +104,7 @@ test('what was said while a stream was lost is told when it is opened again, and
   await late.close()
 })
 
-test('a session that is ended, a role that is lost and a process that stops end the stream, and say why', async () => {
+test('an ended session, a lost role and a stopping process end the stream with the reason', async () => {
   const [ann, tom, kim] = [await member('owner'), await member('owner'), await member('member')]
   const [first, second, third] = await Promise.all([ann, tom, kim].map(({ one }) => openLive(one, grid.acme.id)))
   await grid.store.write([grid.store.global.sessions.endOthers(ann.id, '', grid.clock.now)])
@@ -117,7 +117,7 @@ test('a session that is ended, a role that is lost and a process that stops end 
   expect(grid.store.waiting.pages.count).toBe(0)
 })
 
-test('a role that is lowered in mid-stream ends what it could read', async () => {
+test('lowering a role mid-stream hides what the role can no longer read', async () => {
   const { one, id } = await member('admin')
   const live = await openLive(one, grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
@@ -131,7 +131,7 @@ test('a role that is lowered in mid-stream ends what it could read', async () =>
   expect((await live.rest()).map(({ name }) => name)).not.toContain('thread')
 })
 
-test('a slow reader is asked to read everything again, whatever waits for it', async () => {
+test('tells a slow reader to reload everything, however much is queued for it', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   const sender = storeOf(grid, grid.alice)
   const count = 1_200
@@ -148,7 +148,7 @@ test('a slow reader is asked to read everything again, whatever waits for it', a
   await live.close()
 })
 
-test('the fifth stream of a person ends the oldest', async () => {
+test("a person's fifth stream ends the oldest", async () => {
   const one = await signedInMember(grid, grid.acme, 'member')
   const streams = []
   for (let n = 0; n < 5; n++) streams.push(await openLive(one, grid.acme.id))
@@ -159,7 +159,7 @@ test('the fifth stream of a person ends the oldest', async () => {
   await waitFor('the end of all streams', () => grid.store.waiting.pages.count === 0)
 })
 
-test('a page learns nothing about another account, nor about a thread that the reader may not read', async () => {
+test('a page learns nothing about another account or about a thread that its reader may not read', async () => {
   const [viewer, stranger] = [await member('viewer'), await signedInMember(grid, grid.evil, 'owner')]
   const member2 = await member('member')
   const streams = [
@@ -179,7 +179,7 @@ test('a page learns nothing about another account, nor about a thread that the r
   }
 })
 
-test('missed events are sent only as far as the reader may read them', async () => {
+test('sends missed events only as far as the reader may read them', async () => {
   const { one } = await member('viewer')
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await placed()
@@ -205,7 +205,7 @@ test('an expired session ends the stream before any further event', async () => 
   expect(events.at(-1)).toMatchObject({ name: 'bye', data: { why: 'session' } })
 })
 
-test('news go on after a query for them failed', async () => {
+test('events continue after a query for them failed', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   const { livePlaces } = grid.store.global
   const failing = vi.spyOn(livePlaces, 'after').mockRejectedValueOnce(new Error('the database is away'))
@@ -216,7 +216,7 @@ test('news go on after a query for them failed', async () => {
   await live.close()
 })
 
-test('an account of others is refused as one that does not exist, and so is a thread of another account silent', async () => {
+test('answers for a foreign account as for a nonexistent one, and sends nothing for a foreign thread', async () => {
   const one = await signedInMember(grid, grid.evil, 'owner')
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await placed()
@@ -248,7 +248,7 @@ test.each([
   await answer.body?.cancel()
 })
 
-test('neither the stream nor what pages fetch by themselves prolongs the session', async () => {
+test('neither the stream nor background requests of pages prolong the session', async () => {
   const { one, id } = await member('owner')
   grid.clock.now += 30 * minute
   const live = await openLive(one, grid.acme.id)
@@ -256,7 +256,7 @@ test('neither the stream nor what pages fetch by themselves prolongs the session
   await live.close()
   const sessions = () => grid.store.global.sessions.ofUser(id, grid.clock.now, 0)
 
-  // A use is stored after its answer.
+  // A session's use is stored after the response.
   await grid.store.drained()
   expect((await sessions())[0].lastSeenAt).toBe(grid.clock.now - 30 * minute)
   await one.open(`/accounts/${grid.acme.id}/agents`)
@@ -268,7 +268,7 @@ async function member(role: Role) {
   return { id: one.id, one: await signedIn(grid, one) }
 }
 
-/** Everything that was said has its place. */
+/** Waits until every message is in its thread. */
 async function placed(): Promise<void> {
   await waitFor('the places', async () => {
     const { positions, messages } = await grid.store.global.pulses.read()

@@ -1,6 +1,6 @@
 /**
- * A form whose fields were changed after its page was opened changes nothing, says who changed what, and keeps what was
- * typed. Every form that a page of the site shows is posted twice.
+ * A form whose fields were changed after its page was opened changes nothing, names who changed what, and keeps the
+ * input. Every form of the site's pages is posted twice.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSessions } from '../../src/auth/session.ts'
@@ -19,7 +19,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { person, signedIn } from '../support/people.ts'
 import { seedSite } from '../support/site.ts'
 
-describe('by hand', () => {
+describe('one form at a time', () => {
   let grid: TestGrid
   let olga: Browser
   let adam: Browser
@@ -42,7 +42,7 @@ describe('by hand', () => {
     ...{ action: 'flag', onFailure: 'closed', enabled: 'on', attachTo: 'none' },
   }
 
-  test('an old form does not loosen a guardrail; saved again, it changes what was typed alone', async () => {
+  test('an outdated form does not loosen a guardrail, and saving again changes only what was typed', async () => {
     const { id, at } = await guardrail()
     const old = await adam.open(at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -61,7 +61,7 @@ describe('by hand', () => {
     expect(await stored(id)).toMatchObject({ name: 'Keys', action: 'block' })
   })
 
-  test('a form that is sent twice is no conflict, and neither is one that was refused for another reason', async () => {
+  test('neither a form sent twice nor one refused for another reason is a conflict', async () => {
     const { id, at } = await guardrail()
     const page = await adam.open(at)
     for (const _ of [1, 2]) {
@@ -73,7 +73,7 @@ describe('by hand', () => {
     expect(await stored(id)).toMatchObject({ name: 'Keys', action: 'flag' })
   })
 
-  test('a form that was refused is still as old as its page', async () => {
+  test('a refused form is still as old as its page', async () => {
     const { id, at } = await guardrail()
     const wrong = await adam.send(await adam.open(at), { ...settings, name: ' ' }, at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -82,7 +82,7 @@ describe('by hand', () => {
     expect((await stored(id)).action).toBe('block')
   })
 
-  test('the description of a channel', async () => {
+  test("protects a channel's description", async () => {
     const { channel } = await createChannel(grid.acme.store, { name: 'team', members: ['alice'] })
     const at = path('channels', channel.id, 'settings')
     const old = await adam.open(at)
@@ -95,7 +95,7 @@ describe('by hand', () => {
   })
 })
 
-/** Why a form carries nothing that it was made from, by what its route ends with. */
+/** Reasons why a form carries no fingerprint, by the end of its route. */
 const exempt: Record<string, RegExp> = {
   'makes something new':
     /\/(new|new-agent|keys|key|invitations|again|webhooks|incoming|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,
@@ -153,7 +153,7 @@ describe('every form', () => {
     fields: [...form.fields.filter(([one]) => one !== name), [name, value]],
   })
 
-  test('carries what it was made from, or has a reason not to', () => {
+  test('carries a fingerprint of its values, or has a reason not to', () => {
     const found = routes.forms.flatMap((route) => {
       const reasons = Object.entries(exempt).filter(([, routes]) => routes.test(route)).length
       const isChecked = forms.has(route) && madeFrom(forms.get(route)!) !== undefined
@@ -163,7 +163,7 @@ describe('every form', () => {
     expect(checked().length).toBeGreaterThanOrEqual(15)
   })
 
-  test('is accepted from its page, and refused if any of its fields was changed since', async () => {
+  test('is accepted from its page, and refused if any of its fields has changed since', async () => {
     const before = await dump(grid, grid.acme, ['activity'])
     const found: string[] = []
     for (const [route] of checked()) {
@@ -179,7 +179,7 @@ describe('every form', () => {
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
   })
 
-  test('is posted twice from pages of the same time: the second undoes nothing', async () => {
+  test('undoes nothing when posted twice from pages of the same time', async () => {
     const taken: string[] = []
     for (const [route] of checked()) {
       const old = await opened(route)
@@ -195,13 +195,13 @@ describe('every form', () => {
         break
       }
     }
-    // It is saved when Slack has answered.
+    // The Slack form is saved only once Slack has responded.
     const isSlack = (route: string) => route.endsWith('/channels/:channel/slack')
     expect(checked().map(([route]) => route).filter((route) => !taken.includes(route) && !isSlack(route))).toEqual([])
   })
 })
 
-/** Other values for the fields of a form, of which its action takes some. */
+/** Other values for a form's fields, of which its action accepts some. */
 function* changesOf({ html }: Page, { action, fields }: FoundForm): Generator<[string, string]> {
   const inner = html.match(new RegExp(`<form[^>]* action="${action}"[^>]*>([^]*?)</form>`))?.[1] ?? ''
   for (

@@ -1,6 +1,6 @@
 /**
- * Who may do what on the pages of an account. Every form that a page shows is posted as every role, as an outsider and
- * without its token; the routes declare who may. See docs/people.md, "Roles", and docs/security.md, "Pages".
+ * Role permissions on an account's pages. Every form that a page shows is posted as every role, as an outsider and
+ * without its token. Routes declare the roles. See docs/people.md, "Roles", and docs/security.md, "Pages".
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'
@@ -27,7 +27,7 @@ import { addTotp } from '../support/second-factor.ts'
 import { type SlackServer, startSlack } from '../support/slack.ts'
 import { type SeededSite, seedSite } from '../support/site.ts'
 
-/** What ends something that other forms need, in the order in which it is posted: after all others. */
+/** Forms that end something other forms need, posted after all others in this order. */
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
@@ -44,12 +44,12 @@ let site: SeededSite
 let slack: SlackServer
 let routes: { pages: string[]; forms: string[] }
 let declared: Map<string, readonly Role[]>
-/** The page of a message that the owner can retract: links lead to other messages first. */
+/** The page of a message that the owner can retract. Links lead to other messages first. */
 let retractable: string
-/** A user of each role, and what they found. */
+/** A user of each role, and the forms and pages they found. */
 const users = {} as Record<Role, { id: string }>
 const found = {} as Record<Role, Crawled>
-/** A new session: forms end others. */
+/** Starts a new session, because forms end others. */
 const as = (role: Role) => signedIn(grid, users[role])
 const home = () => `/accounts/${site.account}/settings/profile`
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' }, safeFetch: slack.safeFetch })
   site = await seedSite(grid)
   const { store, acme } = grid
-  // A form that writes leads to its conversation, when that is there.
+  // After writing, a form redirects to its conversation only if the conversation exists.
   unfollow = following(store)
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
@@ -76,7 +76,7 @@ beforeAll(async () => {
   const olga = (await store.global.users.byEmail('olga@acme.example'))!
   await accessTokenFor(grid, olga.id, acme.id)
   const personAlias = (await acme.store.read.agents.byAlias('olga-marin'))!.id
-  // Whichever agent links lead to first has a program and a parked message, and is a remote agent out of reach.
+  // The agent that links lead to first must have a program and a parked message, and be an unreachable remote agent.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND inbox IN (
@@ -106,7 +106,7 @@ beforeAll(async () => {
   for (const role of ['admin', 'viewer'] as const) {
     users[role] = await person(grid, { role, isVerified: role === 'viewer' })
   }
-  // Every role also opens the pages that only an owner is led to.
+  // Every role also opens the pages that only an owner finds.
   for (const role of roles) {
     found[role] = await crawl(await as(role), routes, retractable, [home(), ...found.owner?.pages.values() ?? []])
   }
@@ -115,16 +115,16 @@ beforeAll(async () => {
 afterAll(() => slack.close())
 afterAll(() => unfollow?.())
 
-/** The form of a route, as the weakest role that has one found it. */
+/** The form of a route as the weakest role that has one found it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
   const role = [...declared.get(route)!].reverse().find((role) => found[role].forms.has(route))
   return role && { role, form: found[role].forms.get(route)! }
 }
 
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
-  // A guardrail is attached to agents that its person names.
+  // A guardrail is attached to agents that the person names.
   const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
-  // Others have posted since the page was opened: `outdated-forms.test.ts`.
+  // Others have posted since the page was opened, which `outdated-forms.test.ts` tests.
   const given = fields.filter(([name]) => name !== madeFromField)
   return await one.request(action, {
     method: 'POST',
@@ -133,7 +133,7 @@ async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' |
   })
 }
 
-/** The statuses of `answer` for every form that was found, as `POST route: status`, and that nothing changed. */
+/** Posts every form with `answer` and returns the statuses as `POST route: status`. Checks that nothing changed. */
 async function refusedEverywhere(answer: (form: FoundForm, route: string) => Promise<number | undefined>) {
   const before = await dump(grid, grid.acme, ['activity', 'thread_seen'])
   const answers: string[] = []
@@ -146,11 +146,11 @@ async function refusedEverywhere(answer: (form: FoundForm, route: string) => Pro
   return answers
 }
 
-test.each(roles)('%s: sees no form that the role may not post', (role) => {
+test.each(roles)('%s: sees only forms that the role may post', (role) => {
   expect([...found[role].forms.keys()].filter((route) => !declared.get(route)!.includes(role))).toEqual([])
 })
 
-test.each(roles)('%s: every other form is refused, and changes nothing', async (role) => {
+test.each(roles)('%s: refuses every other form and changes nothing', async (role) => {
   const one = await as(role)
   const csrf = await csrfTokenOf(one, home())
   const answers = await refusedEverywhere(async (form, route) =>
@@ -160,7 +160,7 @@ test.each(roles)('%s: every other form is refused, and changes nothing', async (
   expect(answers.filter((answer) => !answer.endsWith(': 403'))).toEqual([])
 })
 
-test('an owner of another account reaches nothing, neither by the path nor through the own account', async () => {
+test('an owner of another account reaches nothing, neither by path nor through the own account', async () => {
   const evil = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
   const csrf = await csrfTokenOf(evil, `/accounts/${grid.evil.id}/settings/profile`)
   const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
@@ -192,23 +192,23 @@ test('an owner of another account reaches nothing, neither by the path nor throu
   expect(seen).toEqual([])
 })
 
-test('nothing is done without a session, or without the token of the form', async () => {
+test("does nothing without a session or without the form's token", async () => {
   const signedOutBrowser = await signedIn(grid, await person(grid))
   signedOutBrowser.cookies.clear()
   const owner = await as('owner')
   const csrf = await csrfTokenOf(owner, home())
   const signedOut = await refusedEverywhere(async (form) => (await post(signedOutBrowser, form, csrf)).status)
-  // 307 leads to the sign-in with the form.
+  // 307 redirects to the sign-in with the form.
   expect(signedOut.filter((answer) => !/: (401|307)$/.test(answer))).toEqual([])
 
   const withoutToken = await refusedEverywhere(async (form) => (await post(owner, form)).status)
   expect(withoutToken.filter((answer) => !answer.endsWith(': 403'))).toEqual([])
 })
 
-test('every form is found on a page, and done for the weakest role that may', async () => {
+test('every form is found on a page and works for the weakest role that may post it', async () => {
   const done = new Map<string, string>()
   const places: string[] = []
-  /** Declared for a role that sees no such form, and is refused. */
+  /** Routes that refuse the weakest role they declare, which sees no such form. */
   const refused: string[] = []
   for (;;) {
     const due = routes.forms.filter((route) => !done.has(route) && exampleOf(route))
@@ -232,7 +232,7 @@ test('every form is found on a page, and done for the weakest role that may', as
       places.push(answer.headers.get('location') ?? '')
       if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
-    // Later forms are of what is left.
+    // Later forms belong to what is left.
     if ([-1, 0, 2].includes(least)) {
       for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }

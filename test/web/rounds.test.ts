@@ -1,4 +1,4 @@
-/** How often each page waits for a remote database, one query after another. See docs/architecture.md, "Pages". */
+/** The rounds of queries to a remote database that each page waits for. See docs/architecture.md, "Pages". */
 import { beforeAll, expect, test } from 'vitest'
 import { second } from '../../src/lib/time.ts'
 import { browser } from '../support/browse.ts'
@@ -7,9 +7,9 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { countingConnect, roundsOf } from '../support/rounds.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** What a page may wait for: the visitor, and then three rounds, each of which needs the one before. */
+/** The maximum number of rounds: one for the visitor, then three that depend on each other. */
 const most = 4
-/** How old what is kept of Attention is when it is counted again. */
+/** The age at which cached Attention counts are refreshed. */
 const laterMs = 11 * second
 
 let grid: TestGrid
@@ -21,7 +21,7 @@ beforeAll(async () => {
   pages = await pagesOf(grid, site)
 }, 120_000)
 
-/** The rounds of the second look: the first one records that someone reads, and what they have seen. */
+/** The rounds of a second visit. The first one records that someone reads, and what they have seen. */
 async function roundsOfPage({ path, as = 'owner' }: Pick<SitePage, 'path' | 'as'>) {
   const visitor = site.browsers[as] ?? browser(grid)
   const open = async () => await visitor.request(path(site))
@@ -70,7 +70,7 @@ test.each<[string, (site: SeededSite) => string]>([
 test.each<[string, keyof SeededSite['browsers'] | undefined, number]>([
   ['is no member', 'beginner', 404],
   ['has no session', undefined, 303],
-])('nothing is read for a visitor who %s, apart from the session', async (_, as, expected) => {
+])('reads only the session for a visitor who %s', async (_, as, expected) => {
   const visitor = (as && site.browsers[as]) ?? browser(grid)
   for (const below of ['/home', '/attention', `/conversations/${site.talk.mine}`, '/agents/review']) {
     const { rounds, result } = await roundsOf(() => visitor.request(`/accounts/${site.account}${below}`))
@@ -80,7 +80,7 @@ test.each<[string, keyof SeededSite['browsers'] | undefined, number]>([
   }
 })
 
-test('no page is left out', async () => {
+test('covers every page', async () => {
   const known = Object.assign({}, ...pages.map(({ route, path }) => parametersOf(route, path(site).split('?')[0])))
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
   const leftOut: string[] = []
@@ -92,7 +92,7 @@ test('no page is left out', async () => {
   expect(leftOut).toEqual([])
 })
 
-/** The beginnings of the queries of each round. */
+/** The start of each query, by round. */
 function described(rounds: string[][]): string {
   return rounds.map((queries, n) => `\n${n + 1}: ${queries.map((sql) => sql.slice(0, 80)).join('\n   ')}`).join('')
 }

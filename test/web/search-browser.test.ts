@@ -1,4 +1,4 @@
-/** The search in a browser: the dialog, and its keys. */
+/** The search dialog and its shortcuts in a browser. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'

@@ -1,4 +1,4 @@
-/** The search of people. See docs/people.md, "People who read". */
+/** People's search. See docs/people.md, "People who read". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
@@ -26,7 +26,7 @@ const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(g
 
 /** The texts of the hits, and the heading above them. */
 async function search(query: string, by?: Browser) {
-  // Time passes in some tests, and sessions end.
+  // Sessions expire because some tests advance the clock.
   by ??= await signedIn(grid, ann.person)
   await followLog(grid.store)
   const { html } = await by.open(`/accounts/${grid.acme.id}/search?${query}`)
@@ -41,7 +41,7 @@ async function search(query: string, by?: Browser) {
 const readings = () =>
   rows(grid, "SELECT tool FROM activity WHERE account_id = ? AND tool LIKE 'read%'", [grid.acme.id])
 
-test('a member finds what is to or from them, and neither counts nor sees the rest', async () => {
+test('a member finds their own messages, and neither counts nor sees the rest', async () => {
   await say(grid.alice, 'bob', 'the deployment between others')
   await say(grid.alice, 'ann', 'the deployment for ann')
 
@@ -52,13 +52,13 @@ test('a member finds what is to or from them, and neither counts nor sees the re
   expect(await readings()).toEqual([])
 })
 
-test('what is found in a table is shown as words in one line', async () => {
+test('shows a hit in a table as text on one line', async () => {
   await say(grid.alice, 'ann', '## Builds\n\n| Part | State |\n| --- | --- |\n| shop | **deployed** |')
 
   expect((await search('q=deployed')).texts).toEqual(['Builds Part State shop deployed'])
 })
 
-test('an owner finds what agents write since the switch, which is a reading; another account finds nothing', async () => {
+test("an owner finds agents' messages from the switch on, which is recorded, and another account finds nothing", async () => {
   await say(grid.alice, 'bob', 'an early deployment')
   grid.clock.now += day
   await rows(grid, 'UPDATE accounts SET people_read_since = ? WHERE id = ?', [grid.clock.now, grid.acme.id])
@@ -72,7 +72,7 @@ test('an owner finds what agents write since the switch, which is a reading; ano
   expect(html).toContain('No messages found')
 })
 
-test('posts are found from the day on that a member joined', async () => {
+test('finds posts only from the day that a member joined', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await say(grid.alice, '#ops', 'deployment before')
   grid.clock.now += day
@@ -82,7 +82,7 @@ test('posts are found from the day on that a member joined', async () => {
   expect((await search('q=deploy+in:%23ops')).texts).toEqual(['deployment after'])
 })
 
-test('a viewer finds no messages, but agents', async () => {
+test('a viewer finds agents but no messages', async () => {
   await say(grid.alice, 'bob', 'alice was deployed')
   const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
 
@@ -91,7 +91,7 @@ test('a viewer finds no messages, but agents', async () => {
   expect(html).toContain(`/agents/alice"`)
 })
 
-test('filters are typed or in fields, and narrow alike', async () => {
+test('filters can be typed or set in fields, with the same result', async () => {
   await say(grid.alice, 'ann', 'word one')
   grid.clock.now += 2 * day
   await say(grid.bob, 'ann', 'word two https://x.example')
@@ -118,7 +118,7 @@ test('filters are typed or in fields, and narrow alike', async () => {
   }
 })
 
-test('what a guardrail took out of a message of another account is not found by people', async () => {
+test('people cannot find what a guardrail redacted in a message of another account', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
@@ -129,14 +129,14 @@ test('what a guardrail took out of a message of another account is not found by 
   expect((await search(`q=${secret}`, owner)).texts).toEqual([])
 })
 
-describe('of a post that a guardrail of @ann redacted', () => {
+describe("a post redacted by @ann's guardrail", () => {
   beforeEach(async () => {
     await guard(grid.acme, 'ann', { direction: 'inbound', action: 'redact' })
     await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob', 'ann'] })
     await say(grid.alice, '#ops', `the login is ${secret} https://${secret}.example`)
   })
 
-  test('she finds and reads what she was given, on every page', async () => {
+  test('she finds and reads only her own copy, on every page', async () => {
     const { texts, html } = await search('q=login')
     expect(texts).toEqual(['the login is [redacted] https://[redacted].example'])
     const [, message] = /href="([^"]*\/conversations\/[^"]*)"/.exec(html)!
@@ -155,8 +155,8 @@ describe('of a post that a guardrail of @ann redacted', () => {
     expect(shown.join()).not.toContain(secret)
   })
 
-  test('she counts nothing by its hidden words, and others find them', async () => {
-    // Its words make each guess a hit of her own.
+  test('she cannot find or count it by its hidden words, but others can', async () => {
+    // The message makes each guess a hit of Ann's own.
     await say(grid.bob, 'ann', 'swordfi swordfq swordfx')
     const answers = await Promise.all(['swordfi', 'swordfq', 'swordfx'].map(async (guess) => {
       const { texts, total, html } = await search(`q=${guess}`)
@@ -176,7 +176,7 @@ describe('of a post that a guardrail of @ann redacted', () => {
   })
 })
 
-test('posts from before a member joined count nowhere, however many there are', async () => {
+test('posts from before a member joined never count, however many there are', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await say(grid.alice, 'ann', 'an older deployment')
   for (let n = 0; n < 40; n++) await say(grid.alice, '#ops', 'deployment before')
@@ -191,12 +191,12 @@ test('posts from before a member joined count nowhere, however many there are', 
 
   const found = await ann.account.read.search.places(terms, readableTimes(reader), range)
 
-  // Limited to 3, it has the readable ones: what is hidden takes no place.
+  // Within the limit of 3 are both readable hits, because hidden ones do not count.
   expect(found).toHaveLength(2)
   expect((await search('q=deploy')).texts).toEqual(['deployment after', 'an older deployment'])
 })
 
-test('what was delivered to an agent of another account in a changed form is not found by its people', async () => {
+test('people cannot find a message that an agent of another account got in a changed form', async () => {
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
   const { id } = await say(grid.eve, 'bob', `the login is ${secret}`)
@@ -213,7 +213,7 @@ test('what was delivered to an agent of another account in a changed form is not
   expect((await search(`q=${secret}`, owner)).texts).toEqual([])
 })
 
-test('a message is found by its day although the next one was stored by a clock that is behind', async () => {
+test('finds a message by its day even if the next one was stored by a slower clock', async () => {
   const midnight = Math.ceil(grid.clock.now / day) * day
   for (const minutes of [2, -1, 10]) {
     grid.clock.now = midnight + minutes * minute
@@ -225,7 +225,7 @@ test('a message is found by its day although the next one was stored by a clock 
   expect((await search(`q=deploy+before:${date}`)).texts).toEqual(['deployment at -1'])
 })
 
-test('while the index is filled again, the page says so', async () => {
+test('the page says when the index is being rebuilt', async () => {
   await say(grid.alice, 'ann', 'the deployment')
   const note = 'The newest messages are not found yet'
   expect((await search('q=deploy')).html).not.toContain(note)
@@ -235,7 +235,7 @@ test('while the index is filled again, the page says so', async () => {
   expect((await browser.open(`/accounts/${grid.acme.id}/search?q=deploy`)).html).toContain(note)
 })
 
-test('the name of a file finds its message', async () => {
+test("finds a message by its file's name", async () => {
   await sendMessage(storeOf(grid, grid.alice), {
     ...{ to: 'ann', text: 'as agreed' },
     parts: [{ filename: 'Offer-2026.pdf', mediaType: 'application/pdf', raw: btoa('%PDF') }],
@@ -246,7 +246,7 @@ test('the name of a file finds its message', async () => {
   expect((await search('q=agreed+pdf&has=file')).texts).toEqual(['as agreed'])
 })
 
-test('pages of hits follow each other', async () => {
+test('pages through hits', async () => {
   for (let n = 0; n < 23; n++) await say(grid.alice, 'ann', `word ${n}`)
   const first = await search('q=word')
   const [, older] = /older=(\d+)/.exec(first.html)!
@@ -256,7 +256,7 @@ test('pages of hits follow each other', async () => {
   expect((await search(`q=word&older=${older}`)).texts).toEqual(['word 2', 'word 1', 'word 0'])
 })
 
-test('the dialog ends with the search of messages, and reads none', async () => {
+test("the dialog's last entry searches messages, and the dialog reads none", async () => {
   await createChannel(grid.acme.store, { name: 'al-ops', members: ['alice'] })
   const { html } = await browser.open(`/accounts/${grid.acme.id}/jump?q=al`)
 
@@ -265,13 +265,13 @@ test('the dialog ends with the search of messages, and reads none', async () => 
 })
 
 describe('places', () => {
-  /** The names that the dialog lists, the first one first. */
+  /** The names that the dialog lists, in order. */
   async function places(text: string, by = browser): Promise<string[]> {
     const { html } = await by.open(`/accounts/${grid.acme.id}/jump?q=${encodeURIComponent(text)}`)
     return [...html.matchAll(/<li><a href="[^"]*"[^>]*><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name)
   }
 
-  test('the beginning of a name comes before its middle, and that before a description', async () => {
+  test('ranks the start of a name before its middle, and both before a description', async () => {
     await createAgent(grid.acme.store, { alias: 'ops', description: 'research and operations' })
     await createAgent(grid.acme.store, { alias: 'old-res', description: '' })
     await createAgent(grid.acme.store, { alias: 'researcher', description: '' })
@@ -279,7 +279,7 @@ describe('places', () => {
     expect((await places('res')).filter((name) => name.startsWith('@'))).toEqual(['@researcher', '@old-res', '@ops'])
   })
 
-  test('a sign before the name chooses the kind', async () => {
+  test('a prefix character selects the kind', async () => {
     await createChannel(grid.acme.store, { name: 'alice-news', members: [] })
 
     expect(await places('#ali')).toEqual(['#alice-news'])

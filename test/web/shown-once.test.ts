@@ -1,4 +1,4 @@
-/** Keys, codes and links that a form made are shown once: no reload issues another, and none is lost without a word. */
+/** Keys, codes and links are shown once. No reload issues another, and none is lost without notice. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 const agentKey = /grid_agt_\w{49}/
-/** What is made, the form that makes it, what it looks like, and the table that grows. */
+/** What is created, its form, its action and fields, and the pattern of its secret. */
 const cases: [what: string, form: string, action: string, fields: Record<string, string>, secret: RegExp][] = [
   ['an agent', '/new-agent', '/new-agent', { alias: 'carol', type: 'mcp' }, agentKey],
   ['an agent key', '/agents/alice/connect', '/agents/alice/key', {}, agentKey],
@@ -78,7 +78,7 @@ test('the secret waits in a sealed cookie of this session, which the page remove
   expect([...one.cookies.keys()].filter((key) => key.includes('once'))).toEqual([])
 })
 
-test('two keys that are made at the same time are both shown', async () => {
+test('shows both of two keys that are created at the same time', async () => {
   const page = await one.open(`${home}/settings/account/keys`)
   const keys = await Promise.all(
     ['one', 'two'].map((name) => one.send(page, { name }, `${home}/settings/account/keys`)),
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     },
   )
 
-  test('after a form that was refused, Reload and Back open its page again', async () => {
+  test('Reload and Back reopen the page of a refused form', async () => {
     const user = await person(live, { role: 'owner' })
     const { page, faults, close } = await visit()
     const form = `/accounts/${live.acme.id}/new-agent`

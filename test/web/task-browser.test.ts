@@ -1,4 +1,4 @@
-/** A task through its states, in a browser that is open on its conversation and one on the list of tasks. */
+/** A task's states in two browsers, one open on its conversation and one on the task list. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { hasBrowser, screenshot, useBrowser, type Visitor } from '../support/browser.ts'
@@ -27,14 +27,14 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await site?.close()
   })
 
-  test('the states of a task show in its conversation and in the list as they come', async () => {
+  test('the conversation and the list show each state of the task live', async () => {
     const { grid, path } = site
     const [conversation, list] = visitors.map(({ page }) => page)
-    // Each minute the list is read again anyway.
+    // Disables the list's refresh every minute.
     await list.addInitScript('const every = setInterval; setInterval = (run, ms) => ms === 60000 ? 0 : every(run, ms)')
     await list.goto(grid.url + path('tasks'))
     await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
-    // A reload would lose it.
+    // A page reload would lose this mark.
     await list.evaluate('window.isFirstLoad = true')
     const chips = conversation.locator('.messages .task summary')
     const row = list.locator('tr', { hasText: 'Count the rows' })

@@ -28,7 +28,7 @@ async function ask(text: string, ...updates: Record<string, unknown>[]) {
   return id
 }
 
-test('a message of a task has its state and history, and a failed one does not read answered', async () => {
+test("shows a task's state and history on its message, and a failed task does not count as answered", async () => {
   await ask('# Count the rows\nof the table', { state: 'working' }, { state: 'failed', text: 'no such table' })
 
   const owner = await signedInWithRole(grid, 'owner')
@@ -42,7 +42,7 @@ test('a message of a task has its state and history, and a failed one does not r
   expect(html.match(/<span class="names">.*?<time/s)![0]).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
 })
 
-test('the list has the first line, who, and filters; numbers only where the reader may not read', async () => {
+test('the list shows the first line, both agents and filters, and only numbers where the reader may not read', async () => {
   const failed = await ask('# Count the rows\nof the table', { state: 'failed' })
   await ask('Tell me', { state: 'input-required', text: 'which one?' })
   await ask('Work', { state: 'working' })
@@ -67,7 +67,7 @@ test('the list has the first line, who, and filters; numbers only where the read
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
 })
 
-test('where a failed task is listed stands why, for those who may read it; Home has no text', async () => {
+test('shows why a task failed in the lists for those who may read it, but not on Home', async () => {
   await ask('Build it', { state: 'failed', text: 'The SDK needs Node 22' })
   await ask('Log in', { state: 'auth-required', text: 'Which account?' })
   const owner = await signedInWithRole(grid, 'owner')
@@ -89,7 +89,7 @@ test('where a failed task is listed stands why, for those who may read it; Home 
   expect(home.text).not.toContain('SDK')
 })
 
-test('a quiet task is in Attention, with who has said nothing for how long', async () => {
+test('Attention shows a silent task with who is silent and for how long', async () => {
   await ask('Work', { state: 'working' })
   grid.clock.now += hour
   await failTasks(grid.store)
@@ -99,7 +99,7 @@ test('a quiet task is in Attention, with who has said nothing for how long', asy
   expect(text).toContain('@bob has been silent for 2 h about a task from @alice it is working')
 })
 
-test('the second page goes on where the first ends, and reading tasks of others is recorded', async () => {
+test("the second page continues the first, and reading others' tasks is recorded", async () => {
   for (let n = 1; n <= 51; n++) {
     await askFor(storeOf(grid, grid.alice), `Task ${n}.`)
     grid.clock.now += 1

@@ -1,4 +1,4 @@
-/** Times in the time zone of the reader, which their browser sends in a cookie. */
+/** Times in the reader's time zone, which their browser sends in a cookie. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { attentionOf } from '../../src/grid/attention/attention.ts'
@@ -32,7 +32,7 @@ beforeEach(async () => {
 const days = (html: string) => [...html.matchAll(/data-local="day">([^<]*)</g)].map(([, day]) => day)
 const times = (html: string) => [...html.matchAll(/data-local="time">([^<]*)</g)].map(([, time]) => time)
 
-test('a page without script shows days and times of the zone in the cookie', async () => {
+test("a page without script shows days and times in the cookie's zone", async () => {
   const before = (await one.open(conversation)).html
   one.cookies.set('grid-zone', 'Europe/Berlin')
   const after = await one.open(conversation)
@@ -44,7 +44,7 @@ test('a page without script shows days and times of the zone in the cookie', asy
   expect(times(await following.text())).toEqual(['23:30', '00:30'])
 })
 
-test('dates, hours of charts and days of filters are in the zone of the cookie', async () => {
+test("dates, chart hours and day filters use the cookie's zone", async () => {
   const settings = `${home}/settings/account/reading`
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   for (const choice of ['off', 'on'] as const) await setPeopleRead(account, { choice })
@@ -60,7 +60,7 @@ test('dates, hours of charts and days of filters are in the zone of the cookie',
   expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])
 })
 
-test('tomorrow is in the zone of the cookie', async () => {
+test("tomorrow follows the cookie's zone", async () => {
   grid.clock.now += 2 * hour
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   const until = async () =>
@@ -74,7 +74,7 @@ test('tomorrow is in the zone of the cookie', async () => {
 })
 
 test.each(['Mars/Base', '<b>', '+05:00', 'x'.repeat(3_000)])(
-  'an unknown time zone is UTC, which the page says: %s',
+  'an unknown time zone falls back to UTC, which the page shows: %s',
   async (name) => {
     one.cookies.set('grid-zone', name)
 

@@ -1,4 +1,4 @@
-/** What waits for a person on the pages. docs/web.md, "Attention". */
+/** Messages that wait for a person, on the pages. docs/web.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
@@ -14,10 +14,10 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** The number in the navigation. */
+/** The count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
-test('a question stays, in Attention and in the number, until it is answered without script', async () => {
+test('a question stays in Attention and in the count until it is answered without script', async () => {
   const { grid, tell, path } = world
   const { thread } = await tell(grid.alice, 'ann', 'deploy **now**?')
   const page = path('conversations', thread)
@@ -33,7 +33,7 @@ test('a question stays, in Attention and in the number, until it is answered wit
   expect((await ann.open(path('attention'))).text).toContain('All is well.')
 })
 
-test('a dismissal takes the conversation, and comes back to where it was given', async () => {
+test('a dismissal hides the conversation and returns to the page it was made on', async () => {
   const { grid, tell, path } = world
   const first = await tell(grid.alice, 'ann', 'one')
   await tell(grid.alice, 'ann', 'two')
@@ -57,7 +57,7 @@ test('a dismissal takes the conversation, and comes back to where it was given',
   expect(count(there.html)).toBeUndefined()
 })
 
-test('others see who has not answered for an hour, and nothing of what was said', async () => {
+test('others see who has not answered for an hour, without the text', async () => {
   const { grid, tell, path } = world
   await tell(grid.alice, 'ann', 'a secret question')
   grid.clock.now += hour - 1
@@ -73,6 +73,6 @@ test('others see who has not answered for an hour, and nothing of what was said'
     expect(text).not.toContain('secret')
     expect(count(html)).toBe('1')
   }
-  // It waits for themselves, in its own words.
+  // For Ann herself, the page uses its own wording.
   expect((await ann.open(path('attention'))).text).not.toContain('has not answered')
 })

@@ -1,10 +1,10 @@
-/** The activity log as a file. */
+/** Exporting the activity log as a file. */
 import { expect, test } from 'vitest'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { testGrid } from '../../support/grid.ts'
 import { signedInByEmail } from '../../support/people.ts'
 
-test('all pages of what the filter selects are in the file, newest first, and no cell is a formula', async () => {
+test('exports all filtered pages, newest first, and no cell is a formula', async () => {
   const grid = await testGrid()
   const account = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
   const note = (tool: string, input: unknown) =>

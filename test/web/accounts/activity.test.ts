@@ -74,14 +74,14 @@ describe('a log with entries', () => {
     expect(tools(html)).toEqual(expected)
   })
 
-  test('is filtered by a key, which the page offers', async () => {
+  test('is filtered by a key that the page offers', async () => {
     const { html } = await ann.open(path)
     const key = html.match(/<option value="(key:[^"]+)"/)![1]
 
     expect(tools((await ann.open(`${path}?who=${key}`)).html)).toEqual(['admin_delete_agent', 'admin_create_agent'])
   })
 
-  test('shows changes, on demand with what only lists or reads, and names the credential in the opened row', async () => {
+  test('shows changes, reads on demand, and the credential in the opened row', async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
     await note(
       { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
@@ -101,7 +101,7 @@ describe('a log with entries', () => {
     expect(tools((await ann.open(`${path}?tool=read_conversations`)).html)).toEqual(['read_conversations'])
   })
 
-  test('shows programs that signed in under Who, each by the agent that it acts as', async () => {
+  test('lists OAuth clients under Who, each by the agent that it acts as', async () => {
     const { token } = await accessTokenFor(grid, annId, grid.acme.id)
     await accessTokenFor(grid, annId, grid.acme.id, grid.alice.id)
     await callTool(grid, token, 'admin_list_channels')

@@ -1,4 +1,4 @@
-/** Activity shows what a change replaced. docs/protocol/mcp.md, "Activity log". */
+/** Activity shows the values that a change replaced. docs/protocol/mcp.md, "Activity log". */
 import { beforeAll, expect, test } from 'vitest'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   olga = await signedIn(grid, owner)
 })
 
-/** Runs a change as pages, REST and commands do. Resolves to its row on the page of the log, and as it is stored. */
+/** Runs a change as pages, REST and commands do. Resolves to its row on the activity page and its stored row. */
 async function rowOf(input: object, change: (account: AccountStore) => Promise<unknown>) {
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   await recordActivity(account, { tool: 'a_change', arguments: input, requestId: null }, change)
@@ -79,14 +79,14 @@ test.each<[string, string, () => Promise<Awaited<ReturnType<typeof rowOf>>>]>([
       return rowOf({ id, ...input }, (account) => updateGuardrail(account, id, input))
     },
   ],
-])('a change of %s is logged with its old and its new values, without secrets', async (_, changes, change) => {
+])('logs a change of %s with its old and new values, without secrets', async (_, changes, change) => {
   const { shown, stored } = await change()
 
   expect(shown).toBe(changes)
   for (const secret of ['old-secret', 'new-secret', oldKey, newKey]) expect(stored).not.toContain(secret)
 })
 
-test('a page shows the change, and only the values that differ', async () => {
+test('a page shows the change with only the values that differ', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const settings = `${path}/settings/account/turns`
   await ann.submit(settings, { warn: '10', perHour: '200', hops: '64' })

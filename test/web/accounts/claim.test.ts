@@ -1,4 +1,4 @@
-/** Claiming agents that signed up, by their link or as offered. See docs/security.md, "Signup and claims". */
+/** Claiming agents that signed up, by their link or from an offer. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
 import { setLimits } from '../../../src/grid/limits.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
@@ -31,7 +31,7 @@ async function signUp(alias: string, email: string, more: object = {}): Promise<
   return { key: api_key, alias, path: new URL(trial.claim_url).pathname }
 }
 
-/** A browser whose user has verified the address of a claim. */
+/** Returns a browser whose user has verified a claim's address. */
 async function verified(path: string): Promise<Browser> {
   const person = browser(grid)
   await person.submit(await emailLinkPath(path), { name: 'Zoe', password })
@@ -44,7 +44,7 @@ async function emailLinkPath(path: string): Promise<string> {
   return new URL((await waitFor('the claim email', newest)).link!).pathname
 }
 
-/** Decide on the page as it proposes, but for the agents that are named by their aliases. */
+/** Submits the page's proposal, with other decisions for the agents named by alias. */
 async function claim(
   person: Browser,
   path: string,
@@ -74,7 +74,7 @@ async function provisionalId(email: string): Promise<string> {
 const offerPath = (html: string) => html.match(/href="(\/claims\/[^"]+)"/)?.[1]
 const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
-test('after verifying the address, the user sees each agent with time and IP address, and claims them as an account', async () => {
+test('after verifying the address, the user sees each agent with time and IP address and claims them as an account', async () => {
   const signed = await signUp('zoe-one', zoe, { description: 'counts beans' })
   const other = await signUp('zoe-two', zoe)
 
@@ -89,14 +89,14 @@ test('after verifying the address, the user sees each agent with time and IP add
   expect(await rows(grid, 'SELECT name, state, join_email FROM accounts WHERE id = ?', [home]))
     .toMatchObject([{ name: 'Zoe & Co', state: 'claimed', join_email: null }])
   expect((await person.request(arrivalOf({ id: home }))).status).toBe(200)
-  // The trial is over for both: more than its ten messages go through.
+  // The trial is over for both, so more than its ten messages go through.
   for (let n = 0; n < 12; n++) {
     const sent = await callTool(grid, other.key, 'send_message', { to: 'zoe-one', message: `${n}` })
     expect(sent.code).toBeUndefined()
   }
 })
 
-test('a discarded agent loses its key at once, and its claim link is dead for the others too', async () => {
+test('a discarded agent loses its key at once, and its claim link stops working for the others too', async () => {
   const [good, bad] = [await signUp('zoe-one', zoe), await signUp('zoe-bad', zoe)]
   const person = await verified(good.path)
 
@@ -109,7 +109,7 @@ test('a discarded agent loses its key at once, and its claim link is dead for th
   expect((await person.open('/claim/unknown')).text).toContain('This claim link is unknown')
 })
 
-test('a move never makes the account exceed its skills, and says what to do', async () => {
+test("a move that would exceed the account's skill limit is refused with a suggestion", async () => {
   await grid.setPassword(ann, password)
   const { id: agentId } = grid.alice
   const of = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => ({ name: `skill ${from + n}` }))
@@ -133,7 +133,7 @@ test('a move never makes the account exceed its skills, and says what to do', as
   expect(await count()).toBe(1_000)
 })
 
-test('nor its agents, also if others are created at the same time', async () => {
+test("a move never exceeds the account's agent limit, even if others are created at the same time", async () => {
   await grid.setPassword(ann, password)
   await setLimits(grid.acme.store, { agents: 3 })
   const one = await signUp('bean-one', ann)
@@ -164,7 +164,7 @@ test('the claim link alone is not enough, because the agent has it too', async (
   expect((await ed.post(signed.path, { csrf, name: 'Mine' })).status).toBe(403)
 })
 
-test('a user who has not verified this address is refused, on the page and with a forged request', async () => {
+test('refuses a user who has not verified this address, on the page and for a forged request', async () => {
   const signed = await signUp('bean-one', ann)
   await grid.setPassword(ann, password)
   const person = browser(grid)
@@ -193,13 +193,13 @@ test('an email link can be opened five times and used once', async () => {
   const zoes = browser(grid)
   expect((await zoes.submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
-  // The user who used it comes to the claim, and after the claim reads that it was used.
+  // The user who used it is sent to the claim, and reads that it was used after claiming.
   expect((await zoes.open(path)).at).toBe(signed.path)
   await claim(zoes, signed.path, { name: 'Zoe' })
   for (const one of [zoes, browser(grid)]) expect((await one.open(path)).text).toContain('This claim link was used')
 })
 
-test('agents that sign up between the page and the claim are not claimed unseen', async () => {
+test('does not claim agents that sign up after the page was opened', async () => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const page = await person.open(signed.path)
@@ -214,7 +214,7 @@ test('agents that sign up between the page and the claim are not claimed unseen'
   expect(refused.text).toContain('@zoe-late')
 })
 
-test.each(['admin', 'member', 'viewer'])('a %s of an account cannot move agents into it', async (role) => {
+test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents into it", async (role) => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
@@ -227,7 +227,7 @@ test.each(['admin', 'member', 'viewer'])('a %s of an account cannot move agents 
   expect(await status(signed.key)).toBe(200)
 })
 
-test('to keep agents is proposed while the accounts of their owner have none; then to move them', async () => {
+test("proposes to keep agents while their owner's accounts have none, and then to move them", async () => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
@@ -253,7 +253,7 @@ test('agents cannot be moved into a foreign account, or nowhere', async () => {
   expect(await status(signed.key)).toBe(200)
 })
 
-test('who owns an account moves agents there: the page says what does not move, and both accounts have their part', async () => {
+test("an account's owner moves agents there, sees what does not move, and both accounts keep their part", async () => {
   await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
   await grid.setPassword(ann, password)
   const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })
@@ -284,9 +284,9 @@ test('who owns an account moves agents there: the page says what does not move, 
   ])).toEqual([['@bean-one', 'beans, counting'], ['@bean-two', '']])
   const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
   expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
-  // They are agents of Acme now, and no trial counts.
+  // They are agents of Acme, so no trial limit applies.
   for (let n = 0; n < 12; n++) await send(one, 'alice', `${n}`)
-  // The owner finds both accounts, and what was said in the old one.
+  // The owner finds both accounts, and the old one's messages.
   const old = (await owner.open('/')).html.match(/href="\/accounts\/([\w-]+)[^>]*>(?:(?!<\/a>)[\s\S])*Beans/)![1]
   expect((await owner.open(`/accounts/${old}/agents`)).text).toContain('@bean-left')
   expect(await rows(grid, 'SELECT tool, arguments FROM activity WHERE account_id = ?', [old])).toMatchObject([{
@@ -304,7 +304,7 @@ test('who owns an account moves agents there: the page says what does not move, 
   }])
 })
 
-test('the page of what needs a person offers the agents, and a click leads to the claim without the link of the signup', async () => {
+test("Attention offers the agents, and one click leads to the claim without the signup's link", async () => {
   const owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
   const olga = await signedIn(grid, owner)
   const home = `/accounts/${grid.acme.id}/attention`
@@ -324,14 +324,14 @@ test('the page of what needs a person offers the agents, and a click leads to th
   const again = await olga.open(path)
   expect(again.status).toBe(404)
   expect(again.text).toContain('There are no agents to claim here')
-  // The account that it signed up in has nothing left to do, and can be left.
+  // Nothing is left to do in the account of the signup, so its owner can leave it.
   const old = `/accounts/${path.split('/').at(-1)}/settings/team`
   expect((await olga.open(old)).text).toContain('After you leave, no one can open it.')
   await olga.submit(old, {}, `${old}/leave`)
   expect((await olga.open(old)).status).toBe(404)
 })
 
-test('a user without an account is offered them where an account is made', async () => {
+test('a user without an account gets the offer where an account is created', async () => {
   await signUp('zoe-one', zoe)
   await signUp('zoe-two', zoe)
   const one = await signedIn(grid, await person(grid, { email: zoe }))
@@ -364,7 +364,7 @@ test('agents in accounts of their own are offered one account after the other', 
   expect(texts).toEqual(['@zoe-one, 2 more agents', '@zoe-two, 1 more agent', expect.stringContaining('@zoe-three')])
 })
 
-test('while the address is not verified, nothing is offered and the page does not open', async () => {
+test('offers nothing and hides the page until the email address is verified', async () => {
   await signUp('zoe-one', zoe)
   const user = await person(grid, { role: 'owner', email: zoe, isVerified: false })
   const one = await signedIn(grid, user)
@@ -380,7 +380,7 @@ test('while the address is not verified, nothing is offered and the page does no
   expect((await one.open('/new-account')).text).toContain('1 agent signed up for you')
 })
 
-test('an offer to another user is answered like one that does not exist', async () => {
+test('answers an offer for another user like a nonexistent one', async () => {
   await signUp('zoe-one', zoe)
   const id = await provisionalId(zoe)
   const mallory = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
@@ -401,11 +401,11 @@ test('an offer to another user is answered like one that does not exist', async 
   }
   expect((await mallory.open('/new-account')).text).not.toContain('signed up for you')
   expect(await rows(grid, 'SELECT * FROM accounts WHERE id = ?', [id])).toEqual(before)
-  // Claimed and other accounts of the user are no offers either.
+  // Claimed accounts and the user's other accounts are not offers either.
   expect((await mallory.open(`/claims/${grid.evil.id}`)).status).toBe(404)
 })
 
-test('without a session, the page of an offer asks to sign in', async () => {
+test('the page of an offer asks for a sign-in without a session', async () => {
   const page = await browser(grid).open(`/claims/${grid.acme.id}`)
 
   expect(page.at).toBe(`/sign-in?next=${encodeURIComponent(`/claims/${grid.acme.id}`)}`)

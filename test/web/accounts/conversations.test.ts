@@ -1,4 +1,4 @@
-/** Conversations that run away, on the pages and the command line. docs/conversations.md, "Conversations that run away". */
+/** Runaway conversations on pages and the command line. docs/conversations.md, "Conversations that run away". */
 import { beforeEach, expect, test } from 'vitest'
 import type { StoreCommand } from '../../../src/cli/command.ts'
 import { findCommand } from '../../../src/cli/commands.ts'
@@ -15,7 +15,7 @@ beforeEach(async () => {
   await send(grid, grid.alice, '@bob')
 })
 
-test('the page of what needs a person says which agents keep answering each other', async () => {
+test('Attention names the agents that keep answering each other', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   await echo(grid, [grid.bob, grid.alice], { most: 29 })
   expect((await ann.open(`${path}/attention`)).text).not.toContain('keep answering')
@@ -28,7 +28,7 @@ test('the page of what needs a person says which agents keep answering each othe
   )
 })
 
-test('an admin resumes a paused conversation, which is not among what a viewer may open', async () => {
+test('an admin resumes a paused conversation, which a viewer does not see', async () => {
   await echo(grid, [grid.bob, grid.alice], {})
   const [{ key }] = await pausesOf(grid)
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
@@ -44,7 +44,7 @@ test('an admin resumes a paused conversation, which is not among what a viewer m
   expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
 })
 
-test('admins set the limits of the account, and mark an agent as automated', async () => {
+test("admins set the account's limits and mark an agent as automated", async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const settings = `${path}/settings/account/turns`
 
@@ -90,7 +90,7 @@ test('the command line lists and resumes paused conversations, sets limits and m
 const command = (name: string) => findCommand(name) as StoreCommand
 const run = (name: string, args: Record<string, string>) => command(name).run(grid.store, args)
 
-/** What the activity log of Acme has recorded. */
+/** The calls that Acme's activity log has recorded. */
 async function tools(): Promise<string[]> {
   const sql = 'SELECT tool, outcome FROM activity WHERE account_id = ? ORDER BY n'
   return (await rows(grid, sql, [grid.acme.id])).map(({ tool, outcome }) => `${tool} ${outcome}`)

@@ -1,4 +1,4 @@
-/** The export in a browser: the page stays, so its button must not stay busy. */
+/** Exporting in a browser: the page stays open, so its button must not stay busy. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser } from '../../support/browser.ts'
 import { person, signedIn } from '../../support/people.ts'

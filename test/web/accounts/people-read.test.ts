@@ -1,4 +1,4 @@
-/** The switch on the account page with which owners let people read what agents write to each other. */
+/** The switch on the account page with which owners let people read messages between agents. */
 import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
@@ -23,7 +23,7 @@ const instructions = async () => {
   return body.result.instructions as string
 }
 
-test('an owner lets them read from now on, then older messages too, and stops it; agents and the log know', async () => {
+test('an owner allows reading from now on, then older messages, and stops it; agents see it and the log records it', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
   expect((await owner.open(settings)).text).toContain(
@@ -56,7 +56,7 @@ test('an owner lets them read from now on, then older messages too, and stops it
   )
 })
 
-test('older messages cannot be had before the newer ones', async () => {
+test('older messages cannot be allowed before newer ones', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
   const refused = await owner.submit(settings, { choice: 'older' })
 

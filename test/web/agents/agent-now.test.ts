@@ -1,4 +1,4 @@
-/** What the page of an agent says of it now, and to whom. See docs/people.md, "People who read". */
+/** An agent's current state on its page, and who sees it. See docs/people.md, "People who read". */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -24,7 +24,7 @@ const allowReading = async () => {
   await setPeopleRead(account, { choice: 'on' })
 }
 
-test('an owner reads its last ten messages, of its channels too, oldest first', async () => {
+test("an owner reads its last ten messages, including its channels', oldest first", async () => {
   await allowReading()
   const [alice, bobby] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   await grid.acme.agent('carol')
@@ -45,7 +45,7 @@ test('an owner reads its last ten messages, of its channels too, oldest first', 
   expect(html).toMatch(/conversations\/\d+\?m=\d+#m\d+/)
 })
 
-test('the reading of its messages is recorded once an hour, without their texts', async () => {
+test('records a reading of its messages once an hour, without their texts', async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -62,7 +62,7 @@ test('the reading of its messages is recorded once an hour, without their texts'
   )
 })
 
-test('members and viewers see numbers only, and members what is to or from them', async () => {
+test('members and viewers see only numbers, and members also their own messages', async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const mel = await personWithAlias(grid, 'mel')
@@ -79,7 +79,7 @@ test('members and viewers see numbers only, and members what is to or from them'
   expect((await grid.acme.store.read.activity.list()).map(({ tool }) => tool)).not.toContain('read_agent')
 })
 
-test('it says what waits for it longest, and from whom', async () => {
+test('shows how long its oldest message has waited, and its sender', async () => {
   await say(grid, storeOf(grid, grid.alice), 'bob', 'First.')
   grid.clock.now += 5 * minute
   await grid.acme.agent('carol')
@@ -90,7 +90,7 @@ test('it says what waits for it longest, and from whom', async () => {
   expect(text).toContain('Inbox 2 unread Oldest unread 5 min ago , from @alice')
 })
 
-test('parked messages are counted, and who manages the account puts them back', async () => {
+test('counts parked messages, and an owner requeues them', async () => {
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Poison.')
   for (let n = 0; n < 5; n++) {
     const { body } = await lease(grid, grid.bob.key)
@@ -108,7 +108,7 @@ test('parked messages are counted, and who manages the account puts them back', 
   expect(after.text).toContain('The messages were put back: they are unread again')
   expect(after.text).not.toContain('Parked')
   expect(after.text).toContain('Inbox 1 unread')
-  // What was put back waits like any other message, and is no longer told of as one that comes back.
+  // Requeued messages wait like any other, and are no longer reported as returned.
   grid.clock.now += 2 * hour
   const waiting = await olga.open(`/accounts/${grid.acme.id}/attention`)
   expect(waiting.text).toMatch(/Attention 1 open .*@bob has not read for 2 h 1 waiting/)

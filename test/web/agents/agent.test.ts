@@ -25,7 +25,7 @@ const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 
 describe('an agent', () => {
   const form = { visibility: 'private', accessPolicy: 'auto_approve', accessList: '', description: '' }
 
-  test('becomes public only when its user confirms what strangers can do then, and is asked once', async () => {
+  test('becomes public only when its user confirms what others can do then, and is asked once', async () => {
     const action = `${base}/agents/alice/settings`
     const asked = await ann.submit(action, { ...form, visibility: 'public' })
     expect(asked.text).toContain('Agents of every account on this grid can then find it')
@@ -39,7 +39,7 @@ describe('an agent', () => {
     expect(await agent('alice')).toMatchObject({ visibility: 'public', description: 'Answers' })
   })
 
-  test('can be changed: visibility, access policy and description', async () => {
+  test('can change its visibility, access policy and description', async () => {
     await grid.evil.agent('mallory')
     const page = await ann.submit(`${base}/agents/bob/settings`, {
       visibility: 'public',
@@ -64,7 +64,7 @@ describe('an agent', () => {
     expect(JSON.stringify(found)).toContain('@bob')
   })
 
-  test('can be set to reply over A2A as a message; other changes leave that as it is', async () => {
+  test('can reply over A2A as a message, and other changes keep this setting', async () => {
     const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).messageReplies
     expect(await isSet()).toBe(false)
 
@@ -76,7 +76,7 @@ describe('an agent', () => {
     expect(await isSet()).toBe(false)
   })
 
-  test('says whether calls over A2A wait; other changes leave that as it is', async () => {
+  test('sets whether A2A calls wait, and other changes keep this setting', async () => {
     const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).callersWait
     expect(await isSet()).toBe('auto')
 
@@ -150,7 +150,7 @@ describe('an agent', () => {
     expect((await ann.open(`${base}/agents/bob/connect`)).html).not.toContain(key)
   })
 
-  test('has keys with names, of which each can be revoked alone', async () => {
+  test('has named keys, which can be revoked separately', async () => {
     const connect = `${base}/agents/bob/connect`
     const shown = await ann.submit(connect, { name: 'codex at home' }, `${base}/agents/bob/keys`)
     const key = shown.html.match(keyPattern)![0]
@@ -190,7 +190,7 @@ describe('an agent', () => {
   })
 })
 
-test('a guardrail of another account cannot be attached', async () => {
+test('cannot get a guardrail of another account', async () => {
   const { id } = await createGuardrail(grid.evil.store, { name: 'theirs', provider: 'pii' })
 
   const page = await ann.submit(`${base}/agents/bob/settings`, {}, `${base}/agents/bob/skills`)

@@ -45,7 +45,7 @@ describe('the list', () => {
     ['alias', 'LIC'],
     ['description', 'beans'],
     ['skill', 'juggl'],
-  ])('is searched by %s', async (_, search) => {
+  ])('can be searched by %s', async (_, search) => {
     await grid.acme.agent('counter', { description: 'Counts Beans' })
     await setAgentSkills(grid.acme.store, { agent: 'counter', skills: [{ name: 'Juggling' }] })
     await setAgentSkills(grid.evil.store, { agent: 'eve', skills: [{ name: 'juggling beans' }] })
@@ -61,7 +61,7 @@ describe('the order of the list', () => {
   const aliases = (text: string) => [...text.matchAll(/@(alice|bob|carol|mel|[bc]-\d+)/g)].map(([, alias]) => alias)
   const listed = async (query: string) => aliases((await ann.open(`${base}/agents?${query}`)).text)
 
-  test('is by what waits longest, by what is unread, or by who was seen last', async () => {
+  test('is by the longest wait, by unread messages, or by last seen', async () => {
     await grid.acme.agent('carol')
     const send = (to: string) => callTool(grid, grid.bob.key, 'send_message', { to, message: 'hi' })
     await send('@carol')
@@ -76,7 +76,7 @@ describe('the order of the list', () => {
   })
 
   test.each(['', 'sort=oldest', 'sort=unread', 'sort=seen', 'sort=seen&search=c-', 'search=c-'])(
-    'has every agent once on its pages: %s',
+    'includes every agent once across its pages: %s',
     async (query) => {
       for (let n = 100; n < 220; n++) await grid.acme.agent(`c-${n}`)
       const seen: string[] = []
@@ -93,7 +93,7 @@ describe('the order of the list', () => {
 })
 
 describe('a new agent', () => {
-  test('gets a key that is shown once, filled into the configurations', async () => {
+  test('gets a key that is shown once, inside the client configurations', async () => {
     await grid.evil.agent('mallory')
     const created = await ann.submit(`${base}/new-agent`, {
       alias: '@carol',
@@ -123,7 +123,7 @@ describe('a new agent', () => {
     expect((await ann.open(`${base}/agents/carol/connect`)).html).toContain('YOUR_AGENT_KEY')
   })
 
-  test('of type a2a stores its URL and its encrypted token; the log contains neither token nor key', async () => {
+  test('of type a2a stores its URL and encrypted token, and the log contains neither token nor key', async () => {
     const fields = { alias: 'partner', type: 'a2a', remoteUrl: 'https://partner.example/a2a', remoteToken: 'tok-8831' }
 
     const { html } = await ann.submit(`${base}/new-agent`, fields)

@@ -25,11 +25,11 @@ test.each([
       mcp: { 'agent-grid': { type: 'remote', url, headers, oauth: false } },
     },
   ],
-])('the snippet for %s is JSON in the format of that client', (id, expected) => {
+])("the snippet for %s is JSON in that client's format", (id, expected) => {
   expect(JSON.parse(textOf(id))).toEqual(expected)
 })
 
-test('the grid accepts the A2A call at the address of the recipient', async () => {
+test("the grid accepts the A2A call at the recipient's address", async () => {
   const grid = await testGrid()
   const text = textOf('a2a').replace('RECIPIENT', 'bob')
   const path = new URL(text.match(/^curl -sS (\S+)/)![1]).pathname

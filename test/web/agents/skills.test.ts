@@ -1,4 +1,4 @@
-/** The pages of skills. */
+/** The skills pages. */
 import { beforeEach, expect, test } from 'vitest'
 import { createSkill, setAgentSkills } from '../../../src/grid/agents/skills.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -17,7 +17,7 @@ const give = (agent: string, ...names: string[]) =>
   setAgentSkills(grid.acme.store, { agent, skills: names.map((name) => ({ name })) })
 const names = async () => (await grid.acme.store.read.skills.list()).map(({ name }) => name)
 
-test('a skill is created, and the list counts its active agents', async () => {
+test('creates a skill, and the list counts its active agents', async () => {
   const ann = await signedInWithRole(grid, 'admin')
 
   const page = await ann.submit(`${skills}/new`, { name: ' proof reading ', description: 'of English' })
@@ -42,7 +42,7 @@ test.each([
   ['a long name', { name: 'x'.repeat(65) }, 400, 'The name of a skill has 1 to 64 characters'],
   ['a long description', { name: 'new', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
   ['a name that is taken', { name: 'taken' }, 409, 'The account has a skill taken'],
-])('%s is an error at its field, when a skill is created and when it is changed', async (_, fields, status, text) => {
+])('shows %s as an error at its field when creating and when changing a skill', async (_, fields, status, text) => {
   await make('taken')
   const id = await make('other', 'kept')
   const ann = await signedInWithRole(grid, 'owner')
@@ -64,7 +64,7 @@ test('the list of skills ignores case', async () => {
   expect((await (await signedInWithRole(grid, 'owner')).open(skills)).text).toMatch(/analysis .*SQL .*writing/)
 })
 
-test('a skill is renamed for every agent that has it', async () => {
+test('renames a skill for every agent that has it', async () => {
   const id = await make('proof reading')
   await give('alice', 'proof reading')
   const ann = await signedInWithRole(grid, 'owner')
@@ -77,7 +77,7 @@ test('a skill is renamed for every agent that has it', async () => {
   expect(await activityOf(grid)).toMatchObject([{ tool: 'update_skill', outcome: 'ok', input: { id } }])
 })
 
-test('when two skills get the same name at once, one succeeds and the other is rejected', async () => {
+test('when two skills get the same name concurrently, one succeeds and the other is rejected', async () => {
   const ids = [await make('one'), await make('two')]
   const ann = await signedInWithRole(grid, 'owner')
 
@@ -90,7 +90,7 @@ test('when two skills get the same name at once, one succeeds and the other is r
   expect((await names()).filter((name) => name === 'same')).toHaveLength(1)
 })
 
-test('a deleted skill is removed from its agents, which keep their other skills', async () => {
+test('deleting a skill removes it from its agents, which keep their others', async () => {
   const id = await make('one')
   await give('alice', 'one', 'two')
   const ann = await signedInWithRole(grid, 'owner')

@@ -1,4 +1,4 @@
-/** Whatever an approval delivers was on the page of the decision. docs/protocol/messages.md, "Held messages". */
+/** Everything that an approval delivers is on the decision's page. docs/protocol/messages.md, "Held messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'
 import { approve } from '../../../src/grid/approvals/decide.ts'
@@ -30,7 +30,7 @@ afterEach(() => grid.close())
 
 const page = async () => `/accounts/${grid.acme.id}/held/${(await heldMessages(ann))[0].id}`
 
-/** All that the decider can read: the page, and the parts that it links. */
+/** Everything that the decider can read: the page and the parts that it links. */
 async function shown(): Promise<string> {
   const { html } = await browser.open(await page())
   const links = [...html.matchAll(/href="([^"]*\/held\/[0-9a-f-]{36}\/parts\/[^"]+)"/g)].map(([, href]) => href)
@@ -40,13 +40,13 @@ async function shown(): Promise<string> {
 }
 
 /**
- * What a recipient is given of the held message and need not be shown: the grid makes it, and no sender chooses it. Whatever
- * else is delivered, also by a column that is added later, must be on the page.
+ * The columns of a delivered message that need not be shown, because the grid creates them and no sender can choose
+ * them. Everything else that is delivered must be on the page, including columns added later.
  */
 const madeByGrid: Record<string, string[]> = {
   messages: [
     ...['seq', 'id', 'account_id', 'from_agent_id', 'channel_id', 'created_at', 'traceparent', 'trial_number'],
-    // "edited" is the decision itself; "via" has a place below.
+    // "edited" is the decision itself. "via" is shown elsewhere.
     ...['edited', 'via'],
   ],
   deliveries: [
@@ -58,9 +58,9 @@ const madeByGrid: Record<string, string[]> = {
   artifacts: ['account_id', 'task_id', 'n'],
 }
 
-/** The columns that held a value in one of the tests. */
+/** The columns that had a value in one of the tests. */
 const tried = new Set<string>()
-/** The words by which the page says a flag or a number. */
+/** The page's text for a flag or a number. */
 const inWords: Record<string, string> = {
   'messages.flagged': 'Marked by a guardrail',
   'messages.sanitized': 'Invisible characters were removed',
@@ -70,7 +70,7 @@ const inWords: Record<string, string> = {
   'artifacts.append': '"append": true',
 }
 
-/** Each value that was delivered with the message, with its place. */
+/** Each value delivered with the message, with its path. */
 async function delivered(message: string): Promise<[place: string, value: string][]> {
   const found: [string, string][] = []
   for (const [table, made] of Object.entries(madeByGrid)) {
@@ -102,7 +102,7 @@ function leaves(place: string, value: unknown): [string, string][] {
   if (typeof value === 'string' && /^[[{]/.test(value)) return leaves(place, JSON.parse(value))
   if (typeof value === 'object') {
     return Object.entries(value).flatMap(([name, one]) => [
-      // The names of the protocol have words on the page.
+      // The page shows its own terms for the protocol's names.
       ...(Array.isArray(value) || place === 'messages.a2a' ? [] : leaves(`${place} (name)`, name)),
       ...leaves(`${place}.${name}`, one),
     ])
@@ -110,7 +110,7 @@ function leaves(place: string, value: unknown): [string, string][] {
   return [[place, String(value)]]
 }
 
-/** Names of the stored form, which is not the form that recipients read. */
+/** Names in the stored form, which readers do not see. */
 const storedNames = new Set([
   'parts',
   'part_id',
@@ -128,19 +128,19 @@ async function expectShown(message: string, more: string[] = []): Promise<void> 
   const text = await shown()
   await approveOne(ann)
   const values = (await delivered(message)).filter(([place, value]) => {
-    // A new task is submitted.
+    // A new task is always submitted.
     if (place === 'task_events.state' && value === 'submitted') return false
     return !(place.endsWith('(name)') && storedNames.has(value)) && !/\.(part_id|kind|bytes)$/.test(place)
   })
   expect(values.length).toBeGreaterThan(3)
   for (const [place, value] of values) {
-    // A file is read as its text.
+    // A file is compared as text.
     expect(text, place).toContain(inWords[place] ?? (place.endsWith('.raw') ? atob(value) : value))
   }
   for (const word of more) expect(text).toContain(word)
 }
 
-test('all that a message over A2A brings', async () => {
+test('shows everything in an A2A message', async () => {
   await hold(grid.acme.store)
   const { body } = await postA2a(
     grid,
@@ -173,7 +173,7 @@ test('all that a message over A2A brings', async () => {
   ])
 })
 
-test('metadata that is too long for an inbox', async () => {
+test('shows metadata that is too long for an inbox', async () => {
   await hold(grid.acme.store)
   const metadata = { to: '@bob', long: `${'long '.repeat(9_000)}canary-end` }
   await postA2a(grid, grid.alice.key, send10({ metadata }, { configuration: { returnImmediately: true } }), {
@@ -183,7 +183,7 @@ test('metadata that is too long for an inbox', async () => {
   await expectShown((await heldMessages(ann))[0].messageId, ['canary-end'])
 })
 
-test('what any other send brings', async () => {
+test('shows everything that any other send delivers', async () => {
   const { personAlias } = await personWithAlias(grid, 'ben', { name: 'Ben' })
   const { id } = await sendMessage(storeOf(grid, grid.bob), { to: 'alice', text: 'which one?' })
   await rows(
@@ -206,7 +206,7 @@ test('what any other send brings', async () => {
   await expectShown(sent.id, ['canary-yes', 'canary-conversation', id])
 })
 
-test('what the recipient of a task says: its new state, and the id and name of an artifact', async () => {
+test("shows a task's new state, and an artifact's id and name", async () => {
   const { id } = await askFor(storeOf(grid, grid.alice), 'a report')
   await callTool(grid, grid.bob.key, 'read_messages')
   await callTool(grid, grid.bob.key, 'update_task', { task_id: id, text: 'begun', artifact: { id: 'canary-artifact' } })
@@ -219,7 +219,7 @@ test('what the recipient of a task says: its new state, and the id and name of a
   await expectShown((await heldMessages(ann))[0].messageId, ['canary-artifact', 'canary-name', 'failed', id])
 })
 
-test('every column of what is delivered was tried above, or is made by the grid', async () => {
+test('every delivered column was tested above or is created by the grid', async () => {
   const columns = await Promise.all(
     Object.entries(madeByGrid).map(async ([table, made]) => {
       const all = await rows(grid, `SELECT name FROM pragma_table_info('${table}')`)
@@ -228,14 +228,14 @@ test('every column of what is delivered was tried above, or is made by the grid'
       )
     }),
   )
-  // Of a delivery with a text of its own, or in a large channel, and of a chunk that no message brings.
+  // Set only for a delivery with its own text or in a large channel, and for a chunk without a message.
   const never = ['body', 'a2a', 'flagged', 'quiet'].map((column) => `deliveries.${column}`).concat('artifacts.parts')
 
   expect(columns.flat().filter((column) => !tried.has(column) && !never.includes(column))).toEqual([])
 })
 
-test('every detail of a message and of its delivery has a place', () => {
-  // The text behind the mark is a part.
+test('shows every detail of a message and of its delivery', () => {
+  // The long text itself is a part.
   const details: Required<Omit<A2aDetails, 'hasLongText'>> = {
     ...{ messageId: 'canary-1', contextId: 'canary-2', taskId: 'canary-3', parts: [{ data: 'canary-4' }] },
     ...{ metadata: { a: 'canary-5' }, extensions: ['canary-6'], referenceTaskIds: ['canary-7'] },
@@ -276,7 +276,7 @@ test('every detail of a message and of its delivery has a place', () => {
   }
 })
 
-test('a decision with another content than the one that is stored decides nothing', async () => {
+test('a decision with content other than the stored one decides nothing', async () => {
   await hold(grid.acme.store)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi', conversationId: 'one' })
   const open = await browser.open(await page())

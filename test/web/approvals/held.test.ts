@@ -1,4 +1,4 @@
-/** The pages of held messages, without script. See docs/protocol/messages.md, "Held messages". */
+/** The pages of held messages without script. See docs/protocol/messages.md, "Held messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
@@ -37,7 +37,7 @@ const resultOf = async (one: Browser, action: 'approve' | 'edit' | 'refuse', fie
   return await one.submit(page, fields, `${page}/${action}`)
 }
 
-test('a held message is told on Home, in Attention and in the navigation, and approved by one click', async () => {
+test('Home, Attention and the navigation show a held message, and one click approves it', async () => {
   await rule()
   await send('<b>Pay 100</b>')
   for (const page of ['home', 'attention', 'held']) {
@@ -57,7 +57,7 @@ test('a held message is told on Home, in Attention and in the navigation, and ap
   expect(await inbox()).toEqual(['<b>Pay 100</b>'])
 })
 
-test('it leads to the message that it answers and to its conversation, where the person who decides may read them', async () => {
+test('links to the message that it answers and to its conversation, if the decider may read them', async () => {
   await rule({ deciders: [ann.id, ben.id] })
   const { text: asked } = await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'How much?' })
   await followLog(grid.store)
@@ -76,7 +76,7 @@ test('it leads to the message that it answers and to its conversation, where the
   expect(links(member.html)).toEqual([])
 })
 
-test('what expires first comes first everywhere, and red within its last hour', async () => {
+test('lists what expires first at the top everywhere, and in red within its last hour', async () => {
   await rule()
   for (let n = 0; n < 11; n++) await send(`Pay ${n}`)
   const rush = { name: 'Rush', from: '@bob', to: '@alice', deciders: [ann.id], expiresInHours: 2 }
@@ -98,7 +98,7 @@ test('what expires first comes first everywhere, and red within its last hour', 
   }
 })
 
-test('it is edited, or refused with a reason that the sender reads; the log and the ledger have no word of it', async () => {
+test('a person edits or refuses it with a reason that the sender reads, and its text is in no log', async () => {
   await rule()
   await send('Pay 100')
   expect((await resultOf(annsBrowser, 'edit', { text: 'Pay 10' })).text).toContain('as you edited it')
@@ -141,7 +141,7 @@ test('parts of all sizes can be read before the decision', async () => {
   expect(read.join('')).not.toContain('part_not_found')
 })
 
-test('a file has its name, its size and its bytes, as a download that no browser shows as a page', async () => {
+test("shows a file's name, size and bytes, as a download that no browser renders as a page", async () => {
   await rule()
   const files = [['offer.pdf', 'application/pdf', '%PDF-1.7 \u0001'], ['page.html', 'text/html', '<script>1</script>']]
   const parts = files.map(([filename, mediaType, content]) => ({ filename, mediaType, raw: btoa(content) }))
@@ -161,7 +161,7 @@ test('a file has its name, its size and its bytes, as a download that no browser
   }
 })
 
-test('equal ones are one row that opens to each; a decision is about one, and offers the next like it', async () => {
+test('groups identical messages in one row, and a decision applies to one and offers the next', async () => {
   await rule()
   for (const text of ['Pay 100', 'Pay 7', 'Pay 100', 'Pay 100']) await send(text)
   const list = `${account}/held`
@@ -180,7 +180,7 @@ test('equal ones are one row that opens to each; a decision is about one, and of
   expect((await resultOf(annsBrowser, 'approve')).text).not.toContain('Next like it')
 })
 
-test('of two people one decides, and the other reads who did', async () => {
+test('one of two people decides, and the other reads who did', async () => {
   await rule({ deciders: [ann.id, ben.id] })
   await send('Pay 100')
   const bens = await signedIn(grid, ben)
@@ -210,7 +210,7 @@ test('a form with the hash of another text decides nothing', async () => {
   expect(await inbox()).toEqual([])
 })
 
-test('a member whom the rule does not name and a viewer see no word of it, and decide nothing', async () => {
+test('a viewer and a member whom the rule does not name cannot see or decide it', async () => {
   await rule()
   await send('a secret word')
   const page = await oldest(annsBrowser)
@@ -228,7 +228,7 @@ test('a member whom the rule does not name and a viewer see no word of it, and d
   expect(await inbox()).toEqual([])
 })
 
-test('a risky rule asks first who the person is, and what was decided is done, unless the message is another', async () => {
+test('a risky rule asks for a confirmation, then applies the decision unless the message has changed', async () => {
   await rule({ isRisky: true })
   await send('Pay 100')
   const page = await oldest(annsBrowser)

@@ -1,4 +1,4 @@
-/** The pages of approval rules, without script. See docs/protocol/guardrails.md, "Approval rules". */
+/** The pages of approval rules without script. See docs/protocol/guardrails.md, "Approval rules". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { minute } from '../../../src/lib/time.ts'
@@ -22,7 +22,7 @@ const rules = () => grid.acme.store.read.approvalRules.list()
 const filled = { name: 'Payments', fromKind: 'any', toKind: 'external', expiresInHours: '24', enabled: 'on' }
 const make = (fields: Record<string, string>) => annsBrowser.submit(`${list}/new`, { ...filled, ...fields })
 
-test('a rule is made, listed in words, changed and deleted; the log has each', async () => {
+test('creates, lists, changes and deletes a rule, and logs each step', async () => {
   const named = { fromKind: 'one', from: 'alice', deciders: ann.id }
   const made = await make({ ...named, toKind: 'one', to: '@bob' })
   expect(made.text).toContain('The approval rule has been created.')
@@ -41,7 +41,7 @@ test('a rule is made, listed in words, changed and deleted; the log has each', a
   expect(log.text).toMatch(/Deleted the approval rule Payments.*Changed the approval rule.*Created the approval rule/)
 })
 
-test('each condition is made by the form', async () => {
+test('the form can create every condition', async () => {
   const { id } = await createGuardrail(grid.acme.store, { name: 'keys', provider: 'pii' })
   const finding = await make({ condition: 'finding', guardrail: id, fromKind: 'external', toKind: 'people' })
   expect(finding.text).toContain('Messages from other accounts to people of the account, if keys objects')
@@ -60,7 +60,7 @@ test.each([
   ['from', { fromKind: 'one', from: 'nobody-here' }, 'Agent &#39;@nobody-here&#39; not found'],
   ['to', { toKind: 'one', to: '#none' }, 'Channel &#39;#none&#39; not found'],
   ['minBytes', { condition: 'parts', minBytes: 'many' }, 'Enter a whole number.'],
-])('a wrong %s is told at its field, and what was typed stays', async (field, fields, message) => {
+])('reports a wrong %s at its field and keeps the input', async (field, fields, message) => {
   const { html, status } = await make(fields as Record<string, string>)
 
   expect(status).toBeGreaterThanOrEqual(400)
@@ -69,7 +69,7 @@ test.each([
   expect(await rules()).toEqual([])
 })
 
-test('a change asks who the person is if that was long ago', async () => {
+test('a change requires a fresh confirmation', async () => {
   await make({})
   const page = `${list}/${(await rules())[0].id}`
   grid.clock.now += 11 * minute
@@ -80,7 +80,7 @@ test('a change asks who the person is if that was long ago', async () => {
   expect(await rules()).toMatchObject([{ toKind: 'external' }])
 })
 
-test('a member reads the rules and finds no form', async () => {
+test('a member can read the rules but gets no form', async () => {
   await make({})
   const one = await signedIn(grid, await person(grid, { role: 'member' }))
 

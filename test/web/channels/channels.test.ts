@@ -1,4 +1,4 @@
-/** The pages of channels. */
+/** The channels pages. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -16,7 +16,7 @@ const make = async (name: string, members: string[] = [], account = grid.acme) =
 const membersOf = async (id: string) =>
   (await grid.acme.store.read.channels.members(id, 1_000)).map(({ alias }) => alias)
 
-test('a channel is created with the checked members, and is in the list', async () => {
+test('creates a channel with the checked members and lists it', async () => {
   const ann = await signedInWithRole(grid, 'owner')
 
   const page = await ann.submit(`${channels}/new`, [
@@ -44,7 +44,7 @@ test.each([
   ['an unknown member', { name: 'fresh', members: '@alice @nobody' }, 404, "Agent '@nobody' not found"],
   ['an agent of another account', { name: 'fresh', members: 'eve' }, 404, "Agent 'eve' not found"],
   ['a long description', { name: 'fresh', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
-])('%s is an error at its field, and the form keeps its values', async (_, fields, status, text) => {
+])("shows %s as an error at its field and keeps the form's values", async (_, fields, status, text) => {
   await make('taken')
   const ann = await signedInWithRole(grid, 'admin')
 
@@ -58,7 +58,7 @@ test.each([
   expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
 })
 
-test('members are added by checkbox and by alias, and removed one by one', async () => {
+test('adds members by checkbox and by alias, and removes them one by one', async () => {
   const id = await make('general', ['alice'])
   await grid.acme.agent('carol')
   const ann = await signedInWithRole(grid, 'admin')
@@ -92,7 +92,7 @@ test('concurrent changes of the members all take effect', async () => {
   expect(await membersOf(id)).toEqual(['bob', 'carol'])
 })
 
-test('the description is changed, and the channel is deleted', async () => {
+test('changes the description and deletes the channel', async () => {
   const id = await make('general', ['alice'])
   const ann = await signedInWithRole(grid, 'owner')
   const path = `${channels}/${id}`

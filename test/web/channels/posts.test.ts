@@ -1,4 +1,4 @@
-/** The posts of a channel on its page. See docs/people.md, "People who read". */
+/** A channel's posts on its page. See docs/people.md, "People who read". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { changeChannelMembers, createChannel } from '../../../src/grid/channels/channels.ts'
 import { say } from '../../support/conversations.ts'
@@ -23,7 +23,7 @@ afterEach(() => unfollow())
 
 const post = (text: string) => say(grid, storeOf(grid, grid.alice), '#ops', text)
 
-test('a member whose alias is in the channel reads it from then on, and answers; a viewer sees numbers', async () => {
+test('a member whose alias joined reads and answers posts from then on, and a viewer sees numbers', async () => {
   const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   await post('The disk is full.')
@@ -42,7 +42,7 @@ test('a member whose alias is in the channel reads it from then on, and answers;
   expect(seen.html).not.toMatch(/<form[^>]*action="[^"]*\/messages"/)
 })
 
-test('who makes a channel is in it, and writes its first post on its page', async () => {
+test("a channel's creator is a member and writes its first post on its page", async () => {
   const mel = await personWithAlias(grid, 'mel', { role: 'admin' })
   const browser = await signedIn(grid, mel.person)
   const base = `/accounts/${grid.acme.id}`
@@ -57,7 +57,7 @@ test('who makes a channel is in it, and writes its first post on its page', asyn
   expect(others.html).not.toContain('textarea')
 })
 
-test('it has pages, and names its members', async () => {
+test('pages through posts and names its members', async () => {
   const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   const browser = await signedIn(grid, mel.person)

@@ -1,4 +1,4 @@
-/** The buttons of a question in Chromium: by keyboard, in every view, and live for other readers. */
+/** A question's buttons in Chromium: by keyboard, in every view, and live for other readers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOf, hasBrowser, useBrowser } from '../../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'

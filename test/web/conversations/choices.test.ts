@@ -1,4 +1,4 @@
-/** Questions of agents that a person answers with one click. docs/conversations.md, "Choices". */
+/** Agents' questions that a person answers with one click. docs/conversations.md, "Choices". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { choose } from '../../../src/grid/conversations/choose.ts'
 import { questionsOf } from '../../../src/grid/conversations/questions.ts'
@@ -32,7 +32,7 @@ const answers = async () =>
   (await callTool(grid, grid.alice.key, 'read_messages')).text
     .map(({ message, parts }: { message: string; parts?: unknown[] }) => ({ message, parts }))
 
-test('an agent asks and gets the choice of a click in one call, as a text and as data', async () => {
+test('an agent asks and gets the clicked choice in one call, as text and as data', async () => {
   const idle = followIdle(grid.store)
   const asking = post(grid, grid.alice.key, { to: '@ann', message: 'May I deploy?', choices, wait_seconds: 50 })
   await idle(1)
@@ -59,7 +59,7 @@ test('an agent asks and gets the choice of a click in one call, as a text and as
   }])
 })
 
-test('the first answer counts: the same click again leads to it, and another one is told so', async () => {
+test('the first answer counts, so repeating the click leads to it and another choice is refused', async () => {
   const { page, action, thread, seq } = await asks()
   const open = await ann.open(page)
   const first = await ann.send(open, { choice: '0' }, action)
@@ -72,14 +72,14 @@ test('the first answer counts: the same click again leads to it, and another one
   expect(await answers()).toEqual([{ message: 'Yes', parts: [{ data: { choice: 'Yes', index: 0 }, bytes: 26 }] }])
 })
 
-test('two clicks at once are one answer', async () => {
+test('two concurrent clicks are one answer', async () => {
   const { thread, seq } = await asks()
   const both = [0, 1].map((index) => choose(world.ann.account, thread, { seq, index }))
   expect((await Promise.allSettled(both)).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(await answers()).toHaveLength(1)
 })
 
-test('an answer in words ends the choice', async () => {
+test('a written answer ends the choice', async () => {
   const { page, action, seq } = await asks()
   const open = await ann.open(page)
   await ann.send(open, { text: 'Which branch?', reply: `${seq}` }, `${page}/messages`)
@@ -90,14 +90,14 @@ test('an answer in words ends the choice', async () => {
   expect(await answers()).toEqual([{ message: 'Which branch?', parts: undefined }])
 })
 
-test('what waits is answered on Home and Attention, and leads back there', async () => {
+test('a waiting question can be answered on Home and Attention, and the answer leads back there', async () => {
   for (const origin of ['home', 'attention']) {
     const { action } = await asks()
     const after = await ann.submit(world.path(origin), { choice: '0' }, action)
     expect(after.at).toBe(`${world.path(origin)}?done=answered`)
     expect(after.text).toContain('Your answer has been sent.')
     expect(after.html).not.toContain(action)
-    // The question is read, too.
+    // Answering also marks the question as read.
     expect(await world.ann.account.read.inbox.unread(world.ann.personAlias.agentId)).toBe(0)
   }
 })
@@ -117,7 +117,7 @@ test('an open choice stays on Home and Attention, whatever is written after it',
   expect(await questionsOf(world.ann.account)).toEqual([])
 })
 
-test('others read the offer and what was chosen, and can choose nothing', async () => {
+test('others see the offer and the choice but cannot choose', async () => {
   const { page, action, seq } = await asks()
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   const ben = await personWithAlias(grid, 'ben', { role: 'owner' })
@@ -136,7 +136,7 @@ test('others read the offer and what was chosen, and can choose nothing', async 
   expect((await owner.open(world.path('messages', seq))).text).toContain('Yes chosen')
 })
 
-test('a question that expired, was read or not, or was retracted offers nothing any more', async () => {
+test('an expired or retracted question offers nothing, whether or not it was read', async () => {
   const expiring = await asks({ expiresInSeconds: 60 })
   const retracted = await asks()
   const read = await asks({ expiresInSeconds: 60 })
@@ -154,7 +154,7 @@ test('a question that expired, was read or not, or was retracted offers nothing 
   expect(await answers()).toEqual([])
 })
 
-test('hostile labels stay text, in their own direction', async () => {
+test('escapes hostile labels and isolates their direction', async () => {
   const hostile = ['<b>Yes</b>', '\u202eNo', 'לא', 'w'.repeat(60)]
   const { page } = await asks({ choices: hostile })
 

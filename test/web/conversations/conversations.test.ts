@@ -1,4 +1,4 @@
-/** The pages of conversations: what each role reads, pages both ways, what is new, and what happened to messages. */
+/** The conversations pages: access by role, paging in both directions, new messages and receipts. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
 const page = async (one: Browser, path: string) => await one.open(base + path)
 const texts = ['are the figures ready?', 'the figures are late', 'shall I wait?']
 
-describe('who reads what', () => {
+describe('access by role', () => {
   const cells: [who: string, open: () => Promise<Browser>, ...reads: string[][]][] = [
     ['an owner', () => signedInMember(grid, grid.acme, 'owner'), texts, texts],
     ['an admin', () => signedInMember(grid, grid.acme, 'admin'), texts, texts],
@@ -71,7 +71,7 @@ describe('who reads what', () => {
     }
   })
 
-  test('while the switch of the account is off, people cannot read what agents write, and what is older stays hidden', async () => {
+  test("people cannot read what agents write while the account's switch is off, and older messages stay hidden", async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const owner = await signedIn(grid, person)
     await setPeopleRead(account, { choice: 'off' })
@@ -89,7 +89,7 @@ describe('who reads what', () => {
     await setPeopleRead(account, { choice: 'older' })
   })
 
-  test('the list of a member has no conversations of which they could only read numbers', async () => {
+  test("a member's list omits conversations in which they could see only numbers", async () => {
     for (const query of ['', '?show=you', '?show=channels', '?show=waiting']) {
       const { html } = await page(anns, `/conversations${query}`)
       const rows = html.match(/<ul class="threads">[^]*?<\/ul>/)?.[0] ?? ''
@@ -99,7 +99,7 @@ describe('who reads what', () => {
     }
   })
 
-  test('a conversation with an id shows a member only what is to or from them', async () => {
+  test('a conversation with an id shows a member only their own messages', async () => {
     const conversationId = 'order-1'
     const shared = await threadOf(await say(grid, alice, '@bob', 'between us', { conversationId }))
     await say(grid, alice, '@ann', 'for you', { conversationId })
@@ -112,7 +112,7 @@ describe('who reads what', () => {
     expect((await page(anns, '/conversations?show=you')).text).not.toContain('between us')
   })
 
-  test('later messages for a member are found after many messages between others', async () => {
+  test("finds a member's later messages after many messages between others", async () => {
     const conversationId = 'order-2'
     const first = await say(grid, alice, '@ann', 'for you', { conversationId })
     for (let n = 0; n < 60; n++) await sendMessage(alice, { to: '@bob', text: `between us ${n}`, conversationId })
@@ -124,7 +124,7 @@ describe('who reads what', () => {
     expect(text).not.toContain('between us')
   })
 
-  test('another account has none of it', async () => {
+  test('hides everything from another account', async () => {
     const eve = await signedInMember(grid, grid.evil, 'owner')
     const [{ seq, id }] = await rows(grid, 'SELECT seq, id FROM messages WHERE account_id = ? LIMIT 1', [grid.acme.id])
     const evil = `/accounts/${grid.evil.id}`
@@ -147,7 +147,7 @@ const states = async () =>
     ],
   )
 
-test('reading is recorded without a word of text, and changes nothing for the agents', async () => {
+test('records readings without any text, and changes nothing for the agents', async () => {
   const before = await states()
   const { person } = await member(grid, { role: 'admin' })
   const admin = await signedIn(grid, person)
@@ -166,7 +166,7 @@ test('reading is recorded without a word of text, and changes nothing for the ag
   expect(await states()).toEqual(before)
 })
 
-test('mail to oneself is neither recorded nor marked as read by looking at it', async () => {
+test("reading one's own mail is neither recorded nor marks it as read", async () => {
   const { html } = await page(anns, `/conversations/${mine}`)
   expect(html).toContain('<li class="day new" id="new">New</li>')
   expect(await page(anns, '/conversations?show=you')).toMatchObject({ text: expect.stringMatching(/You\s+\d unread/) })
@@ -197,7 +197,7 @@ describe('a long conversation', () => {
   })
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n)
 
-  test('has 50 messages a page, both ways, without script', async () => {
+  test('has 50 messages a page, in both directions, without script', async () => {
     const newest = await page(owner, `/conversations/${long}`)
     expect(numbers(newest.html)).toEqual(range(70, 120))
     const link = (html: string, title: string) =>
@@ -212,7 +212,7 @@ describe('a long conversation', () => {
     expect(numbers((await page(owner, `/conversations/${long}?m=${seqs[60]}`)).html)).toEqual(range(35, 85))
   })
 
-  test('is opened at a time, in UTC or in milliseconds', async () => {
+  test('can be opened at a time, in UTC or in milliseconds', async () => {
     const [{ created_at: at }] = await rows(grid, 'SELECT created_at FROM messages WHERE account_id = ? AND seq = ?', [
       grid.acme.id,
       seqs[10],
@@ -226,7 +226,7 @@ describe('a long conversation', () => {
     expect(numbers((await page(owner, `/conversations/${long}?at=${later}`)).html)).toEqual(range(70, 120))
   })
 
-  test('marks what is new since one looked, and leads there', async () => {
+  test('marks messages since the last visit as new, and links to them', async () => {
     const viewer = await signedInMember(grid, grid.acme, 'admin')
     await page(viewer, `/conversations/${long}?before=${seqs[60]}`)
     expect((await page(viewer, `/conversations/${long}`)).html).not.toContain('id="new"')
@@ -238,7 +238,7 @@ describe('a long conversation', () => {
     seqs.push(seq)
   })
 
-  test('what follows a message comes as items only', async () => {
+  test('returns later messages as list items only', async () => {
     const response = await owner.request(`${base}/conversations/${long}/messages?after=${seqs[118]}`)
     const html = await response.text()
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
@@ -249,7 +249,7 @@ describe('a long conversation', () => {
   })
 })
 
-test('the list is filtered by name, without script, and keeps the filter and what it shows', async () => {
+test('the list can be filtered by name without script, and keeps the filter and the view', async () => {
   const names = async (query: string, one = anns) => {
     const { html } = await page(one, `/conversations?${query}`)
     return [/<ul class="threads".*?<\/ul>/s.exec(html)?.[0].replace(/<[^>]*>/g, '') ?? '', html]
@@ -263,9 +263,9 @@ test('the list is filtered by name, without script, and keeps the filter and wha
   expect(html).toMatch(new RegExp(`conversations/${posts}\\?search=%23TEA`))
   expect((await names('search=bo', owner))[0]).toContain('@bob')
   expect((await names('show=channels&search=bo', owner))[1]).toContain('No conversations found')
-  // Two names find what is between them.
+  // Two names find the conversation between them.
   expect((await names('search=%40bo+ann', owner))[0]).toContain('@bob')
   expect((await names('search=bo+nobody', owner))[1]).toContain('No conversations found')
-  // A name does not open what the reader does not see.
+  // A name cannot find a conversation that the reader may not see.
   expect((await names('search=team'))[1]).toContain('No conversations found')
 })

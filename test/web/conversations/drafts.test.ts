@@ -1,4 +1,4 @@
-/** What a person types is kept until it is sent, and sent once. */
+/** A person's draft is kept until it is sent, and sent once. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return (await rows(site.grid, sql, [site.grid.acme.id, text])).length
   }
 
-  test('Enter is a new line, and Ctrl+Enter sends, also on the keyboard of a Mac', async () => {
+  test('Enter starts a new line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
     const { page, faults } = visitor
     for (const [key, text] of [['Control+Enter', 'with Ctrl'], ['Meta+Enter', 'with Cmd']]) {
       await field(page).click()
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(faults).toEqual([])
   })
 
-  test('while the grid does not answer, the page and the text stay, and it says so; then it is sent once', async () => {
+  test('keeps the page and the text with a notice while the grid does not respond, then sends once', async () => {
     const { page, context } = visitor
     await field(page).fill('through a tunnel')
     await context.setOffline(true)
@@ -67,12 +67,12 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await stored('through a tunnel')).toBe(1)
   })
 
-  test('nothing is sent while an input method composes', async () => {
+  test('sends nothing while an input method composes', async () => {
     const { page, context } = visitor
     const devtools = await context.newCDPSession(page)
     await field(page).click()
     await devtools.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 })
-    // As the browser sends it while a candidate is chosen, and as older ones do.
+    // As browsers report Enter while a candidate is chosen, including older ones.
     const prevented = await page.evaluate(`[{ isComposing: true }, { keyCode: 229 }].map(how =>
       !document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
         { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true, ...how })))`)
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(page)).toBe('hello?')
   })
 
-  test('two tabs show one draft, and a text of their own stays', async () => {
+  test('two tabs share one draft unless a tab has a text of its own', async () => {
     const { page, context } = visitor
     const other = await context.newPage()
     await other.goto(thread)
@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await isIn(other, '')
     expect(await stored('from the first and second')).toBe(1)
 
-    // A tab that has another text than the draft keeps it.
+    // A tab whose text differs from the draft keeps its text.
     await other.evaluate(`document.querySelector('textarea[data-draft]').value = 'mine'; 0`)
     await field(page).fill('yours')
     await page.reload()
@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(other)).toBe('mine')
   })
 
-  test('files are dropped, pasted and removed, and a text with a picture of it is pasted as a text', async () => {
+  test('files can be dropped, pasted and removed, and text pasted along with its picture stays text', async () => {
     const { page, faults } = visitor
     const give = (type: string, selector: string, files: [name: string, bytes: number][], text = '') =>
       page.evaluate(`(() => {
@@ -175,7 +175,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(faults).toEqual([])
   })
 
-  test('drafts end with the session, and other people do not see them', async () => {
+  test('drafts end with the session, and other people cannot see them', async () => {
     const { page } = visitor
     await field(page).fill('a secret')
     const kept = () => page.evaluate('Object.keys(localStorage).length')

@@ -1,4 +1,4 @@
-/** A person says when a message expires, and takes it back. docs/delivery.md, "Messages that end". */
+/** A person sets a message's expiry and retracts messages. docs/delivery.md, "Messages that end". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { markRead, markUnread } from '../../../src/grid/conversations/marks.ts'
@@ -19,7 +19,7 @@ afterEach(() => site.close())
 
 const read = async () => (await callTool(site.grid, site.grid.bob.key, 'read_messages')).text
 
-test('a message that is written with an expiry expires, and its conversation says so', async () => {
+test('a message with an expiry expires, and its conversation shows it', async () => {
   const { grid, browser, path } = site
   const sent = await browser.submit(path('write'), { to: '@bob', text: 'For 10 minutes', expires: '600' })
   const page = await browser.open(sent.at)
@@ -36,7 +36,7 @@ test('a message that is written with an expiry expires, and its conversation say
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['For an hour'])
 })
 
-test('a person retracts a message that is unread, and sees that it is retracted', async () => {
+test('a person retracts an unread message, and sees that it is retracted', async () => {
   const { browser, path } = site
   const sent = await browser.submit(path('write'), { to: '@bob', text: 'A mistake' })
   const link = sent.html.match(/<a href="([^"]+)">Retract<\/a>/)![1]
@@ -51,7 +51,7 @@ test('a person retracts a message that is unread, and sees that it is retracted'
   expect(await read()).toEqual([])
 })
 
-test('a message that was read, or that others wrote, cannot be retracted', async () => {
+test("read messages and others' messages cannot be retracted", async () => {
   const { grid, browser, path, tell } = site
   const sent = await browser.submit(path('write'), { to: '@bob', text: 'Hello' })
   const link = sent.html.match(/<a href="([^"]+)">Retract<\/a>/)![1]
@@ -66,7 +66,7 @@ test('a message that was read, or that others wrote, cannot be retracted', async
   expect((await browser.post(path('messages', seq, 'retract'), { csrf })).status).toBe(404)
 })
 
-test('a person who has not read a message does not see what it said once it is retracted', async () => {
+test("a retracted message's text is hidden from a person who has not read it", async () => {
   const { grid, browser, path, tell } = site
   const { id, thread } = await tell(grid.alice, '@ann', 'Too early')
   await retractMessage(storeOf(grid, grid.alice), { agentId: grid.alice.id, alias: 'alice' }, id)
@@ -77,7 +77,7 @@ test('a person who has not read a message does not see what it said once it is r
   expect(text).not.toContain('Too early')
 })
 
-test('what a person has read does not expire when it is marked unread again', async () => {
+test('a message that was read does not expire when it is marked unread again', async () => {
   const { grid, ann, tell } = site
   const { id } = await tell(grid.alice, '@ann', 'For a while', { expiresInSeconds: 10 })
   await markRead(ann.account, [id])
@@ -88,7 +88,7 @@ test('what a person has read does not expire when it is marked unread again', as
   expect((await messageStatus(storeOf(grid, grid.alice), id)).delivery).toBe('queued')
 })
 
-test('a post says for how many members it expired, and that it is retracted', async () => {
+test('a post shows for how many members it expired, and that it was retracted', async () => {
   const { grid, ann, browser, path } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const post = async () => (await writeMessage(ann.account, { to: '#team', text: 'Post', expiresInSeconds: 10 })).id

@@ -1,4 +1,4 @@
-/** A conversation as a file. docs/people.md, "People who read". */
+/** Exporting a conversation as a file. docs/people.md, "People who read". */
 import { expect, test } from 'vitest'
 import { setTurnLimits } from '../../../src/grid/messaging/turns.ts'
 import { followLog } from '../../../src/worker/followers.ts'
@@ -7,7 +7,7 @@ import { storeOf, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInMember } from '../../support/people.ts'
 
-test('the whole conversation is exported, past the first page, by the rules of reading', async () => {
+test('exports the whole conversation, past the first page, as far as the person may read', async () => {
   const grid = await testGrid()
   await setTurnLimits(grid.acme.store, { perHour: 0, hops: 0 })
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]

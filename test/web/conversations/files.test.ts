@@ -1,4 +1,4 @@
-/** A person attaches a file, without script, and downloads what others sent. */
+/** A person attaches a file without script, and downloads others' files. */
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { themeCookie } from '../../../src/web/theme.ts'
@@ -14,7 +14,7 @@ afterEach(() => site.close())
 
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255])
 
-/** Post the form of a page as a browser does that has files for it. */
+/** Posts a page's form with an optional file, as a browser does. */
 async function attach(page: { html: string }, action: string, fields: Record<string, string>, file?: File) {
   const { browser, grid } = site
   const body = new FormData()
@@ -28,7 +28,7 @@ async function attach(page: { html: string }, action: string, fields: Record<str
   return { status: response.status, at: response.headers.get('location'), text: await response.text() }
 }
 
-test('a file of the composer is a part of the message, and the page shows it as a download', async () => {
+test('a file from the composer becomes a part of the message, which the page offers as a download', async () => {
   const { grid, browser, path, tell } = site
   const asked = await tell(grid.alice, '@ann', 'Which?')
   const thread = path('conversations', asked.thread)
@@ -49,7 +49,7 @@ test('a file of the composer is a part of the message, and the page shows it as 
   const page = await browser.open(sent.at!)
   expect(page.text).toContain('a b.png image/png, 6 B')
   const href = page.html.match(/href="([^"]+\/parts\/[^"]+)"/)![1]
-  // Fetched only when it is opened.
+  // The picture is fetched only when it is opened.
   expect(page.html).toContain(
     `<details class="picture"><summary>Show picture</summary><img src="${href}" alt="a b.png" loading="lazy"/></details>`,
   )
@@ -63,7 +63,7 @@ test('a file of the composer is a part of the message, and the page shows it as 
   expect(Buffer.from(await file.arrayBuffer()).equals(png)).toBe(true)
 })
 
-test('a form without a file sends the text alone, and a page of a sender is a download and no picture', async () => {
+test('a form without a file sends only the text, and an SVG file is a download without a preview', async () => {
   const { grid, browser, path, tell } = site
   await tell(grid.alice, '@ann', 'Which?')
   const write = await browser.open(path('write?to=%40alice'))
@@ -84,7 +84,7 @@ test('a form without a file sends the text alone, and a page of a sender is a do
   expect(file.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''x.svg")
 })
 
-test('a page that was sent is downloaded as it is, whatever theme its reader chose', async () => {
+test("downloads an HTML file unchanged, whatever the reader's theme", async () => {
   const { browser, path } = site
   const sent = '<!doctype html><html lang="en"></html>'
   const write = await browser.open(path('write?to=%40alice'))
@@ -99,7 +99,7 @@ test('a page that was sent is downloaded as it is, whatever theme its reader cho
   expect(await file.text()).toBe(sent)
 })
 
-test('a file that is too large is refused', async () => {
+test('refuses a file that is too large', async () => {
   const { browser, path } = site
   const page = await browser.open(path('write?to=%40alice'))
   const large = new File([new Uint8Array(5 * 2 ** 20)], 'x')

@@ -1,4 +1,4 @@
-/** Messages to a person are read when they were in view for a second, and stay unread below the edge of the window. */
+/** Messages to a person are marked read after a second in view, and stay unread below the window's edge. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser } from '../../support/browser.ts'
 import { rows } from '../../support/database.ts'
@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       [site.grid.acme.id, site.ann.personAlias.agentId],
     )).map(({ seq }) => Number(seq))
 
-  test('what is in view for a second is read, what is outside of it is not, and both can be changed', async () => {
+  test('marks what is in view for a second as read and nothing else, and both can be changed', async () => {
     const { grid, browser, path, tell } = site
     const sent: { seq: number; thread: number }[] = []
     for (let n = 0; n < 30; n++) sent.push(await tell(grid.alice, '@ann', `Message ${n}\n\n${'and more\n'.repeat(4)}`))
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       () => page.evaluate(`!document.getElementById('m${sent[0].seq}').matches('.unread')`),
     )
 
-    // What arrives later is watched as well.
+    // Messages that arrive later are also observed.
     await page.evaluate(`{
       const list = document.querySelector('.messages'), added = list.lastElementChild.cloneNode(true)
       added.id = 'm${sent[29].seq}'
@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await visitor.close()
   })
 
-  test('the list reads nothing, although it shows the newest conversation', async () => {
+  test('the list marks nothing as read, although it shows the newest conversation', async () => {
     const { grid, browser, path, tell } = site
     const { seq } = await tell(grid.bob, '@ann', 'In the list')
     const visitor = await visit()

@@ -1,4 +1,4 @@
-/** Single keys on pages, for those who have not turned them off. */
+/** Single-key shortcuts on pages, for people who have not disabled them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
@@ -30,7 +30,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   }
   const focused = () => visitor.page.evaluate('document.activeElement.textContent')
 
-  test('j and k go through the list, Enter opens, u goes back', async () => {
+  test('j and k move through the list, Enter opens, u goes back', async () => {
     const { page } = visitor
     await page.setViewportSize({ width: 390, height: 800 })
     await page.goto(url('conversations'))
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 
-  test('r answers the message that has the focus, or goes to the composer', async () => {
+  test('r replies to the focused message, or goes to the composer', async () => {
     const { page } = visitor
     await page.goto(url('conversations', threads[0].thread))
     await press('r')
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 
-  test('e marks as read and unread, n leads to the next unread, g c to the conversations', async () => {
+  test('e toggles read and unread, n goes to the next unread, g c to the conversations', async () => {
     const { page } = visitor
     await page.goto(url('conversations', threads[1].thread))
     await page.getByRole('button', { name: 'Mark read' }).waitFor()
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
   })
 
-  test('on Home, j and k go through decisions and questions first, and over the rows of an open fold', async () => {
+  test('on Home, j and k move through decisions and questions first, and over the rows of an open group', async () => {
     const { page } = visitor
     const { grid: { alice, bob, acme }, tell } = site
     await hold(acme.store, { deciders: [site.ann.person.id] })
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(links.size).toBe(4)
   })
 
-  test('on the page of what needs a person, j goes to the link of a row, and s opens its snooze', async () => {
+  test("on Attention, j moves to a row's link, and s opens its snooze menu", async () => {
     const { page } = visitor
     const { grid: { alice, bob, clock }, tell } = site
     await tell(alice, '@bob', 'Four')
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await rows.count()).toBe(1)
   })
 
-  test('keys do nothing in fields, with another key, or after they were turned off', async () => {
+  test('shortcuts do nothing in fields, with a modifier key, or when they are disabled', async () => {
     const { page } = visitor
     await page.goto(url('conversations', threads[0].thread))
     const at = page.url()

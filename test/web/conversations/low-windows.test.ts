@@ -1,4 +1,4 @@
-/** A conversation can be read in low windows, and links to a message lead to it without moving the page. */
+/** Conversations stay readable in low windows, and message links lead to them without moving the page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isLong } from '../../support/long.ts'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -12,14 +12,14 @@ import { signedInByEmail } from '../../support/people.ts'
 import { askFor } from '../../support/tasks.ts'
 import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
-/** Widths and heights: 1280 x 800 at 200 % zoom; a small phone; a phone with its keyboard; a low, wide window. */
+/** Widths and heights: 1280 x 800 at 200 % zoom, a small phone, a phone with its keyboard, and a low, wide window. */
 const low: [number, number][] = [
   [640, 400],
   [390, 500],
   ...isLong ? [[320, 568], [1280, 420]] as [number, number][] : [],
 ]
 const usual: [number, number][] = [[1280, 800], [390, 844]]
-/** 12rem. */
+/** 12rem in pixels. */
 const leastHeight = 192
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
@@ -35,7 +35,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       sent.push(await tell(grid.alice, '@ann', `Report ${n} of the night\n\n${'and more\n'.repeat(4)}`))
     }
     for (const n of Array(12).keys()) await askFor(storeOf(grid, grid.alice), `Count ${n}\n\n${'and more\n'.repeat(4)}`)
-    // A list that is longer than the window, with words for screen readers in each row.
+    // A list that is longer than the window, with screen reader text in each row.
     for (const n of Array(20).keys()) {
       const agent = await grid.acme.agent(`agent-${n}`)
       const ready = await tell(agent, '@ann', 'Ready')
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       return part.contains(document.elementFromPoint(left + 60, top + 30))
     })()`)
 
-  test.each([...low, ...usual])('in %i x %i, messages have 12rem and the composer can be reached', async (...size) => {
+  test.each([...low, ...usual])('in %i x %i, messages have 12rem and the composer is reachable', async (...size) => {
     const { page } = visitor
     await open(conversation(), size)
     expect(await messagesHeight()).toBeGreaterThanOrEqual(leastHeight)
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(bottom).toBeLessThan(size[1])
   })
 
-  test('while nothing is written, the composer is one line without a control of the browser', async () => {
+  test('an empty composer is one line without native controls', async () => {
     const { page } = visitor
     await open(site.path('conversations', told.thread), [1280, 800])
     const height = () => page.locator('.composer').evaluate((part) => part.getBoundingClientRect().height)
@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await layoutFaults(page)).toEqual([])
   })
 
-  test.each(usual)('in %i x %i, a hit, a task and an anchor are shown without moving the page', async (...size) => {
+  test.each(usual)('in %i x %i, a hit, a task and an anchor appear without moving the page', async (...size) => {
     await signIn(visitor, site.browser, site.grid.url)
     const { page } = visitor
     const moved = () => page.evaluate('[scrollY, Math.max(0, document.documentElement.scrollHeight - innerHeight)]')
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await open(atMessage(3), size)
     expect(await moved()).toEqual([0, 0])
 
-    // Owners see the tasks of agents.
+    // Owners can see the tasks of agents.
     await signIn(visitor, await signedInByEmail(site.grid, 'ann@acme.example'), site.grid.url)
     await open(site.path('tasks'), size)
     await page.getByRole('link', { name: 'Count 2' }).click()
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await moved()).toEqual([0, 0])
   })
 
-  test('of a held message that is longer than the window, both decisions stay side by side in it', async () => {
+  test('keeps both decisions side by side in view for a held message longer than the window', async () => {
     const { acme, store } = site.grid
     const rule = { name: 'All', from: '@agent-1', to: '@alice', deciders: [site.ann.person.id] }
     await createApprovalRule(acme.store, rule)

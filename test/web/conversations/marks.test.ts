@@ -1,4 +1,4 @@
-/** People say what they have read, on pages that need no script. */
+/** People mark what they have read on pages that need no script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
@@ -25,7 +25,7 @@ async function unreadOf(agent: string): Promise<unknown[]> {
   return found.map(({ body }) => body)
 }
 
-test('Mark read marks what the page shows, in this conversation alone, and Mark unread takes it back', async () => {
+test('Mark read marks what the page shows, in this conversation only, and Mark unread undoes it', async () => {
   const { grid, ann, browser, path, tell } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const first = await tell(grid.alice, '@ann', 'one')
@@ -51,7 +51,7 @@ test('Mark read marks what the page shows, in this conversation alone, and Mark 
   expect(await unreadOf(ann.personAlias.agentId)).toEqual(['one', 'two', 'from bob', 'to the team', 'three'])
 })
 
-test('what was in view is marked one by one, and is answered without a page', async () => {
+test('marks messages in view one by one, with an empty response', async () => {
   const { grid, ann, browser, path, tell } = site
   const first = await tell(grid.alice, '@ann', 'one')
   const second = await tell(grid.alice, '@ann', 'two')
@@ -65,7 +65,7 @@ test('what was in view is marked one by one, and is answered without a page', as
   expect(await unreadOf(ann.personAlias.agentId)).toEqual(['one', 'from bob'])
 })
 
-test('a post in a channel is marked for its reader alone', async () => {
+test("marks a channel's post only for its reader", async () => {
   const { grid, ann, browser, path, tell } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const post = await tell(grid.alice, '#team', 'to the team')
@@ -76,7 +76,7 @@ test('a post in a channel is marked for its reader alone', async () => {
   expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
 })
 
-test('marking changes nothing for the messages of others', async () => {
+test("marking changes nothing for others' messages", async () => {
   const { grid, path, tell } = site
   const pair = await tell(grid.alice, '@bob', 'between us')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -91,7 +91,7 @@ test('marking changes nothing for the messages of others', async () => {
   expect(await unreadOf(grid.alice.id)).toEqual(['Hi'])
 })
 
-test('what one wrote is not new to oneself, and what follows it is', async () => {
+test("one's own messages are not new to oneself, but later ones are", async () => {
   const { grid, ann, browser, path, tell } = site
   const { thread } = await tell(grid.alice, '@ann', 'one')
   const page = path('conversations', thread)
@@ -105,7 +105,7 @@ test('what one wrote is not new to oneself, and what follows it is', async () =>
   expect((await browser.open(page)).html).toMatch(new RegExp(`id="new">New</li><li id="m${seq}"`))
 })
 
-test('Next unread leads to the oldest one of another conversation, and says when there is none', async () => {
+test("Next unread leads to another conversation's oldest message, or says that there is none", async () => {
   const { grid, browser, path, tell } = site
   const first = await tell(grid.alice, '@ann', 'one')
   const second = await tell(grid.bob, '@ann', 'two')

@@ -1,4 +1,4 @@
-/** The page of one message, its parts and its chain. */
+/** A message's page, its parts and its chain. */
 import { beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await grid.acme.agent('carol')
 })
 
-test('a long text is cut in its conversation, and whole on its own page', async () => {
+test('truncates a long text in its conversation, and shows it whole on its own page', async () => {
   const { id, seq } = await say(grid, alice, '@bob', `${'long '.repeat(400)}end`)
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
 
@@ -39,7 +39,7 @@ test('a long text is cut in its conversation, and whole on its own page', async 
   }
 })
 
-test('its page and its line say what happened to it: stored, being read, answered', async () => {
+test("shows the message's state on its page and in its line: stored, being read, answered", async () => {
   const { id, seq } = await say(grid, alice, '@bob', 'how long?')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
   const line = async () => (await owner.open(`${base}/conversations/${threadId}?m=${seq}`)).text
@@ -56,7 +56,7 @@ test('its page and its line say what happened to it: stored, being read, answere
   expect(text).toMatch(/@bob answered after 12 s stored 09:00:00 .*read 09:00:04 answered 09:00:12/)
 })
 
-test('a post says how many have read it, and its page who', async () => {
+test('a post shows how many have read it, and its page who', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const { seq } = await say(grid, alice, '#team', 'hello team')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
@@ -65,7 +65,7 @@ test('a post says how many have read it, and its page who', async () => {
   expect((await owner.open(`${base}/messages/${seq}`)).text).toMatch(/Delivery @bob not read yet stored/)
 })
 
-test('parts are listed with their sizes and sent as files, inline ones and those stored apart', async () => {
+test('lists parts with their sizes and sends them as files, inline or stored separately', async () => {
   const raw = btoa('a,b\n'.repeat(10_000))
   await postA2a(
     grid,
@@ -98,7 +98,7 @@ test('parts are listed with their sizes and sent as files, inline ones and those
   for (const path of [file, data]) expect((await member.request(path)).status).toBe(403)
 })
 
-test('a message of another account is marked, and so is whose people may read it', async () => {
+test('marks messages from another account, and says that its people may read the conversation', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   const desk = (await grid.evil.store.read.agents.byAlias('desk'))!
   const asked = await say(grid, alice, '@desk', 'are you open?')
@@ -114,7 +114,7 @@ test('a message of another account is marked, and so is whose people may read it
     .toContain('@alice belongs to another account')
 })
 
-test('a chain has each message before its answers, over all conversations', async () => {
+test('a chain shows each message before its answers, across all conversations', async () => {
   const first = await say(grid, alice, '@bob', 'first')
   const toCarol = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
   await say(grid, bob, '@alice', 'fourth', { replyToMessageId: first.id })
@@ -125,7 +125,7 @@ test('a chain has each message before its answers, over all conversations', asyn
 
   const { text, html } = await owner.open(`${base}/messages/${toCarol.seq}/chain`)
   expect(text).toMatch(/4 messages: .* first .* second .* third .* fourth/)
-  // The second one is where the reader comes from.
+  // The reader comes from the second message.
   const items = [...html.matchAll(/<li(?: class="(d\d)")?( aria-current="true")?><div class="from">/g)]
   expect(items.map(([, depth, current]) => `${depth ?? 'root'}${current ?? ''}`))
     .toEqual(['root', 'd1 aria-current="true"', 'd2', 'd1'])

@@ -1,4 +1,4 @@
-/** A paused conversation where people meet it: its own page, and Attention. docs/conversations.md, "Conversations that run away". */
+/** Paused conversations on their own page and in Attention. docs/conversations.md, "Conversations that run away". */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -22,7 +22,7 @@ beforeEach(async () => {
   await setTurnLimits(grid.acme.store, { perHour: 4, hops: 0 })
 })
 
-/** Agents send by turns, each to where it writes, until one is refused. */
+/** Sends messages in turn, each agent to its own recipient, until one is refused. */
 async function untilPaused(turns: [by: TestAgent, to: string, conversationId?: string][]): Promise<void> {
   for (let n = 0; n < 20; n++) {
     const [by, to, conversationId] = turns[n % turns.length]
@@ -59,7 +59,7 @@ test.each<[string, () => Promise<[TestAgent, string, string?][]>]>([
     await say(grid, storeOf(grid, grid.alice), '@desk', 'something else')
     return [[desk, '@eve'], [grid.eve, '@desk']]
   }],
-])('a pause %s leads to where its messages are', async (_, turns) => {
+])('a pause %s links to its messages', async (_, turns) => {
   await untilPaused(await turns())
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const [{ threadId }] = await pausesOf(grid)
@@ -71,7 +71,7 @@ test.each<[string, () => Promise<[TestAgent, string, string?][]>]>([
   expect(thread.text).toMatch(/Paused since/)
 })
 
-test('its page says why it is paused, shows what was said, and has the button for those who may', async () => {
+test('its page shows why it is paused, the messages, and a button for those who may resume it', async () => {
   await untilPaused(pairOf())
   const [{ threadId }] = await pausesOf(grid)
   const page = `${path}/conversations/${threadId}`
@@ -91,7 +91,7 @@ test('its page says why it is paused, shows what was said, and has the button fo
   expect(after.text).not.toContain('Paused since')
 })
 
-test('Attention shows the last three messages to those who may read them, and that is a reading', async () => {
+test('Attention shows the last three messages to those who may read them, and records the reading', async () => {
   await untilPaused(pairOf())
   const open = async (role: 'owner' | 'member' | 'viewer') =>
     (await (await signedInMember(grid, grid.acme, role)).open(`${path}/attention`)).text
@@ -111,7 +111,7 @@ test('Attention shows the last three messages to those who may read them, and th
   expect((await (await signedIn(grid, person)).open(`${path}/home`)).html).toContain(`${path}/conversations/`)
 })
 
-test('the log says that the grid paused it, and not the operator', async () => {
+test('the log attributes the pause to the grid and not to the operator', async () => {
   await untilPaused(pairOf())
   await notifyOfPauses(grid.store)
   const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(`${path}/activity`)

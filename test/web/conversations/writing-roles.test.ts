@@ -1,4 +1,4 @@
-/** Who writes in a conversation: those whose alias takes part in it, from a form of their own session. */
+/** Who may write in a conversation: people whose alias takes part, from a form of their own session. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -24,7 +24,7 @@ async function post(one: Browser, path: string, fields: Record<string, string>):
   const csrf = await csrfTokenOf(one, `/accounts/${account}/settings/sessions`)
   return (await one.post(path, { csrf, ...fields })).status
 }
-/** What a look at the page of the refused form may change. */
+/** The tables that viewing the refused form's page may change. */
 const seen = ['activity', 'thread_seen', 'agents']
 const unchanged = async (act: () => Promise<unknown>) => {
   const before = await dump(site.grid, site.grid.acme, seen)
@@ -32,7 +32,7 @@ const unchanged = async (act: () => Promise<unknown>) => {
   expect(await dump(site.grid, site.grid.acme, seen)).toBe(before)
 }
 
-test.each(roles)('%s: writes to agents as far as the role has an alias, and never between others', async (role) => {
+test.each(roles)('%s: writes to agents if the role has an alias, and never between others', async (role) => {
   const { grid, path, tell } = site
   const one = await person(grid, { role })
   const browser = await signedIn(grid, one)
@@ -53,7 +53,7 @@ test.each(roles)('%s: writes to agents as far as the role has an alias, and neve
         expect([403, 404]).toContain(await post(browser, path('conversations', there, 'messages'), fields))
       }
     }
-    // A message of another conversation is not answered here.
+    // A message of another conversation cannot be answered here.
     expect(await post(browser, path('conversations', thread, 'messages'), { text: 'Hi', reply: `${mine.seq}` })).toBe(
       404,
     )
@@ -61,7 +61,7 @@ test.each(roles)('%s: writes to agents as far as the role has an alias, and neve
   expect(await post(browser, path('conversations', thread, 'messages'), { text: 'Hi', reply: `${seq}` })).toBe(200)
 })
 
-test('people of other accounts, and forms of other sites, reach nothing', async () => {
+test('people of other accounts, and forms of other sites, are refused', async () => {
   const { grid, browser, path } = site
   const emma = await personWithAlias(grid, 'emma', { account: grid.evil, role: 'owner' })
   const evil = await signedIn(grid, emma.person)

@@ -1,4 +1,4 @@
-/** A person writes and answers, on pages that need no script. */
+/** A person writes and answers on pages that need no script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../../src/grid/agents/agents.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -21,7 +21,7 @@ const stored = () =>
   ])
 const inbox = async (key: string) => (await callTool(site.grid, key, 'read_messages')).text
 
-test('the first message chooses the alias of its writer, and leads to its conversation', async () => {
+test("the first message chooses its writer's alias and leads to its conversation", async () => {
   const { grid, path } = site
   const mo = await signedIn(grid, await person(grid, { role: 'admin', name: 'Mo Reyes' }))
   const page = await mo.open(path('write?to=%40bob'))
@@ -38,7 +38,7 @@ test('the first message chooses the alias of its writer, and leads to its conver
   expect((await mo.open(path('write'))).html).not.toContain('name="alias"')
 })
 
-test('a person answers in the conversation, and with a quote one message of it', async () => {
+test('a person answers in the conversation, and one of its messages with a quote', async () => {
   const { grid, browser, path, tell } = site
   const asked = await tell(grid.alice, '@ann', '# Which **branch** shall it be?')
   const thread = path('conversations', asked.thread)
@@ -58,7 +58,7 @@ test('a person answers in the conversation, and with a quote one message of it',
   ])
 })
 
-test('the list answers in the conversation that it shows next to it, and leads to the answer of one message', async () => {
+test('the list answers in the conversation next to it, and links to the reply form of one message', async () => {
   const { grid, browser, path, tell } = site
   const { thread, seq } = await tell(grid.alice, '@ann', 'Is it done?')
   const action = path('conversations', thread)
@@ -71,7 +71,7 @@ test('the list answers in the conversation that it shows next to it, and leads t
   expect(sent.at).toMatch(new RegExp(`^${action}#m`))
 })
 
-test('a deleted agent is not offered to be written to', async () => {
+test('does not offer writing to a deleted agent', async () => {
   const { grid, path, tell } = site
   const { thread } = await tell(grid.alice, '@bob', 'hello')
   const mo = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -105,7 +105,7 @@ test('a conversation with an id stays that conversation', async () => {
   expect(sent.at).toMatch(new RegExp(`^${thread}#m`))
 })
 
-test('a person posts to a channel that their alias is in, and nowhere else', async () => {
+test('a person can post only to a channel that their alias is in', async () => {
   const { grid, browser, path, tell } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
@@ -132,7 +132,7 @@ test('a person posts to a channel that their alias is in, and nowhere else', asy
   expect(await stored()).toHaveLength(1)
 })
 
-test('a form that is sent twice stores one message, and leads both times to it', async () => {
+test('submitting a form twice stores one message and leads to it both times', async () => {
   const { grid, browser, path, tell } = site
   const { thread } = await tell(grid.alice, '@ann', 'Ready?')
   const page = await browser.open(path('conversations', thread))
@@ -151,7 +151,7 @@ test('a form that is sent twice stores one message, and leads both times to it',
   expect((await stored()).map(({ body }) => body)).toEqual(['Yes', 'No'])
 })
 
-test('an answer that quotes a message, and is sent twice, is stored once', async () => {
+test('submitting a quoted answer twice stores it once', async () => {
   const { grid, browser, path, tell } = site
   const { thread, seq } = await tell(grid.alice, '@ann', 'Ready?')
   const page = await browser.open(`${path('conversations', thread)}?reply=${seq}`)
@@ -187,7 +187,7 @@ test('a message that a guardrail refuses comes back with its text, its quote and
   expect(sent).toMatchObject({ status: 200, text: expect.stringContaining('A bird') })
 })
 
-test('texts that are too long, empty, or to an unknown agent come back with the reason', async () => {
+test('texts that are too long, empty, or for an unknown agent come back with the reason', async () => {
   const { browser, path } = site
   const long = '𝔄'.repeat(10_000)
   const sent = await browser.submit(path('write'), { to: '@alice', text: long })

@@ -1,4 +1,4 @@
-/** What people see of a guardrail's work, and what they do about it. See docs/protocol/guardrails.md. */
+/** A guardrail's cases and what people do about them. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { setContentsVisible } from '../../../src/grid/accounts/people-read.ts'
 import { hashForLookup } from '../../../src/lib/secrets.ts'
@@ -22,14 +22,14 @@ beforeEach(async () => {
 })
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
-/** The table for screen readers that goes with the chart. */
+/** The chart's table for screen readers. */
 const bars = (html: string) =>
   [...html.matchAll(/<th scope="row">([\w: ]+)<\/th>((?:<td>\d+<\/td>)+)/g)].map(([, at, counts]) =>
     `${at}: ${counts.replace(/<\/td><td>/g, ' ').replace(/<[^>]+>/g, '')}`
   )
 const shows = () => setContentsVisible(grid.acme.store, { isVisible: true })
 
-test('the chart counts by the day, or by the hour, and leaves out what is older', async () => {
+test('the chart counts by day or by hour and omits older cases', async () => {
   await send(`old ${secret}`)
   grid.clock.now += 29 * day + 20 * hour
   await send(`one ${secret}`)
@@ -52,7 +52,7 @@ test('the chart counts by the day, or by the hour, and leaves out what is older'
   ])
 })
 
-test('cases say who, what and when; texts only where people may see contents', async () => {
+test('cases name sender, finding and time, and show texts only where people may see contents', async () => {
   await send(`before ${secret}`)
   const owner = await signedInWithRole(grid, 'owner')
   const viewer = await signedInWithRole(grid, 'viewer')
@@ -72,7 +72,7 @@ test('cases say who, what and when; texts only where people may see contents', a
   expect(shown.text).not.toContain('before')
 })
 
-test('older cases are on further pages', async () => {
+test('pages through older cases', async () => {
   for (let n = 0; n < 11; n++) await send(`${n} ${secret}`)
   await shows()
   await send(`newest ${secret}`)
@@ -88,7 +88,7 @@ test('older cases are on further pages', async () => {
   expect((await ann.open(`${path}?before='`)).text).toContain(`newest ${secret}`)
 })
 
-test('one click allows a text, and another takes it back', async () => {
+test('one click allows a text, and another revokes the exception', async () => {
   await send(secret)
   const admin = await signedInWithRole(grid, 'admin')
 
@@ -110,7 +110,7 @@ test('one click allows a text, and another takes it back', async () => {
   expect(log.text).toContain('Allowed a text that guardrail names had objected to')
 })
 
-test('the list of guardrails has the numbers of the last 7 days', async () => {
+test('the list of guardrails shows the counts of the last 7 days', async () => {
   const open = async () => await (await signedInWithRole(grid, 'owner')).open(`/accounts/${grid.acme.id}/guardrails`)
   await send(`old ${secret}`)
   grid.clock.now += 2 * day
@@ -120,7 +120,7 @@ test('the list of guardrails has the numbers of the last 7 days', async () => {
   expect((await open()).text).toMatch(/names .* nothing/)
 })
 
-test('owners let people see contents, after a confirmation, and the log says so', async () => {
+test('owners let people see contents after a confirmation, and the log records it', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
   expect((await owner.open(settings)).text).toContain(

@@ -1,4 +1,4 @@
-/** Guardrails that cannot check, what they block, and to whom they are attached. See docs/protocol/guardrails.md. */
+/** Guardrails that cannot check, what they block, and their attachments. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
@@ -31,7 +31,7 @@ const breaks = () => {
   throw new ProviderFailure('not_connected', 'connect ECONNREFUSED 10.0.0.1:9')
 }
 
-test('a webhook that is down is seen from the first message on that it let pass, until it works again', async () => {
+test('reports a failing webhook from the first unchecked message until it works again', async () => {
   const id = await guard(grid.acme, 'bob', { name: 'dead', direction: 'inbound', provider: 'webhook', action: 'flag' })
   const ann = await signedInWithRole(grid, 'owner')
   remote.check = breaks
@@ -58,7 +58,7 @@ test('a webhook that is down is seen from the first message on that it let pass,
   expect((await ann.open(`${base}/attention`)).text).toContain('it works again')
 })
 
-test('a message that a guardrail objects to and another could not check has both badges', async () => {
+test('shows both badges on a message that one guardrail flagged and another could not check', async () => {
   await guard(grid.acme, 'bob', { name: 'dead', direction: 'inbound', provider: 'webhook', action: 'flag' })
   await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound', action: 'flag' })
   remote.check = breaks
@@ -69,7 +69,7 @@ test('a message that a guardrail objects to and another could not check has both
   expect(text).toMatch(/not checked\s*flagged/)
 })
 
-test('a blocked message stands in the conversation, for people who may read it, and many are told', async () => {
+test('shows a blocked message in the conversation to people who may read it, and reports many blocks', async () => {
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   await send('first')
   for (let n = 0; n < 10; n++) await send(`${secret} ${n}`)
@@ -87,7 +87,7 @@ test('a blocked message stands in the conversation, for people who may read it, 
   expect((await owner.open(thread)).text).not.toContain('was blocked')
 })
 
-test('a guardrail of all agents checks those to come, and people once they have allowed its service', async () => {
+test('a guardrail for all agents also checks later ones, and people once they have allowed its service', async () => {
   const owner = await signedInWithRole(grid, 'owner')
   const created = await owner.submit(`${base}/guardrails/new/webhook`, {
     ...{ name: 'everywhere', 'config.url': 'https://guard.example', token: `whsec_${btoa('a'.repeat(32))}` },

@@ -1,4 +1,4 @@
-/** The token of a guardrail, in its form. See docs/security.md, "What is encrypted". */
+/** A guardrail's token in its form. See docs/security.md, "What is encrypted". */
 import { beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../../support/database.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -15,7 +15,7 @@ beforeEach(async () => {
 const sealed = async () =>
   (await rows(grid, 'SELECT encrypted_token FROM guardrails WHERE account_id = ?', [grid.acme.id]))[0].encrypted_token
 
-test('a token is kept, replaced and removed, and is never shown', async () => {
+test('a token is kept, replaced and removed, and never shown', async () => {
   const ann = await signedInWithRole(grid, 'owner')
   const created = await ann.submit(`${guardrails}/new/llm-judge`, { name: 'judge', token, ...judge })
   const path = created.at.split('?')[0]
@@ -62,7 +62,7 @@ test('a token is kept, replaced and removed, and is never shown', async () => {
   expect(seen).not.toContain(token)
 })
 
-test('a guardrail cannot be enabled without its token, not even when the token is removed at the same time', async () => {
+test('a guardrail cannot be enabled without its token, not even when the token is removed in the same form', async () => {
   const id = await makeJudge(grid.acme)
   const ann = await signedInWithRole(grid, 'owner')
   const { enabled: _, ...off } = judge

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Forms generated from schemas: every kind of field, shown and read back. */
+/** Forms generated from schemas: every kind of field, rendered and parsed. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { listedProviders } from '../../../src/guardrails/providers.ts'
@@ -41,7 +41,7 @@ const filled: [string, string][] = [
   ['config.lines', 'first\n\nsecond one\n'],
 ]
 
-test('the schemas of all providers have fields of these kinds alone', () => {
+test('the schemas of all providers use only these kinds of fields', () => {
   for (const { id, configSchema } of listedProviders) {
     for (const [name, one] of Object.entries((configSchema as JsonSchema).properties ?? {})) {
       expect(['string', 'number', 'integer', 'array'], `${id} ${name}`).toContain(one.type)
@@ -57,12 +57,12 @@ test('a posted form becomes a value that the schema accepts', () => {
   expect(everything.safeParse(config).success).toBe(true)
 })
 
-test('empty fields are left out, and an invalid number stays text', () => {
+test('omits empty fields, and an invalid number stays text', () => {
   expect(readSchemaValue(schema, new URLSearchParams({ 'config.count': 'many', 'config.share': '' })))
     .toEqual({ count: 'many', kinds: [], lines: [] })
 })
 
-/** The fields of a form that was refused. */
+/** Renders the fields of a refused form. */
 function posted(values: URLSearchParams, wrong?: string): string {
   const form = { values, errorOf: (name: string) => name === wrong ? 'too long' : undefined }
   const html = String(
@@ -92,7 +92,7 @@ test('a posted form shows the same fields as the stored value', () => {
     ]
   ) {
     expect(shown).toMatch(part)
-    // What was typed comes back as it was.
+    // The input comes back unchanged.
     if (!/quoted|first/.test(part.source)) expect(again).toMatch(part)
   }
   expect(shown).not.toMatch(/value="email" checked/)

@@ -1,4 +1,4 @@
-/** The box that runs a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
+/** The box that tries a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { dump } from '../../support/database.ts'
@@ -16,12 +16,12 @@ beforeEach(async () => {
 
 const at = (id: string) => `/accounts/${grid.acme.id}/guardrails/${id}`
 
-/** Run a guardrail on a text, as the form does. */
+/** Tries a guardrail on a text, as the form does. */
 async function run(id: string, text: string) {
   return await (await signedInWithRole(grid, 'admin')).submit(at(id), { text }, `${at(id)}/try#try`)
 }
 
-test('shows what it objects to, where, and what would be delivered; nothing is stored but that it was tried', async () => {
+test('shows the findings, their positions and the result, and stores only that it was tried', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'names', direction: 'outbound' })
   const admin = await signedInWithRole(grid, 'admin')
   const before = await dump(grid, grid.acme, ['activity'])
@@ -41,7 +41,7 @@ test('shows what it objects to, where, and what would be delivered; nothing is s
   expect(JSON.stringify(await activityOf(grid))).not.toContain(secret)
 })
 
-test('shows the raw answer of a service, whatever it is', async () => {
+test("shows a service's raw response, whatever it is", async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
   remote.check = () => ({
     kinds: ['<b>bold</b>', 'x'.repeat(500)],
@@ -60,7 +60,7 @@ test('shows the raw answer of a service, whatever it is', async () => {
   expect(html).toContain('<details')
 })
 
-test('a provider that does not answer is a failure in words', async () => {
+test('explains the failure of a provider that does not respond', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
   remote.check = () => new Promise(() => {})
 
@@ -72,7 +72,7 @@ test('a provider that does not answer is a failure in words', async () => {
   expect(html).toContain('still here</textarea>')
 })
 
-test('a text that cannot be tried is refused at its field, and kept', async () => {
+test('refuses a text that cannot be tried at its field, and keeps it', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
 
   const { status, html, text } = await run(id, '\u2063\u2063')
@@ -81,7 +81,7 @@ test('a text that cannot be tried is refused at its field, and kept', async () =
   expect(text).toContain('The text must have 1 to 250000 characters')
   expect(html).toMatch(/name="text"[^>]*aria-invalid="true"[^>]*autofocus/)
   expect(html).toContain('\u2063\u2063</textarea>')
-  // The form of the settings shows what is stored.
+  // The settings form still shows the stored values.
   expect(html).toMatch(/id="name"[^>]*value="alice outbound"/)
   expect(html).toMatch(/name="enabled"[^>]*checked/)
 })
@@ -93,7 +93,7 @@ describe('before it is saved', () => {
   const tryNew = async (fields: Record<string, string>, by?: Browser) =>
     await postWithToken(by ?? await signedInWithRole(grid, 'admin'), `${form()}/try`, fields)
 
-  test('a guardrail is tried with what was typed; the form keeps it, without the token, and nothing is stored', async () => {
+  test("tries a guardrail with the form's values, which stay except for the token, and stores nothing", async () => {
     remote.check = (text) => ({ kinds: [`saw ${text.text}`], spans: [{ start: 0, end: 4 }] })
     const admin = await signedInWithRole(grid, 'admin')
     const before = await dump(grid, grid.acme, ['activity'])
@@ -120,7 +120,7 @@ describe('before it is saved', () => {
     ['text', { ...config, token: webhookSecret, text: '' }, 'The text must have 1 to'],
     ['config.url', { 'config.url': 'nowhere', token: webhookSecret, text: 'x' }, 'Check the marked field.'],
     ['token', { ...config, token: '', text: 'x' }, 'needs a token'],
-  ])('what is wrong is said at %s, once', async (field, fields, message) => {
+  ])('reports an error at %s, once', async (field, fields, message) => {
     const { status, text, html } = await tryNew(fields)
 
     expect(status).toBe(400)

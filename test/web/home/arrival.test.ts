@@ -1,4 +1,4 @@
-/** Where a person arrives in an account. */
+/** The page at which a person arrives in an account. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await deleteAgent(grid.evil.store, 'eve')
 })
 
-test.each(roles)('an %s arrives at Home, with what the page should say', async (role) => {
+test.each(roles)('an %s arrives at Home with its expected content', async (role) => {
   const one = await signedInMember(grid, grid.acme, role)
 
   expect((await one.open('/')).at).toBe(arrivalOf(grid.acme))
@@ -26,7 +26,7 @@ test.each(roles)('an %s arrives at Home, with what the page should say', async (
   expect(welcome.text).toContain('Welcome to the account.')
 })
 
-test.each(roles)('without agents an %s sees the first steps, here and instead of conversations', async (role) => {
+test.each(roles)('an %s without agents sees the first steps on Home and instead of conversations', async (role) => {
   const one = await signedInMember(grid, grid.evil, role)
   const home = await one.open(`/accounts/${grid.evil.id}`)
 
@@ -66,7 +66,7 @@ test('a step is done when its agent has called, and the first message ends the s
   expect(await home()).toMatch(/^(?!.*Connect a client).*Figures/s)
 })
 
-test('steps do not come back when the only messages were removed by age', async () => {
+test('the steps stay hidden when the only messages were removed by age', async () => {
   const grid = await testGrid()
   for (const { key } of [grid.alice, grid.bob]) await callTool(grid, key, 'read_messages', {})
   const counts = () => grid.acme.store.read.overview.agents(0)
@@ -77,7 +77,7 @@ test('steps do not come back when the only messages were removed by age', async 
   expect((await owner.open(arrivalOf(grid.acme))).text).toMatch(/^(?!.*Connect a client).*Figures/s)
 })
 
-test('the page to begin with has the same steps', () => {
+test('the start page of the documentation has the same steps', () => {
   const steps = readFileSync('docs/start.md', 'utf8').match(/(?<=^## \d\. ).+/gm)
 
   expect(steps).toEqual([...firstSteps])

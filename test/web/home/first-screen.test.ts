@@ -1,4 +1,4 @@
-/** What Home shows without scrolling, and what covers a menu of Attention. */
+/** What Home shows without scrolling, and that nothing covers a menu in Attention. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   })
   afterAll(() => site.close())
 
-  test('what is broken is in the first screen, in rows of one line', async () => {
+  test('shows failures on the first screen, one line each', async () => {
     const { page, context, close } = await visit()
     await signIn({ context }, site.browser, site.grid.url)
     for (const [width, height] of [[1280, 800], [390, 844]]) {
@@ -52,14 +52,14 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     await close()
   })
 
-  test('nothing covers the menu of a row of Attention', async () => {
+  test('nothing covers the menu of a row in Attention', async () => {
     const { page, context, close } = await visit()
     await signIn({ context }, site.browser, site.grid.url)
     await pausedConversation(site.grid.acme.store, ['carol', 'dave'])
     await page.setViewportSize({ width: 1280, height: 2000 })
     await page.goto(site.grid.url + site.path('attention'))
     await page.locator('.needs > li', { hasText: 'is paused' }).first().getByText('Snooze').click()
-    // The page may be laid out anew at once, by what comes live.
+    // A live update may lay the page out again at any time.
     const isFree = `[...document.querySelectorAll('.needs .menu[open] .item')].every(item => {
       const { left, right, top, height } = item.getBoundingClientRect()
       return [left + 5, right - 5].every(x => item.contains(document.elementFromPoint(x, top + height / 2)))

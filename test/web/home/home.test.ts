@@ -1,4 +1,4 @@
-/** The first page of an account. */
+/** An account's first page. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-test('shows what waits for the visitor, what is broken, and what is new, with all numbers in one line', async () => {
+test('shows what waits for the visitor, what is broken, and what is new, with all counts on one line', async () => {
   const { grid, tell, browser } = world
   await tell(grid.bob, 'alice', 'hello')
   expect((await browser.open(home)).text).toMatch(
@@ -46,7 +46,7 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   expect(text).not.toContain('secret')
 })
 
-test('what is new comes first, with its failures, and a conversation that was looked at does not come', async () => {
+test('lists news first, with failures, and omits conversations that were opened', async () => {
   const { grid, tell, browser, path } = world
   const carol = await grid.acme.agent('carol')
   await tell(grid.alice, 'bob', 'lost')
@@ -59,9 +59,9 @@ test('what is new comes first, with its failures, and a conversation that was lo
   expect(text).toMatch(/Since you were here .*@carol ?1 new .*1 failed ?, 1 new/)
   await owner.open(path('conversations', thread))
   expect((await owner.open(home)).text).toMatch(/Since you were here .*1 failed ?, 1 new(?!.*1 new)/)
-  // A member is in neither.
+  // A member takes part in neither conversation.
   expect((await browser.open(home)).text).not.toContain('Since you were here')
-  // What was never opened is news for a day.
+  // A conversation that was never opened is news for a day.
   grid.clock.now += 25 * hour
   const later = await signedInMember(grid, grid.acme, 'owner')
   expect((await later.open(home)).text).not.toContain('Since you were here')
@@ -80,7 +80,7 @@ test('says where more waits and where more is new than it shows', async () => {
   expect((await owner.open(home)).text).not.toContain('Older ones are in')
   await notifyAll(grid.alice, 'bob', 11)
   expect((await owner.open(home)).text).toContain('Older ones are in Conversations .')
-  // What is between others takes no room of what is to the member.
+  // Conversations between others do not displace the member's own.
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'ann'] })
   await world.tell(grid.alice, '#team', 'for all')
   await notifyAll(grid.alice, 'bob', 25)
@@ -96,7 +96,7 @@ test('says where more waits and where more is new than it shows', async () => {
   )
 })
 
-test('opening it reads nothing, and leaves no row in the log', async () => {
+test('opening it marks nothing as read and logs nothing', async () => {
   const { grid, tell } = world
   await tell(grid.alice, 'ann', 'for a person')
   await tell(grid.alice, 'bob', 'for an agent')
@@ -114,7 +114,7 @@ test('opening it reads nothing, and leaves no row in the log', async () => {
   expect(await state()).toEqual(before)
 })
 
-test('figures have the numbers of hours and of days, with the mean time of answers, without other accounts', async () => {
+test('figures count by hours and by days, with the mean answer time, without other accounts', async () => {
   const { grid, tell, browser } = world
   await grid.evil.agent('mallory')
   await sendMessage(storeOf(grid, grid.eve), { to: 'mallory', text: 'not yours' })
@@ -130,12 +130,12 @@ test('figures have the numbers of hours and of days, with the mean time of answe
     expect(html).toContain(`Answers took 5 min in the last ${span}`)
     expect(html).toContain(`0 messages were refused and 1 failed in the last ${span}`)
     expect(text).toMatch(/ 2 5 min 0 1 /)
-    // A person is no agent.
+    // A person does not count as an agent.
     expect(text).toContain('2 agents, 0 seen within a day. 1 unread message in all inboxes.')
   }
 })
 
-test('the path of the former overview leads here, and Settings has what was sent today of what may be sent', async () => {
+test("the former overview's path redirects here, and Settings shows today's usage and limits", async () => {
   const { grid, tell, browser, path } = world
   await tell(grid.alice, 'bob', 'one')
 
@@ -145,7 +145,7 @@ test('the path of the former overview leads here, and Settings has what was sent
   )
 })
 
-test('what ends first stands first, and messages that are alike are one row, which decides one of them', async () => {
+test('sorts by expiry and groups identical messages in one row, which decides one of them', async () => {
   const { grid, tell, path } = world
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   await hold(grid.acme.store, { name: 'Money', expiresMs: 24 * hour })
@@ -167,11 +167,11 @@ test('what ends first stands first, and messages that are alike are one row, whi
   const first = html.match(/href="([^"]*\/held\/[^"]*)">(?:(?!<\/a>).)*Refund/s)![1]
   await owner.submit(first, {}, `${first}/approve`)
   expect((await owner.open(home)).text).toMatch(/5 decisions .*Refund 4411\? 2 like this/)
-  // The list of all opens the fold.
+  // The full list expands the group.
   expect((await owner.open(path('held'))).html.match(/\/held\/[^"]{36}">(?:(?!<\/a>).)*Refund 4411/gs)).toHaveLength(2)
 })
 
-test('the numbers of the line are those of Attention and, together, that of the navigation', async () => {
+test('the counts on Home match those in Attention, and their sum matches the navigation', async () => {
   const { grid, tell, browser, path } = world
   await hold(grid.acme.store, { name: 'Money', deciders: [world.ann.person.id] })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Pay?' })
@@ -191,7 +191,7 @@ test('the numbers of the line are those of Attention and, together, that of the 
   )
 })
 
-test.each(roles)('every row leads an %s to a page that they may read', async (role) => {
+test.each(roles)('every row links an %s to a page that they may read', async (role) => {
   const { grid, tell, path } = world
   const one = await signedInMember(grid, grid.acme, role)
   await tell(grid.alice, 'bob', 'hello')
@@ -215,7 +215,7 @@ test.each(roles)('every row leads an %s to a page that they may read', async (ro
     const mayRead = role === 'owner' || role === 'admin'
     expect([html.includes('/messages/'), text.includes('is paused')]).toEqual([mayRead, mayRead])
     expect(text).not.toContain('Hidden for your role')
-    // The number in the navigation counts what the visitor may open.
+    // The count in the navigation is the number of rows that the visitor may open.
     const rows = [...html.matchAll(/<a class="open"/g)].length
     const isNews = [...html.matchAll(/class="dot"/g)].length
     expect([role, Number(html.match(/data-count[^>]*>(\d+)/)![1])]).toEqual([role, rows - isNews])
@@ -224,7 +224,7 @@ test.each(roles)('every row leads an %s to a page that they may read', async (ro
   expect(links).toBeGreaterThan(1)
 })
 
-test('for a new member nothing of before is new', async () => {
+test('nothing from before is new to a new member', async () => {
   const { grid, tell } = world
   await tell(grid.alice, 'bob', 'long before')
   grid.clock.now += 60_000

@@ -1,4 +1,4 @@
-/** The alias of a person, on the page of their profile. */
+/** A person's alias on their profile page. */
 import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 const people = async () => (await callTool(grid, grid.alice.key, 'list_agents', { search: 'ann' })).text
 
-test('a member chooses an alias that the page suggests, changes it, and gives it up', async () => {
+test('a member chooses a suggested alias, changes it, and gives it up', async () => {
   const ann = await signedIn(grid, await person(grid, { role: 'member', name: 'Ann Smith' }))
   const page = await ann.open(profile)
   expect(page.text).toContain('Your alias in Acme')

@@ -1,4 +1,4 @@
-/** Changes that need a fresh proof of who the user is, and accounts that require a second factor. */
+/** Changes that need a fresh confirmation, and accounts that require a second factor. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAdminKey } from '../../../src/grid/accounts/accounts.ts'
 import { minute } from '../../../src/lib/time.ts'
@@ -16,7 +16,7 @@ const home = () => `/accounts/${grid.acme.id}`
 const settings = (path: string) => `${home()}/settings/${path}`
 
 describe('ten minutes after the last proof', () => {
-  /** The changes, with the page to come back to, and fields. */
+  /** The changes, each with the page to return to and its fields. */
   const changes: [what: string, path: string, fields: (other: string) => Record<string, string>][] = [
     ['transferring the ownership', 'team/hand-over', (member) => ({ member, confirmation: 'Acme' })],
     ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
@@ -30,7 +30,7 @@ describe('ten minutes after the last proof', () => {
     ['new recovery codes', 'security/recovery-codes', () => ({})],
   ]
 
-  test.each(changes)('%s asks for a proof first', async (_, path, fieldsOf) => {
+  test.each(changes)('%s asks for a confirmation first', async (_, path, fieldsOf) => {
     const [ann, other] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'admin' })]
     await addTotp(grid, other)
     const one = await signedIn(grid, ann)
@@ -52,7 +52,7 @@ describe('ten minutes after the last proof', () => {
     expect((await post()).at).not.toMatch(/^\/confirm/)
   })
 
-  test('what needs no fresh proof goes on', async () => {
+  test('a change that needs no confirmation is applied', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { id } = await createAdminKey(grid.acme.store, 'old')
     const one = await signedIn(grid, ann)
@@ -64,7 +64,7 @@ describe('ten minutes after the last proof', () => {
   })
 })
 
-describe('a form that waits for the proof', () => {
+describe('a form that waits for the confirmation', () => {
   const keys = () => settings('account/keys')
   const names = async () => (await grid.acme.store.read.keys.adminKeys()).map(({ name }) => name)
   const ask = async (one: Browser) => await one.submit(keys(), { name: 'deployment' })
@@ -77,7 +77,7 @@ describe('a form that waits for the proof', () => {
     grid.clock.now += 10 * minute
   })
 
-  /** Confirms, without what follows: the address that runs the form, and the form. */
+  /** Confirms without following the redirect. Returns the URL that runs the form, and the form. */
   async function confirm(asked: Awaited<ReturnType<typeof ask>>) {
     const field = (name: string) => unescapeHtml(asked.html.match(new RegExp(`name="${name}" value="([^"]*)"`))![1])
     const fields = ['csrf', 'next', 'back', 'kept', 'runsUntil'].map((name) => [name, field(name)])
@@ -89,7 +89,7 @@ describe('a form that waits for the proof', () => {
     return { to: response.headers.get('location')!, form }
   }
 
-  test('runs once, at its path, with its fields, in the session that has begun', async () => {
+  test('runs once, on its own path, with its fields, in the session that started it', async () => {
     const { to, form } = await confirm(await ask(one))
     const kept = JSON.stringify([['name', 'another']])
     const elsewhere = `${home()}/skills/new?${to.split('?')[1]}`
@@ -142,7 +142,7 @@ describe('a form that waits for the proof', () => {
     expect(await names()).toEqual(before)
   })
 
-  test('is given up by Cancel, which leads back; a download comes back', async () => {
+  test('is discarded by Cancel, which leads back, and a download must be started again', async () => {
     const csrf = await csrfTokenOf(one, settings('sessions'))
     const from = `${home()}/held?page=2`
     const asked = await one.post(keys(), { csrf, name: 'x' }, { Referer: grid.deps.config.appUrl + from })
@@ -155,8 +155,8 @@ describe('a form that waits for the proof', () => {
   })
 })
 
-describe('the proof', () => {
-  test('of a user with a second factor is the factor, not the password, and the old cookie ends', async () => {
+describe('the confirmation', () => {
+  test('of a user with a second factor needs the factor instead of the password, and ends the old cookie', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret, one } = await addTotp(grid, ann)
     grid.clock.now += 10 * minute
@@ -173,7 +173,7 @@ describe('the proof', () => {
     expect((await thief.open(home())).at).toMatch(/^\/sign-in/)
   })
 
-  test('is not the password that a user with a second factor changes', async () => {
+  test('does not follow from changing the password if the user has a second factor', async () => {
     const { one } = await addTotp(grid, await person(grid, { role: 'owner' }))
     grid.clock.now += 11 * minute
     const fields = { current: password, password: 'another long pass phrase' }
@@ -187,13 +187,13 @@ describe('the proof', () => {
     expect((await one.open(settings('sessions'))).status).toBe(200)
   })
 
-  test('a new password leaves a half session if a factor was added at the same time', async () => {
+  test('leaves a half session if a factor is added while the password is changed', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
     const csrf = await csrfTokenOf(one, settings('profile'))
     const { write } = grid.store
     let isAdded = false
-    // Between the look at the session and the new one.
+    // Between reading the session and creating the new one.
     const spy = vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
       if (!isAdded && statements.some(({ sql }) => /^UPDATE users\b/.test(sql))) {
         isAdded = true
@@ -208,7 +208,7 @@ describe('the proof', () => {
     expect((await one.open(home())).at).toMatch(/^\/second-factor/)
   })
 
-  test('of a time ahead of the clock does not count', async () => {
+  test('with a time ahead of the clock does not count', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const csrf = await csrfTokenOf(one, settings('sessions'))
     grid.clock.now -= minute
@@ -216,7 +216,7 @@ describe('the proof', () => {
     expect(asked.at).toMatch(/^\/confirm/)
   })
 
-  test('a wrong password is refused, with the limits of a sign-in', async () => {
+  test('refuses a wrong password, with the limits of a sign-in', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }), '203.0.113.70')
     const statuses: number[] = []
     for (let n = 0; n < 6; n++) {
@@ -225,7 +225,7 @@ describe('the proof', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 429, 429])
   })
 
-  test('never leads to another host', async () => {
+  test('never redirects to another host', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const done = await one.submit('/confirm?next=//evil.example', { password }, '/confirm')
     expect(done.at).toBe(arrivalOf(grid.acme))
@@ -236,7 +236,7 @@ describe('an account that requires a second factor', () => {
   const require = async (owner: Browser, required = 'yes') =>
     await owner.submit(settings('account/second-factor'), { required })
 
-  test('shows its owners and admins only the page where they add one; members go on', async () => {
+  test('shows its owners and admins only the page where they add one, and members continue', async () => {
     const [ann, admin, member] = await Promise.all(
       (['owner', 'admin', 'member'] as const).map((role) => person(grid, { role })),
     )
@@ -259,7 +259,7 @@ describe('an account that requires a second factor', () => {
     expect((await added.open(home())).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('is set by an owner who has one, and recorded', async () => {
+  test('can be set by an owner who has one, which is recorded', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
 
@@ -276,7 +276,7 @@ describe('an account that requires a second factor', () => {
   })
 })
 
-/** What the changes change. */
+/** The state that the changes affect. */
 async function stateOf({ acme }: TestGrid): Promise<string> {
   const { team, keys } = acme.store.read
   return JSON.stringify([await team.members(), await team.invitations(), await keys.adminKeys()])

@@ -1,4 +1,4 @@
-/** How users change their password and their email address, and verify the address. */
+/** Users change their password and email address, and verify the address. */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -17,10 +17,10 @@ beforeEach(async () => {
   profile = `/accounts/${grid.acme.id}/settings/profile`
 })
 
-/** Advance past the limit of emails to one address. */
+/** Advances the clock past the limit of emails to one address. */
 const later = () => grid.clock.now += 6 * minute
 
-test('a password reset ends every session and every link of the user, and an email reports it', async () => {
+test("a password reset ends all of the user's sessions and links, and an email reports it", async () => {
   const before = await signedIn(grid, bob)
   await browser(grid).submit('/sign-in-link', { email })
   const signInLink = emailedPath(grid)
@@ -44,7 +44,7 @@ test('a password reset ends every session and every link of the user, and an ema
   expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
 })
 
-test('changing the password needs the current one, and ends the other sessions', async () => {
+test('changing the password needs the current one and ends the other sessions', async () => {
   const [one, other] = [await signedIn(grid, bob), await signedIn(grid, bob)]
   const cookie = one.cookies.get('grid-session')
 
@@ -53,7 +53,7 @@ test('changing the password needs the current one, and ends the other sessions',
 
   expect(wrong.status).toBe(400)
   expect(wrong.html).toMatch(/id="current-error".*This is not your current password/)
-  // Only the form that was refused is unfolded.
+  // Only the refused form is expanded.
   const open = /<details class="fold" open=""><summary>.*?<\/svg>(Change the \w+)/g
   expect([...wrong.html.matchAll(open)].map(([, title]) => title)).toEqual(['Change the password'])
   expect(right.html).not.toMatch(open)
@@ -66,7 +66,7 @@ test('changing the password needs the current one, and ends the other sessions',
   expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
 })
 
-test('an address can be verified only by the user it belongs to', async () => {
+test('an address can be verified only by its own user', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
   const one = await signedIn(grid, carl)
   expect((await one.open(profile)).text).toContain('not verified')

@@ -1,4 +1,4 @@
-/** Links in emails, to sign in or to reset a password: who gets one, and what it does. */
+/** Emailed links for signing in or resetting a password: who gets them, and their effects. */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const kinds = [['/sign-in-link', 'sign_in'], ['/reset', 'password_reset']] as const
 
-test.each(kinds)('%s answers the same for known and unknown addresses', async (path, kind) => {
+test.each(kinds)('%s responds the same for known and unknown addresses', async (path, kind) => {
   const [known, unknown] = await Promise.all([email, 'nobody@acme.example'].map(async (email, n) => {
     const one = browser(grid, `203.0.113.${n + 20}`)
     const csrf = await csrfTokenOf(one, path)
@@ -55,7 +55,7 @@ test.each(kinds)('%s does the same work for known and unknown addresses', async 
   expect(await statements(email, '203.0.113.20')).toEqual(await statements('nobody@acme.example', '203.0.113.21'))
 })
 
-test('an address gets at most one email in 5 minutes and 3 a day, and the page does not show it', async () => {
+test('an address gets at most one email in 5 minutes and 3 a day, which the page does not reveal', async () => {
   const texts = new Set<string>()
   for (let n = 0; n < 12; n++) {
     texts.add((await browser(grid, `203.0.113.${n}`).submit('/reset', { email })).text)
@@ -67,7 +67,7 @@ test('an address gets at most one email in 5 minutes and 3 a day, and the page d
   expect((await rows(grid, 'SELECT count(*) AS n FROM links'))[0].n).toBe(3)
 })
 
-test('an email scanner does not redeem the sign-in link; the button does, once', async () => {
+test('an email scanner does not redeem the sign-in link, but the button does, once', async () => {
   const path = arrivalOf(grid.acme)
   await browser(grid).submit(`/sign-in-link?next=${encodeURIComponent(path)}`, { email }, '/sign-in-link')
   const link = emailedPath(grid)
@@ -93,7 +93,7 @@ test.each(['/Your-account-was-stolen', '/accounts/?call=me', 'https://evil.examp
   },
 )
 
-test('signing in by email during an OAuth authorization continues with the authorization', async () => {
+test('signing in by email during an OAuth authorization continues the authorization', async () => {
   const authorizePath = '/oauth/authorize?client_id=none&state=x%20y'
   const one = browser(grid)
 
@@ -106,7 +106,7 @@ test('signing in by email during an OAuth authorization continues with the autho
   expect((await one.open('/sign-in-link?done=link-sent&next=https://evil.example')).html).not.toContain('continue here')
 })
 
-test('a sign-in link ends after 15 minutes, and verifies the address', async () => {
+test('a sign-in link expires after 15 minutes and verifies the address', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false, hasPassword: false })
   const ask = () => browser(grid).submit('/sign-in-link', { email: carl.email })
   await ask()
@@ -120,7 +120,7 @@ test('a sign-in link ends after 15 minutes, and verifies the address', async () 
   expect((await grid.store.global.users.byId(carl.id))!.emailVerifiedAt).toBe(grid.clock.now)
 })
 
-test('of many concurrent uses of a link, one is signed in', async () => {
+test('signs in only one of many concurrent uses of a link', async () => {
   await browser(grid).submit('/sign-in-link', { email })
   const link = emailedPath(grid)
 

@@ -1,4 +1,4 @@
-/** Transferring the ownership of an account asks for a deliberate choice. */
+/** Transferring an account's ownership requires a deliberate choice. */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import type { Browser } from '../../support/browse.ts'
@@ -25,7 +25,7 @@ test.each([
   ['without a member', { member: '', confirmation: 'Acme' }, 'Choose the member.'],
   ['without the name of the account', {}, 'Type Acme, exactly as it is written here.'],
   ['with another name', { confirmation: 'acme' }, 'Type Acme, exactly as it is written here.'],
-])('%s it is refused, and what was entered stays', async (_, fields, reason) => {
+])('%s it is refused, and the input stays', async (_, fields, reason) => {
   const page = await handOver({ member: other.id, ...fields })
 
   expect(page.status).toBe(400)
@@ -43,7 +43,7 @@ test('with both, the member becomes the owner', async () => {
   expect([await roleOf(owner), await roleOf(other)]).toEqual(['admin', 'owner'])
 })
 
-test('the proof is asked for before the form is filled in', async () => {
+test('asks for a confirmation before the form is filled in', async () => {
   grid.clock.now += 10 * minute
   const asked = await one.open(`${team}/hand-over`)
   expect(asked.at).toBe(`/confirm?next=${encodeURIComponent(`${team}/hand-over`)}`)

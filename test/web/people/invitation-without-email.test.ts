@@ -1,4 +1,4 @@
-/** Invitations on a grid that sends no email: the inviter passes the link on, so it proves nothing about the address. */
+/** Invitations on a grid without email: the inviter passes on the link, so it does not verify the address. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -31,13 +31,13 @@ async function squat(): Promise<Browser> {
   return squatter
 }
 
-/** An agent that signed up with the victim's address: its claim link. */
+/** Signs up an agent with the victim's address. Resolves to its claim link. */
 async function signUp(): Promise<string> {
   const input = { owner_email: victim, alias: 'harbour' }
   return new URL((await (await grid.post('/api/v1/agentic-signup', input)).json()).trial.claim_url).pathname
 }
 
-test('the inviter gets the link, the new user joins, and the address stays unproved', async () => {
+test('the inviter gets the link, the new user joins, and the address stays unverified', async () => {
   const page = await invite()
 
   expect(page.text).toContain('Pass this link on')
@@ -53,7 +53,7 @@ test('the inviter gets the link, the new user joins, and the address stays unpro
   expect((await vic.open(`${team.replace('team', 'profile')}`)).text).toContain('not verified')
 })
 
-test('of an address that has a user the link is in the log, and nothing claims that it was sent', async () => {
+test('logs the link for an address that has a user, and never claims that it was sent', async () => {
   await person(grid, { email: victim })
 
   const page = await invite()
@@ -64,7 +64,7 @@ test('of an address that has a user the link is in the log, and nothing claims t
   expect(grid.emails).toMatchObject([{ kind: 'invitation', to: victim }])
 })
 
-test('a new link replaces the first at once, and the number of invitations has a limit', async () => {
+test('a new link replaces the first at once, and the number of invitations is limited', async () => {
   const first = linkOn((await invite()).html)!
   const [{ id }] = await grid.acme.store.read.team.invitations()
   const second = linkOn((await eve.submit(team, {}, `${team}/invitations/${id}/again`)).html)!
@@ -95,7 +95,7 @@ test('a user who joined with such a link can neither claim agents nor create acc
   expect(account.html).toContain('value="Mine"')
 })
 
-test('accepting with a session proves nothing either', async () => {
+test('accepting in a session does not verify the address either', async () => {
   const link = linkOn((await invite()).html)!
   await person(grid, { email: victim, isVerified: false })
   const vic = await signedInByEmail(grid, victim)
@@ -106,7 +106,7 @@ test('accepting with a session proves nothing either', async () => {
   expect((await userOf()).emailVerifiedAt).toBeNull()
 })
 
-/** Ways in which the owner of the address proves it, with a link that only they can read. */
+/** How the address's owner verifies it, with a link that only they can read. */
 const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   ['a sign-in link', async (vic) => {
     await vic.submit('/sign-in-link', { email: victim })
@@ -124,7 +124,7 @@ const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   }],
 ]
 
-test.each(proofs)('%s gives the user back to the owner of the address', async (_, prove) => {
+test.each(proofs)("%s returns the user to the address's owner", async (_, prove) => {
   const squatter = await squat()
   await addPasskey(grid, await userOf(), 'of Eve')
   expect((await squatter.open('/')).at).toMatch(/^\/accounts\//)
@@ -139,7 +139,7 @@ test.each(proofs)('%s gives the user back to the owner of the address', async (_
   expect(await rows(grid, 'SELECT id FROM passkeys')).toEqual([])
 })
 
-test('the same person keeps everything: verifying in the own session takes nothing away', async () => {
+test('the same person keeps everything when they verify the address in their own session', async () => {
   const vic = await squat()
   const profile = team.replace('team', 'profile')
   const page = await vic.submit(profile, {}, `${profile}/verify`)
@@ -151,7 +151,7 @@ test('the same person keeps everything: verifying in the own session takes nothi
   expect((await browser(grid).signIn(victim, password)).at).toMatch(/^\/accounts\//)
 })
 
-test('an account that the operator makes for the address does not go to the user who registered it', async () => {
+test('an account that the operator creates for the address does not go to the user who registered it', async () => {
   const squatter = await squat()
 
   await createAccount(grid.store, { name: 'Harbour', ownerEmail: victim }, { type: 'system', job: 'test' })

@@ -35,7 +35,7 @@ test('an existing user signs in and accepts', async () => {
   expect((await bob.open(link)).status).toBe(400)
 })
 
-test('another user who opens the link is refused', async () => {
+test('refuses another user who opens the link', async () => {
   await invite('bob@people.example', 'admin')
   const link = emailedPath(grid)
   const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
@@ -71,7 +71,7 @@ test.each(['withdrawn', 'sent again', 'invited again', 'used', 'a day old', 'mad
     const [{ id }] = await grid.acme.store.read.team.invitations()
     const csrf = (await browser(grid).open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
 
-    // Advance past the limit of emails to one address.
+    // Advances the clock past the limit of emails to one address.
     grid.clock.now += 6 * 60_000
     if (what === 'withdrawn') await ann.submit(team, {}, `${team}/invitations/${id}/withdraw`)
     if (what === 'sent again') await ann.submit(team, {}, `${team}/invitations/${id}/again`)

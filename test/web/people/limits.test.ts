@@ -1,4 +1,4 @@
-/** Limits that strangers use up do not lock users out. See docs/people.md, "Signing in". */
+/** Limits that other people exhaust do not lock users out. See docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -16,14 +16,14 @@ const kindsTo = (address: string) => grid.emails.filter(({ to }) => to === addre
 let grid: TestGrid
 beforeEach(() => open())
 
-/** A grid whose user Bob has signed in at home, and out again. */
+/** Creates a grid whose user Bob has signed in from home and out again. */
 async function open(limits: Partial<Limits> = {}): Promise<void> {
   grid = await testGrid({ limits })
   const bob = await signedIn(grid, await person(grid, { role: 'member', email }), home)
   await bob.submit(`/accounts/${grid.acme.id}`, {}, '/sign-out')
 }
 
-test('while strangers fill the hashing capacity, a user signs in from a familiar address', async () => {
+test('while others exhaust the hashing capacity, a user signs in from a familiar address', async () => {
   const strangers = await Promise.all(Array.from({ length: 60 }, async (_, n) => {
     const one = browser(grid, `198.51.100.${n}`)
     return { one, csrf: await csrfTokenOf(one, '/sign-in') }
@@ -40,7 +40,7 @@ test('while strangers fill the hashing capacity, a user signs in from a familiar
   expect((await Promise.all(guesses)).filter(({ status }) => status === 429).length).toBeGreaterThan(0)
 }, 60_000)
 
-test('when the grid or the user had too many guesses, the user still signs in from a familiar address', async () => {
+test('after too many guesses for the grid or the user, the user still signs in from a familiar address', async () => {
   for (let n = 0; n < 8; n++) expect((await browser(grid, `198.51.100.${n}`).signIn(email, 'a guess')).status).toBe(401)
 
   await repeatAttempts(grid, 'sign_in_all', 6_000)
@@ -53,7 +53,7 @@ test('when the grid or the user had too many guesses, the user still signs in fr
   expect((await bob.signIn(email, password)).text).toContain('Acme')
 }, 60_000)
 
-test('requests of strangers for a sign-in link do not use up the reset link of a user', async () => {
+test("others' requests for a sign-in link do not use up a user's reset link", async () => {
   for (let n = 0; n < 5; n++) {
     await browser(grid, `198.51.100.${n}`).submit('/sign-in-link', { email })
     grid.clock.now += 6 * minute
@@ -65,7 +65,7 @@ test('requests of strangers for a sign-in link do not use up the reset link of a
   expect(kindsTo(email).at(-1)).toBe('password_reset')
 })
 
-test('requests of strangers for a reset link do not use up those from a familiar address', async () => {
+test("others' requests for a reset link do not use up those from a familiar address", async () => {
   for (let n = 0; n < 5; n++) {
     await browser(grid, `198.51.100.${n}`).submit('/reset', { email })
     grid.clock.now += 6 * minute
@@ -80,7 +80,7 @@ test('requests of strangers for a reset link do not use up those from a familiar
   expect(kindsTo(email)).toHaveLength(6)
 })
 
-test('requests for addresses without a user use up no emails of the grid', async () => {
+test("requests for addresses without a user do not count toward the grid's email limit", async () => {
   await open({ emailsPerHour: 2 })
   for (let n = 0; n < 12; n++) await browser(grid, `198.51.100.${n}`).submit('/reset', { email: `p${n}@x.example` })
   expect(grid.emails).toHaveLength(0)
@@ -91,7 +91,7 @@ test('requests for addresses without a user use up no emails of the grid', async
 })
 
 test.each([true, false])(
-  'what is left of the limit of a client does not tell whether addresses have users (%s)',
+  "the rest of a client's limit does not reveal whether addresses have users (%s)",
   async (haveUsers) => {
     const guessed = Array.from({ length: 19 }, (_, n) => `p${n}@acme.example`)
     if (haveUsers) { for (const email of guessed) await person(grid, { email }) }
@@ -107,7 +107,7 @@ test.each([true, false])(
   },
 )
 
-test('claim emails take 40 % of the emails of the grid, and leave invitations and links theirs', async () => {
+test("claim emails use at most 40 % of the grid's email limit, leaving the rest for invitations and links", async () => {
   await open({ emailsPerHour: 10 })
   for (let n = 0; n < 12; n++) {
     await signUp(grid, { alias: `zoe-${n}`, owner_email: `p${n}@owner.example` }, `198.51.100.${n}`)

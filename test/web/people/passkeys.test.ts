@@ -1,4 +1,4 @@
-/** Passkeys, in Chromium with a virtual authenticator. See docs/people.md, "Signing in". */
+/** Passkeys in Chromium with a virtual authenticator. See docs/people.md, "Signing in". */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
@@ -16,7 +16,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   let visitor: Visitor
   let cdp: CDPSession
   beforeEach(async () => {
-    // Passkeys need a name, and browsers trust `localhost` without TLS.
+    // Passkeys need a host name, and browsers trust `localhost` without TLS.
     grid = await liveGrid({ env: { DURABILITY: 'relaxed' }, host: 'localhost' })
     url = grid.url
     visitor = await visit()
@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return authenticatorId
   }
 
-  /** An owner, signed in, with a passkey of this browser. */
+  /** Creates a signed-in owner with a passkey of this browser. */
   async function annWithPasskey() {
     const ann = await person(grid, { role: 'owner' })
     const authenticatorId = await authenticator()
@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
   }
 
-  test('one is registered, signs in by itself, and is asked for after a password', async () => {
+  test('a passkey is registered, signs in by itself, and is requested after a password', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     expect(await page.textContent('#secret-text')).toMatch(/^([2-9a-z]{4}(-[2-9a-z]{4}){3}\n?){10}$/)
@@ -88,19 +88,19 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('one confirms a change after ten minutes', async () => {
+  test('a passkey confirms a change after ten minutes', async () => {
     const { page } = visitor
     await annWithPasskey()
     grid.clock.now += 11 * minute
     await page.goto(`${home()}/settings/account/keys`)
     await page.fill('#key-name', 'deployment')
     await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
-    // What waited for it is done.
+    // The change that waited for the confirmation is applied.
     await Promise.all([page.waitForURL(/settings\/account\/keys\?shown=/), page.click('text=Use a passkey')])
     expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)
   })
 
-  test('the same device registers one passkey only, and a passkey that is removed does not sign in', async () => {
+  test('a device registers only one passkey, and a removed passkey cannot sign in', async () => {
     const { page } = visitor
     await annWithPasskey()
     await page.goto(`${security()}/passkeys/new`)
@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
-  test('a passkey that is removed while its answer is checked does not sign in', async () => {
+  test('a passkey removed while its response is verified cannot sign in', async () => {
     const { page } = visitor
     await annWithPasskey()
     await visitor.context.clearCookies()
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
-  test('a passkey that is not unlocked is not used', async () => {
+  test('a locked passkey cannot be used', async () => {
     const { page } = visitor
     const { authenticatorId } = await annWithPasskey()
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
@@ -141,24 +141,24 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=No passkey was used. Try again.')
   })
 
-  test('an answer counts once, for its user, browser and purpose, within five minutes', async () => {
+  test('a response counts once, for its user, browser and purpose, within five minutes', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
-    // Bob needs a second factor, too. It is never used.
+    // Bob also needs a second factor, although it is never used.
     await addPasskey(grid, bob, 'Phone')
     await visitor.context.clearCookies()
     await page.addInitScript(
       'HTMLFormElement.prototype.submit = function () { window.answer = this.elements.passkey.value }',
     )
 
-    /** The answer to a new challenge, which the page does not send. */
+    /** The response to a new challenge, which the page does not send. */
     const answered = async () => {
       await openPasskeySignIn()
       const passkey = await waitFor('the answer', () => page.evaluate<string | undefined>('window.answer'))
       return { passkey, csrf: (await page.getAttribute('form[data-passkey] input[name=csrf]', 'value'))! }
     }
-    /** A browser with the cookies of the page. */
+    /** A browser with the page's cookies. */
     const sameBrowser = async () => {
       const one = browser(grid)
       for (const { name, value } of await visitor.context.cookies(url)) one.cookies.set(name, value)
@@ -188,7 +188,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
     await addPasskey(grid, bob, 'Phone')
-    // The page asks for a passkey of Bob; this browser offers whatever it has, which is Ann's.
+    // The page asks for Bob's passkey, but this browser offers Ann's, the only one it has.
     await page.addInitScript(`{
       const { get } = CredentialsContainer.prototype
       CredentialsContainer.prototype.get = function (options) {

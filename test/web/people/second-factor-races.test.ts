@@ -1,4 +1,4 @@
-/** Second factors when units are sent again, and when two changes meet. See docs/people.md, "Signing in". */
+/** Second factors when units are repeated and when two changes meet. See docs/people.md, "Signing in". */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { addFactor } from '../../../src/grid/people/second-factor.ts'
 import { newId } from '../../../src/lib/id.ts'
@@ -14,8 +14,8 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
 
-describe('a unit that is sent again, because its answer was lost, has the same result', () => {
-  /** An owner, after whose creation every unit is sent twice. */
+describe('a unit repeated because its response was lost has the same result', () => {
+  /** Creates an owner, then sends every unit twice. */
   async function owner() {
     const user = await person(grid, { role: 'owner' })
     const { write } = grid.store
@@ -26,7 +26,7 @@ describe('a unit that is sent again, because its answer was lost, has the same r
     return user
   }
 
-  test('an app is set up, with recovery codes that work, and its codes work once', async () => {
+  test('sets up an app with working recovery codes, and its codes work once', async () => {
     const ann = await owner()
     const { secret, codes } = await addTotp(grid, ann)
     expect(codes).toHaveLength(10)
@@ -41,7 +41,7 @@ describe('a unit that is sent again, because its answer was lost, has the same r
     }
   })
 
-  test('an app is removed', async () => {
+  test('removes an app', async () => {
     const { one } = await addTotp(grid, await owner())
     const security = securityOf(grid)
 
@@ -51,7 +51,7 @@ describe('a unit that is sent again, because its answer was lost, has the same r
     expect(await rows(grid, 'SELECT * FROM totps')).toEqual([])
   })
 
-  test('a passkey is stored, with recovery codes, and a challenge is answered once', async () => {
+  test('stores a passkey with recovery codes, and accepts a challenge once', async () => {
     const ann = await owner()
     const { challenges, secondFactors } = grid.store.global
 
@@ -65,7 +65,7 @@ describe('a unit that is sent again, because its answer was lost, has the same r
     expect([await take(), await take()]).toEqual([1, 0])
   })
 
-  test('a passkey is used, and its counter must rise for the next use', async () => {
+  test('uses a passkey, whose counter must rise for the next use', async () => {
     const ann = await owner()
     const { secondFactors } = grid.store.global
     await addPasskeyOf(ann)
@@ -77,7 +77,7 @@ describe('a unit that is sent again, because its answer was lost, has the same r
   })
 })
 
-test('of two first factors at once only one brings recovery codes, and they work', async () => {
+test('only one of two concurrent first factors comes with recovery codes, and they work', async () => {
   const ann = await person(grid, { role: 'owner' })
   const one = await signedIn(grid, ann)
   const security = securityOf(grid)
@@ -86,7 +86,7 @@ test('of two first factors at once only one brings recovery codes, and they work
   const { write } = grid.store
   let codes: string[] | undefined
   vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
-    // Between the look whether it is the first factor and the unit that stores it.
+    // Between checking for a first factor and the unit that stores it.
     if (!codes && statements.some(({ sql }) => sql.includes('INSERT INTO recovery_codes'))) {
       codes = []
       codes = await addPasskeyOf(ann)
@@ -104,7 +104,7 @@ test('of two first factors at once only one brings recovery codes, and they work
   expect((await two.submit('/second-factor', { code: codes![0] })).at).toBe(arrivalOf(grid.acme))
 })
 
-/** Store a passkey of a user, whose other sessions end. It can never be used. */
+/** Stores a passkey of a user and ends their other sessions. It can never be used. */
 async function addPasskeyOf(user: { id: string; email: string }): Promise<string[] | undefined> {
   const id = newId()
   const passkey = {

@@ -1,4 +1,4 @@
-/** The second factor of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
+/** Second factors of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { resetSecondFactor } from '../../../src/grid/people/second-factor.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -15,20 +15,20 @@ beforeEach(async () => {
 
 const home = () => `/accounts/${grid.acme.id}`
 
-/** An owner with an authenticator app. */
+/** Creates an owner with an authenticator app. */
 async function annWithApp() {
   const ann = await person(grid, { role: 'owner' })
   return { ann, ...await addTotp(grid, ann) }
 }
 
-/** A browser in which the user has given the password, and not the second factor. */
+/** Signs in with the password but without the second factor. */
 async function halfWay({ email }: { email: string }, address?: string): Promise<Browser> {
   const one = browser(grid, address)
   await one.signIn(email, password)
   return one
 }
 
-test('the page of a new app leads back to its tab', async () => {
+test("the new app's page leads back to its tab", async () => {
   const one = await signedIn(grid, await person(grid, { role: 'member' }))
   const page = await one.submit(`${home()}/settings/security`, {}, `${home()}/settings/security/totp`)
 
@@ -36,7 +36,7 @@ test('the page of a new app leads back to its tab', async () => {
 })
 
 describe('signing in', () => {
-  test('after the password a code is needed; until then no page and no form knows the user', async () => {
+  test('needs a code after the password, and no page or form knows the user before', async () => {
     const { ann, secret } = await annWithApp()
     const one = browser(grid)
 
@@ -55,7 +55,7 @@ describe('signing in', () => {
     expect(done.at).toBe(arrivalOf(grid.acme))
   })
 
-  test('a half session ends after 15 minutes and is in no list of sessions', async () => {
+  test('a half session ends after 15 minutes and is not in any list of sessions', async () => {
     const { ann, secret, one: other } = await annWithApp()
     const one = await halfWay(ann)
 
@@ -68,7 +68,7 @@ describe('signing in', () => {
     expect((await one.open('/second-factor')).at).toBe('/sign-in')
   })
 
-  test('an email link and a reset link need it too', async () => {
+  test('email links and reset links need it too', async () => {
     const { ann } = await annWithApp()
     const one = browser(grid)
     await one.submit('/sign-in-link', { email: ann.email })
@@ -80,7 +80,7 @@ describe('signing in', () => {
     expect(reset.at).toBe('/second-factor')
   })
 
-  test('the page continues where the sign-in was going, and only there on this host', async () => {
+  test('the page continues to the requested page, and only on this host', async () => {
     const { ann, secret } = await annWithApp()
     const one = await halfWay(ann)
     const next = `${home()}/agents`
@@ -98,7 +98,7 @@ describe('signing in', () => {
 })
 
 describe('codes', () => {
-  test('a code works once, also for requests at the same time, and not before an earlier one', async () => {
+  test('a code works once, even for concurrent requests, and not before an earlier one', async () => {
     const { ann, secret } = await annWithApp()
     const code = codeOf(grid, secret)
     const browsers = await Promise.all(Array.from({ length: 5 }, async (_, n) => {
@@ -119,7 +119,7 @@ describe('codes', () => {
     expect(late.status).toBe(400)
   })
 
-  test('a code works for the period before and after its own, and not for longer', async () => {
+  test('a code works one period before and after its own, but no longer', async () => {
     const { ann, secret } = await annWithApp()
     grid.clock.now += 5 * minute
     const one = await halfWay(ann)
@@ -131,7 +131,7 @@ describe('codes', () => {
     expect((await use(-30 * second)).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('the code of the set-up does not work a second time', async () => {
+  test('the set-up code does not work a second time', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret } = await addTotp(grid, ann, { keepsStep: true })
     const one = await halfWay(ann)
@@ -139,7 +139,7 @@ describe('codes', () => {
     expect((await one.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(400)
   })
 
-  test('guesses are limited: of 40 codes in an hour at most 10 are checked', async () => {
+  test('limits guesses: of 40 codes in an hour at most 10 are checked', async () => {
     const { ann, secret } = await annWithApp()
     const wrong = codeOf(grid, secret) === '000000' ? '111111' : '000000'
 
@@ -156,7 +156,7 @@ describe('codes', () => {
     expect((await owner.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(200)
   })
 
-  test('a recovery code works once, however it is typed, and an email says so', async () => {
+  test('a recovery code works once, however it is typed, and an email reports it', async () => {
     const { ann, codes } = await annWithApp()
     expect(new Set(codes).size).toBe(10)
     const typed = codes[3].replaceAll('-', ' ').toUpperCase()
@@ -184,7 +184,7 @@ describe('codes', () => {
     }
   })
 
-  test('the secret of one user does not work for another if a row is moved', async () => {
+  test("a user's secret does not work for another if a row is moved", async () => {
     const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { secret } = await addTotp(grid, ann)
     await addTotp(grid, bob)
@@ -221,7 +221,7 @@ describe('setting it up', () => {
     expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('a session without a fresh proof cannot remove the app', async () => {
+  test('a session without a fresh confirmation cannot remove the app', async () => {
     const { one } = await annWithApp()
     const security = securityOf(grid)
     const page = await one.open(security)
@@ -233,7 +233,7 @@ describe('setting it up', () => {
     expect(await rows(grid, 'SELECT 1 FROM totps')).toHaveLength(1)
   })
 
-  test('removing the last factor removes the recovery codes, and the password is enough again', async () => {
+  test('removing the last factor removes the recovery codes, and the password suffices again', async () => {
     const { ann, one } = await annWithApp()
     const security = securityOf(grid)
 
@@ -247,7 +247,7 @@ describe('setting it up', () => {
 describe('a lost factor', () => {
   const resetPath = (userId: string) => `${home()}/settings/team/members/${userId}/reset-second-factor`
 
-  test('another owner resets it: recorded, reported by email, and signed out everywhere', async () => {
+  test('another owner can reset it, which is recorded, emailed, and ends all sessions', async () => {
     const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { one } = await addTotp(grid, ann)
     const owner = await signedIn(grid, olga)
@@ -263,7 +263,7 @@ describe('a lost factor', () => {
     expect(log.text).toMatch(new RegExp(`Reset the second factor of ${ann.email}`))
   })
 
-  test('not of a user who belongs to another account', async () => {
+  test('cannot be reset for a user who belongs to another account', async () => {
     const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     await addTotp(grid, ann)
     const owner = await signedIn(grid, olga)
@@ -277,7 +277,7 @@ describe('a lost factor', () => {
     expect((await browser(grid).signIn(ann.email, password)).at).toBe('/second-factor')
   })
 
-  test('the command line resets it, and each account of the user has a row', async () => {
+  test("the command line resets it and logs a row in each of the user's accounts", async () => {
     const { ann } = await annWithApp()
     await grid.store.write([membership(grid.store, grid.evil.id, ann.id, 'viewer', grid.clock.now)])
 

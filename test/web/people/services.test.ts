@@ -1,4 +1,4 @@
-/** Consent to services that check the messages of a person, on the page of their profile. */
+/** Consent to services that check a person's messages, on the profile page. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { followLog } from '../../../src/worker/followers.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a person allows a service and withdraws it; the log, the alias and the messages show it', async () => {
+test('a person allows and withdraws a service, which the log, the alias and the messages show', async () => {
   const account = `/accounts/${grid.acme.id}`
   const profile = `${account}/settings/profile`
   const { person: ann } = await personWithAlias(grid, 'ann', { name: 'Ann Smith' })

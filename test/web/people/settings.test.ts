@@ -34,7 +34,7 @@ test('a key is only in its response: not in the log, the activity log or another
   }
 })
 
-test('a refused attempt is recorded in the activity log', async () => {
+test('records a refused attempt in the activity log', async () => {
   const viewer = await person(grid, { role: 'viewer' })
   const one = await signedIn(grid, viewer)
   const csrf = await csrfTokenOf(one, `${settings}/sessions`)
@@ -46,7 +46,7 @@ test('a refused attempt is recorded in the activity log', async () => {
 })
 
 test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
-  'the deceptive name %j is refused',
+  'refuses the deceptive name %j',
   async (name) => {
     const page = await olga.submit(`${settings}/account/name`, { name })
 
@@ -76,7 +76,7 @@ test('sessions are listed with the current one marked; one is ended, then all ot
   expect((await olga.open(at)).at).toMatch(/^\/sign-in/)
 })
 
-test('a theme is chosen for this browser, and given up again', async () => {
+test('a theme can be chosen for this browser and reset', async () => {
   const themeOf = (html: string) => html.match(/<html[^>]*data-theme="(\w+)"/)?.[1]
   const choose = (theme: string) => olga.submit(`${settings}/profile`, { theme }, `${settings}/profile/theme`)
 
@@ -89,7 +89,7 @@ test('a theme is chosen for this browser, and given up again', async () => {
   expect(dark.html).toMatch(/value="dark" checked/)
 })
 
-test('a user cannot end the session of another user', async () => {
+test("a user cannot end another user's session", async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const at = `${settings}/sessions`
   const csrf = await csrfTokenOf(one, at)

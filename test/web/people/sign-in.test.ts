@@ -26,7 +26,7 @@ test('the set-up link creates the first account, and works once', async () => {
   expect((await browser(grid).signIn('ann@acme.example', password)).text).toContain('Acme')
 })
 
-test('a set-up link says that the command line made an account, and leads to sign-in', async () => {
+test('a set-up link says that the command line created an account, and leads to sign-in', async () => {
   const grid = await emptyGrid()
   const path = new URL((await createSetUpLink(grid.store))!).pathname
   const visitor = browser(grid)
@@ -129,7 +129,7 @@ test('signing in does not adopt a session cookie that was set before', async () 
   expect((await thief.open(`/accounts/${grid.acme.id}`)).at).toMatch(/^\/sign-in/)
 })
 
-test('a foreign account is not found, exactly like one that does not exist', async () => {
+test('a foreign account is not found, exactly like a nonexistent one', async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
 
@@ -140,7 +140,7 @@ test('a foreign account is not found, exactly like one that does not exist', asy
   expect(foreign.html).toBe(missing.html)
 })
 
-test('signing out ends the session, also for a copied cookie', async () => {
+test('signing out ends the session, even for a copied cookie', async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
   const thief = browser(grid)
@@ -189,7 +189,7 @@ const forgeries: [string, Record<string, string | undefined>, Record<string, str
   ['no token', {}, { csrf: '' }],
   ['a foreign token', {}, { csrf: 'x'.repeat(43) }],
 ]
-// A public grid takes API calls of every origin, so there the form itself must refuse the foreign ones.
+// A public grid accepts API calls from every origin, so the form itself must refuse foreign ones.
 describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])('on a %s grid', (_, env) => {
   let grid: TestGrid
   let ann: Browser
@@ -202,7 +202,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
     csrf = (await ann.open(`/accounts/${grid.acme.id}`)).html.match(/name="csrf" value="([^"]+)"/)![1]
   })
 
-  test.each(forgeries)('a form with %s is refused and does nothing', async (_, headers, fields) => {
+  test.each(forgeries)('refuses a form with %s, which does nothing', async (_, headers, fields) => {
     const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
 
     expect(refused.status).toBe(403)
@@ -210,7 +210,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
   })
 })
 
-test('a form of another session, and JSON, are refused', async () => {
+test('refuses a form of another session, and JSON', async () => {
   const [ann, other] = [browser(grid), browser(grid)]
   await ann.signIn('ann@acme.example', password)
   await other.signIn('ann@acme.example', password)
