@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
-/** The number in the navigation. */
+/** The count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
 test('lists what needs a person, with filters by kind, and matches the number in the navigation', async () => {

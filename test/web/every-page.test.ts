@@ -112,7 +112,7 @@ test('pages have page headers, no compression, unique ids and labelled controls'
     expect(headers['content-security-policy'], name).not.toContain('unsafe')
     if (name === 'welcome') continue
     const html = await response.text()
-    // The policy would refuse them.
+    // The policy would refuse these.
     expect(html, name).not.toMatch(/\sstyle=|<style|\son\w+=|<script(?! src=)|javascript:/)
     const idsOf = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, id]) => id)
     const ids = idsOf(/ id="([^"]*)"/g)

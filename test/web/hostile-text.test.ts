@@ -6,7 +6,7 @@ import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** SQL assignments for every stored field that a page may show, bypassing validation. Unique fields get the id appended. */
+/** SQL assignments, bypassing validation, for every stored field that a page may show. Unique fields append the id. */
 const fields: Record<string, string[]> = {
   agents: [
     'description = ?1',

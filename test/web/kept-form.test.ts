@@ -61,7 +61,7 @@ test('after the end of the session, with a password and a code', async () => {
   await expectKept(await one.send(half, { code: codeOf(grid, secret) }, '/second-factor'))
 })
 
-test('if the user has signed in again in another tab', async () => {
+test('keeps the input if the user has signed in again in another tab', async () => {
   const form = await one.open(action())
   await one.submit('/confirm', { password })
 

@@ -20,7 +20,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   let thread: string
   let user: string
   beforeEach(async () => {
-    // Locks need a secure context, which localhost is.
+    // Locks need a secure context, such as localhost.
     grid = await liveGrid({ host: 'localhost' })
     unfollow = following(grid.store)
     await say(grid, storeOf(grid, grid.alice), 'bob', 'the first message')

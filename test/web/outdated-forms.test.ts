@@ -19,7 +19,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { person, signedIn } from '../support/people.ts'
 import { seedSite } from '../support/site.ts'
 
-describe('by hand', () => {
+describe('one form at a time', () => {
   let grid: TestGrid
   let olga: Browser
   let adam: Browser
@@ -163,7 +163,7 @@ describe('every form', () => {
     expect(checked().length).toBeGreaterThanOrEqual(15)
   })
 
-  test('is accepted from its page, and refused if any of its fields was changed since', async () => {
+  test('is accepted from its page, and refused if any of its fields has changed since', async () => {
     const before = await dump(grid, grid.acme, ['activity'])
     const found: string[] = []
     for (const [route] of checked()) {
@@ -179,7 +179,7 @@ describe('every form', () => {
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
   })
 
-  test('is posted twice from pages of the same time: the second undoes nothing', async () => {
+  test('undoes nothing when posted twice from pages of the same time', async () => {
     const taken: string[] = []
     for (const [route] of checked()) {
       const old = await opened(route)
@@ -195,7 +195,7 @@ describe('every form', () => {
         break
       }
     }
-    // It is saved when Slack has answered.
+    // The Slack form is saved only once Slack has responded.
     const isSlack = (route: string) => route.endsWith('/channels/:channel/slack')
     expect(checked().map(([route]) => route).filter((route) => !taken.includes(route) && !isSlack(route))).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** The page of reservations. See docs/protocol/reservations.md. */
+/** The reservations page. See docs/protocol/reservations.md. */
 import { expect, test } from 'vitest'
 import { reserve } from '../../src/grid/reservations/reserve.ts'
 import { storeOf, testGrid } from '../support/grid.ts'
@@ -22,6 +22,6 @@ test("people see who works on what; an owner ends a reservation, there or on the
   expect(after.text).not.toContain('src/**')
   expect((await owner.open(`${base}/agents/bob`)).text).toMatch(/Reservations .* PROJ-1/)
   expect((await owner.open(`${base}/activity`)).text).toMatch(/Ended the reservation of @bob ?: src/)
-  // It has ended already.
+  // It has already ended.
   expect((await owner.send(page, {}, action)).text).toContain('This reservation has ended.')
 })

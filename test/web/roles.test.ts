@@ -146,11 +146,11 @@ async function refusedEverywhere(answer: (form: FoundForm, route: string) => Pro
   return answers
 }
 
-test.each(roles)('%s: sees no form that the role may not post', (role) => {
+test.each(roles)('%s: sees only forms that the role may post', (role) => {
   expect([...found[role].forms.keys()].filter((route) => !declared.get(route)!.includes(role))).toEqual([])
 })
 
-test.each(roles)('%s: every other form is refused, and changes nothing', async (role) => {
+test.each(roles)('%s: refuses every other form and changes nothing', async (role) => {
   const one = await as(role)
   const csrf = await csrfTokenOf(one, home())
   const answers = await refusedEverywhere(async (form, route) =>
@@ -208,7 +208,7 @@ test("does nothing without a session, or without the form's token", async () => 
 test('every form is found on a page, and succeeds for the weakest permitted role', async () => {
   const done = new Map<string, string>()
   const places: string[] = []
-  /** Declared for a role that sees no such form, and is refused. */
+  /** Routes that refuse the weakest role they declare, which sees no such form. */
   const refused: string[] = []
   for (;;) {
     const due = routes.forms.filter((route) => !done.has(route) && exampleOf(route))

@@ -7,7 +7,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { countingConnect, roundsOf } from '../support/rounds.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** What a page may wait for: the visitor, and then three rounds, each of which needs the one before. */
+/** The maximum number of rounds: one for the visitor, then three that depend on each other. */
 const most = 4
 /** How old the cached numbers of Attention are when they are recounted. */
 const laterMs = 11 * second

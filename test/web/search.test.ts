@@ -176,7 +176,7 @@ describe("a post that @ann's guardrail redacted", () => {
   })
 })
 
-test('posts from before a member joined count nowhere, however many there are', async () => {
+test('posts from before a member joined never count, however many there are', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await say(grid.alice, 'ann', 'an older deployment')
   for (let n = 0; n < 40; n++) await say(grid.alice, '#ops', 'deployment before')

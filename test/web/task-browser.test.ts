@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await list.addInitScript('const every = setInterval; setInterval = (run, ms) => ms === 60000 ? 0 : every(run, ms)')
     await list.goto(grid.url + path('tasks'))
     await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
-    // A reload would lose it.
+    // A page reload would lose this mark.
     await list.evaluate('window.isFirstLoad = true')
     const chips = conversation.locator('.messages .task summary')
     const row = list.locator('tr', { hasText: 'Count the rows' })

@@ -1,4 +1,4 @@
-/** The activity log as a file. */
+/** Exporting the activity log as a file. */
 import { expect, test } from 'vitest'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { testGrid } from '../../support/grid.ts'

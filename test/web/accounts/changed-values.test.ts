@@ -1,4 +1,4 @@
-/** Activity shows what a change replaced. docs/protocol/mcp.md, "Activity log". */
+/** Activity shows the values that a change replaced. docs/protocol/mcp.md, "Activity log". */
 import { beforeAll, expect, test } from 'vitest'
 import { recordActivity } from '../../../src/grid/activity.ts'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'

@@ -77,7 +77,7 @@ async function provisionalId(email: string): Promise<string> {
 const offerPath = (html: string) => html.match(/href="(\/claims\/[^"]+)"/)?.[1]
 const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
-test('after verifying the address, the user sees each agent with time and IP address, and claims them as an account', async () => {
+test('after verifying the address, the user sees each agent with time and IP address and claims them as an account', async () => {
   const signed = await signUp('zoe-one', zoe, { description: 'counts beans' })
   const other = await signUp('zoe-two', zoe)
 
@@ -217,7 +217,7 @@ test('never claims agents that signed up after the page was opened', async () =>
   expect(refused.text).toContain('@zoe-late')
 })
 
-test.each(['admin', 'member', 'viewer'])('a %s of an account cannot move agents into it', async (role) => {
+test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents into it", async (role) => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!

@@ -31,7 +31,7 @@ async function rowsOf(one: Browser) {
   return [...html.matchAll(row)].map(([, path, href, state, link]) => ({ path, href, state, link }))
 }
 
-test('an owner sees every subject in one line with its state, and no form', async () => {
+test('an owner sees each subject on one line with its state and without a form', async () => {
   const rows = await rowsOf(users.owner)
 
   expect(rows.map(({ path }) => path)).toEqual(all)
@@ -85,7 +85,7 @@ describe('the page of a subject', () => {
   test.each([
     ['name', { name: 'a\u0007b' }, 'account-renamed', { name: 'Acme' }],
     ['turns', { warn: 'ten' }, 'saved', { warn: '20', perHour: '200', hops: '64' }],
-  ])('is shown again by its form %s, refused or not', async (path, wrong, notice, right) => {
+  ])('is shown again after submitting its form %s, refused or not', async (path, wrong, notice, right) => {
     const at = `${settings}/${path}`
     const refused = await postWithToken(users.owner, at, wrong as Record<string, string>)
     expect([refused.status, refused.at]).toEqual([400, at])

@@ -39,7 +39,7 @@ describe('an agent', () => {
     expect(await agent('alice')).toMatchObject({ visibility: 'public', description: 'Answers' })
   })
 
-  test('can be changed: visibility, access policy and description', async () => {
+  test('can change its visibility, access policy and description', async () => {
     await grid.evil.agent('mallory')
     const page = await ann.submit(`${base}/agents/bob/settings`, {
       visibility: 'public',

@@ -93,7 +93,7 @@ describe('the order of the list', () => {
 })
 
 describe('a new agent', () => {
-  test('gets a key that is shown once, filled into the configurations', async () => {
+  test('gets a key that is shown once, inside the client configurations', async () => {
     await grid.evil.agent('mallory')
     const created = await ann.submit(`${base}/new-agent`, {
       alias: '@carol',

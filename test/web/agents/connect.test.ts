@@ -25,7 +25,7 @@ test.each([
       mcp: { 'agent-grid': { type: 'remote', url, headers, oauth: false } },
     },
   ],
-])('the snippet for %s is JSON in the format of that client', (id, expected) => {
+])("the snippet for %s is JSON in that client's format", (id, expected) => {
   expect(JSON.parse(textOf(id))).toEqual(expected)
 })
 

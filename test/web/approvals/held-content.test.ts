@@ -60,7 +60,7 @@ const madeByGrid: Record<string, string[]> = {
   artifacts: ['account_id', 'task_id', 'n'],
 }
 
-/** The columns that held a value in one of the tests. */
+/** The columns that had a value in one of the tests. */
 const tried = new Set<string>()
 /** How the page expresses a flag or a number. */
 const inWords: Record<string, string> = {
@@ -130,7 +130,7 @@ async function expectShown(message: string, more: string[] = []): Promise<void> 
   const text = await shown()
   await approveOne(ann)
   const values = (await delivered(message)).filter(([place, value]) => {
-    // A new task is submitted.
+    // A new task is always submitted.
     if (place === 'task_events.state' && value === 'submitted') return false
     return !(place.endsWith('(name)') && storedNames.has(value)) && !/\.(part_id|kind|bytes)$/.test(place)
   })
@@ -175,7 +175,7 @@ test('everything in a message over A2A', async () => {
   ])
 })
 
-test('metadata that is too long for an inbox', async () => {
+test('shows metadata that is too long for an inbox', async () => {
   await hold(grid.acme.store)
   const metadata = { to: '@bob', long: `${'long '.repeat(9_000)}canary-end` }
   await postA2a(grid, grid.alice.key, send10({ metadata }, { configuration: { returnImmediately: true } }), {

@@ -79,7 +79,7 @@ test('two simultaneous clicks count as one answer', async () => {
   expect(await answers()).toHaveLength(1)
 })
 
-test('an answer in words ends the choice', async () => {
+test('a written answer ends the choice', async () => {
   const { page, action, seq } = await asks()
   const open = await ann.open(page)
   await ann.send(open, { text: 'Which branch?', reply: `${seq}` }, `${page}/messages`)
@@ -97,7 +97,7 @@ test('a waiting question can be answered on Home and Attention, which stay open'
     expect(after.at).toBe(`${world.path(origin)}?done=answered`)
     expect(after.text).toContain('Your answer has been sent.')
     expect(after.html).not.toContain(action)
-    // The question is read, too.
+    // Answering also marks the question as read.
     expect(await world.ann.account.read.inbox.unread(world.ann.personAlias.agentId)).toBe(0)
   }
 })
@@ -154,7 +154,7 @@ test('a question that expired (read or not) or was retracted no longer offers ch
   expect(await answers()).toEqual([])
 })
 
-test('hostile labels stay text, in their own direction', async () => {
+test('escapes hostile labels and isolates their direction', async () => {
   const hostile = ['<b>Yes</b>', '\u202eNo', 'לא', 'w'.repeat(60)]
   const { page } = await asks({ choices: hostile })
 

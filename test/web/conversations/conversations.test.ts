@@ -39,7 +39,7 @@ beforeAll(async () => {
 const page = async (one: Browser, path: string) => await one.open(base + path)
 const texts = ['are the figures ready?', 'the figures are late', 'shall I wait?']
 
-describe('who reads what', () => {
+describe('access by role', () => {
   const cells: [who: string, open: () => Promise<Browser>, ...reads: string[][]][] = [
     ['an owner', () => signedInMember(grid, grid.acme, 'owner'), texts, texts],
     ['an admin', () => signedInMember(grid, grid.acme, 'admin'), texts, texts],

@@ -49,7 +49,7 @@ test('an attached file becomes a part of the message, and a download on the page
   const page = await browser.open(sent.at!)
   expect(page.text).toContain('a b.png image/png, 6 B')
   const href = page.html.match(/href="([^"]+\/parts\/[^"]+)"/)![1]
-  // Fetched only when it is opened.
+  // The picture is fetched only when it is opened.
   expect(page.html).toContain(
     `<details class="picture"><summary>Show picture</summary><img src="${href}" alt="a b.png" loading="lazy"/></details>`,
   )

@@ -12,14 +12,14 @@ import { signedInByEmail } from '../../support/people.ts'
 import { askFor } from '../../support/tasks.ts'
 import { signIn, type WritingGrid, writingGrid } from '../../support/writing.ts'
 
-/** Widths and heights: 1280 x 800 at 200 % zoom; a small phone; a phone with its keyboard; a low, wide window. */
+/** Widths and heights: 1280 x 800 at 200 % zoom, a small phone, a phone with its keyboard, and a low, wide window. */
 const low: [number, number][] = [
   [640, 400],
   [390, 500],
   ...isLong ? [[320, 568], [1280, 420]] as [number, number][] : [],
 ]
 const usual: [number, number][] = [[1280, 800], [390, 844]]
-/** 12rem. */
+/** 12rem in pixels. */
 const leastHeight = 192
 
 describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {

@@ -125,7 +125,7 @@ test('a chain shows each message before its answers, across all conversations', 
 
   const { text, html } = await owner.open(`${base}/messages/${toCarol.seq}/chain`)
   expect(text).toMatch(/4 messages: .* first .* second .* third .* fourth/)
-  // The second one is where the reader comes from.
+  // The reader comes from the second message.
   const items = [...html.matchAll(/<li(?: class="(d\d)")?( aria-current="true")?><div class="from">/g)]
   expect(items.map(([, depth, current]) => `${depth ?? 'root'}${current ?? ''}`))
     .toEqual(['root', 'd1 aria-current="true"', 'd2', 'd1'])

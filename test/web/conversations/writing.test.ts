@@ -151,7 +151,7 @@ test('a form that is sent twice stores one message, and leads to it both times',
   expect((await stored()).map(({ body }) => body)).toEqual(['Yes', 'No'])
 })
 
-test('an answer that quotes a message, and is sent twice, is stored once', async () => {
+test('submitting a quoted answer twice stores it once', async () => {
   const { grid, browser, path, tell } = site
   const { thread, seq } = await tell(grid.alice, '@ann', 'Ready?')
   const page = await browser.open(`${path('conversations', thread)}?reply=${seq}`)

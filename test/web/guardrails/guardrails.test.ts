@@ -111,7 +111,7 @@ test('the form shows the stored settings, and a change applies to every agent', 
   expect((await ann.open(guardrails)).text).toContain('phones Personal data block off nothing 1')
 })
 
-test('a deleted guardrail is detached from its agents', async () => {
+test('deleting a guardrail detaches it from its agents', async () => {
   const id = await make(grid.acme, { name: 'data' })
   await setAgentGuardrails(grid.acme.store, { agent: 'alice', guardrails: [{ ref: 'data' }] })
   const ann = await signedInWithRole(grid, 'owner')

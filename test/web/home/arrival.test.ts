@@ -1,4 +1,4 @@
-/** Where a person arrives in an account. */
+/** The page at which a person arrives in an account. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'

@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-test('shows what waits for the visitor, what is broken, and what is new, with all numbers in one line', async () => {
+test('shows what waits for the visitor, what is broken, and what is new, with all counts on one line', async () => {
   const { grid, tell, browser } = world
   await tell(grid.bob, 'alice', 'hello')
   expect((await browser.open(home)).text).toMatch(
@@ -130,7 +130,7 @@ test('figures show hourly and daily numbers with the mean answer time, without o
     expect(html).toContain(`Answers took 5 min in the last ${span}`)
     expect(html).toContain(`0 messages were refused and 1 failed in the last ${span}`)
     expect(text).toMatch(/ 2 5 min 0 1 /)
-    // A person is no agent.
+    // A person does not count as an agent.
     expect(text).toContain('2 agents, 0 seen within a day. 1 unread message in all inboxes.')
   }
 })
@@ -215,7 +215,7 @@ test.each(roles)('every row links an %s to a page that they may read', async (ro
     const mayRead = role === 'owner' || role === 'admin'
     expect([html.includes('/messages/'), text.includes('is paused')]).toEqual([mayRead, mayRead])
     expect(text).not.toContain('Hidden for your role')
-    // The number in the navigation counts what the visitor may open.
+    // The count in the navigation is the number of rows that the visitor may open.
     const rows = [...html.matchAll(/<a class="open"/g)].length
     const isNews = [...html.matchAll(/class="dot"/g)].length
     expect([role, Number(html.match(/data-count[^>]*>(\d+)/)![1])]).toEqual([role, rows - isNews])

@@ -1,4 +1,4 @@
-/** The lists of authorized programs, and disconnecting them. See docs/protocol/oauth.md, "Grants". */
+/** Listing and disconnecting authorized OAuth clients. See docs/protocol/oauth.md, "Grants". */
 import { beforeEach, expect, test } from 'vitest'
 import type { Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -46,7 +46,7 @@ test("another user's programs are not listed and cannot be disconnected", async 
   expect(await statusOf(token)).toBe(200)
 })
 
-test('owners see and disconnect all programs of the account, and it is logged', async () => {
+test('owners see and disconnect all programs of the account, which is logged', async () => {
   const other = await person(grid, { role: 'admin', email: 'adam@acme.example' })
   const { token, grantId } = await accessTokenFor(grid, other.id, grid.acme.id)
   await accessTokenFor(grid, (await person(grid, { role: 'owner', account: grid.evil })).id, grid.evil.id)

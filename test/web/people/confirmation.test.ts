@@ -187,7 +187,7 @@ describe('the proof', () => {
     expect((await one.open(settings('sessions'))).status).toBe(200)
   })
 
-  test('a new password leaves a half session if a factor was added at the same time', async () => {
+  test('leaves a half session if a factor is added while the password is changed', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
     const csrf = await csrfTokenOf(one, settings('profile'))
@@ -225,7 +225,7 @@ describe('the proof', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 429, 429])
   })
 
-  test('never leads to another host', async () => {
+  test('never redirects to another host', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const done = await one.submit('/confirm?next=//evil.example', { password }, '/confirm')
     expect(done.at).toBe(arrivalOf(grid.acme))

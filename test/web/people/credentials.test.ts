@@ -44,7 +44,7 @@ test("a password reset ends all of the user's sessions and links, and an email r
   expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
 })
 
-test('changing the password needs the current one, and ends the other sessions', async () => {
+test('changing the password needs the current one and ends the other sessions', async () => {
   const [one, other] = [await signedIn(grid, bob), await signedIn(grid, bob)]
   const cookie = one.cookies.get('grid-session')
 

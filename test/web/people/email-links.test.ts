@@ -67,7 +67,7 @@ test('an address gets at most one email in 5 minutes and 3 a day, and the page d
   expect((await rows(grid, 'SELECT count(*) AS n FROM links'))[0].n).toBe(3)
 })
 
-test('an email scanner does not redeem the sign-in link; the button does, once', async () => {
+test('an email scanner does not redeem the sign-in link, but the button does, once', async () => {
   const path = arrivalOf(grid.acme)
   await browser(grid).submit(`/sign-in-link?next=${encodeURIComponent(path)}`, { email }, '/sign-in-link')
   const link = emailedPath(grid)
@@ -93,7 +93,7 @@ test.each(['/Your-account-was-stolen', '/accounts/?call=me', 'https://evil.examp
   },
 )
 
-test('signing in by email during an OAuth authorization continues with the authorization', async () => {
+test('signing in by email during an OAuth authorization continues the authorization', async () => {
   const authorizePath = '/oauth/authorize?client_id=none&state=x%20y'
   const one = browser(grid)
 

@@ -33,7 +33,7 @@ async function squat(): Promise<Browser> {
   return squatter
 }
 
-/** An agent that signed up with the victim's address: its claim link. */
+/** Signs up an agent with the victim's address. Resolves to its claim link. */
 async function signUp(): Promise<string> {
   const input = { owner_email: victim, alias: 'harbour' }
   return new URL((await (await grid.post('/api/v1/agentic-signup', input)).json()).trial.claim_url).pathname
@@ -97,7 +97,7 @@ test('a user who joined with such a link can neither claim agents nor create acc
   expect(account.html).toContain('value="Mine"')
 })
 
-test('accepting with a session proves nothing either', async () => {
+test('accepting in a session does not verify the address either', async () => {
   const link = linkOn((await invite()).html)!
   await person(grid, { email: victim, isVerified: false })
   const vic = await signedInByEmail(grid, victim)

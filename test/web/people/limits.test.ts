@@ -40,7 +40,7 @@ test('while attackers fill the hashing capacity, a user signs in from a familiar
   expect((await Promise.all(guesses)).filter(({ status }) => status === 429).length).toBeGreaterThan(0)
 }, 60_000)
 
-test('when the grid or the user had too many guesses, the user still signs in from a familiar address', async () => {
+test('after too many guesses for the grid or the user, the user still signs in from a familiar address', async () => {
   for (let n = 0; n < 8; n++) expect((await browser(grid, `198.51.100.${n}`).signIn(email, 'a guess')).status).toBe(401)
 
   await repeatAttempts(grid, 'sign_in_all', 6_000)

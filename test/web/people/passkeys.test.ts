@@ -1,4 +1,4 @@
-/** Passkeys, in Chromium with a virtual authenticator. See docs/people.md, "Signing in". */
+/** Passkeys in Chromium with a virtual authenticator. See docs/people.md, "Signing in". */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
@@ -16,7 +16,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   let visitor: Visitor
   let cdp: CDPSession
   beforeEach(async () => {
-    // Passkeys need a name, and browsers trust `localhost` without TLS.
+    // Passkeys need a host name, and browsers trust `localhost` without TLS.
     grid = await liveGrid({ env: { DURABILITY: 'relaxed' }, host: 'localhost' })
     url = grid.url
     visitor = await visit()
@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('one confirms a change after ten minutes', async () => {
+  test('a passkey confirms a change after ten minutes', async () => {
     const { page } = visitor
     await annWithPasskey()
     grid.clock.now += 11 * minute
@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
-    // Bob needs a second factor, too. It is never used.
+    // Bob also needs a second factor, although it is never used.
     await addPasskey(grid, bob, 'Phone')
     await visitor.context.clearCookies()
     await page.addInitScript(

@@ -1,4 +1,4 @@
-/** The second factor of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
+/** Second factors of users without passkeys: authenticator apps, recovery codes, half sessions, resets. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { resetSecondFactor } from '../../../src/grid/people/second-factor.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 const home = () => `/accounts/${grid.acme.id}`
 
-/** An owner with an authenticator app. */
+/** Creates an owner with an authenticator app. */
 async function annWithApp() {
   const ann = await person(grid, { role: 'owner' })
   return { ann, ...await addTotp(grid, ann) }
@@ -233,7 +233,7 @@ describe('setting it up', () => {
     expect(await rows(grid, 'SELECT 1 FROM totps')).toHaveLength(1)
   })
 
-  test('removing the last factor removes the recovery codes, and the password is enough again', async () => {
+  test('removing the last factor removes the recovery codes, and the password suffices again', async () => {
     const { ann, one } = await annWithApp()
     const security = securityOf(grid)
 

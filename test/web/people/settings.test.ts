@@ -89,7 +89,7 @@ test('a theme can be chosen for this browser, and unset again', async () => {
   expect(dark.html).toMatch(/value="dark" checked/)
 })
 
-test('a user cannot end the session of another user', async () => {
+test("a user cannot end another user's session", async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const at = `${settings}/sessions`
   const csrf = await csrfTokenOf(one, at)

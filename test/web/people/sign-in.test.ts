@@ -202,7 +202,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
     csrf = (await ann.open(`/accounts/${grid.acme.id}`)).html.match(/name="csrf" value="([^"]+)"/)![1]
   })
 
-  test.each(forgeries)('a form with %s is refused and does nothing', async (_, headers, fields) => {
+  test.each(forgeries)('refuses a form with %s, which does nothing', async (_, headers, fields) => {
     const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
 
     expect(refused.status).toBe(403)
