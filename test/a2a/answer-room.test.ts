@@ -1,4 +1,4 @@
-/** Answers and events take room until they are sent: of a key, of its account, and of the process. See docs/security.md. */
+/** Unsent answers and events count against the limits of the key, its account and the process. See docs/security.md. */
 import { expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { CallerConnection } from '../../src/lib/http/caller-connection.ts'
@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 
-/** A task of an agent, that is said to have so many bytes. */
+/** Creates a task for an agent and sets its stored size to `bytes`. */
 async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<string> {
   const sent = send10({ metadata: undefined }, { configuration: { returnImmediately: true } })
   const { body } = await postA2a(grid, agent.key, sent, {}, endpointOf(to))
@@ -20,7 +20,7 @@ async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<st
   return id
 }
 
-/** Calls whose clients take the answer when `take` is called. */
+/** Calls whose clients read the answers only when `take` is called. */
 function slowClient() {
   const taken: (() => void)[] = []
   const call = async (agent: TestAgent, body: unknown, path = endpoint) => {
@@ -40,7 +40,7 @@ function slowClient() {
 /** One byte below the limit. */
 const full = 8 * 2 ** 20 - 1
 
-test('unsent tasks take room of their key, their account and the grid, and errors name the full one', async () => {
+test('counts unsent tasks per key, account and grid, and names the limit that was hit', async () => {
   grid = await testGrid()
   const { call, take } = slowClient()
   const carol = await grid.acme.agent('carol')
@@ -65,7 +65,7 @@ test('unsent tasks take room of their key, their account and the grid, and error
   expect(await call(grid.alice, get(ofAlice))).toBe(refused('The grid', '64,000,000'))
 })
 
-test('a send is answered when there is room, since it has been sent', async () => {
+test('holds back the answer to a send until there is capacity, because the message is already sent', async () => {
   grid = await testGrid()
   const { call, take } = slowClient()
   const id = await start(grid.alice, full)
@@ -82,7 +82,7 @@ test('a send is answered when there is room, since it has been sent', async () =
   expect([first, await answer]).toEqual(['not yet', 'answered'])
 })
 
-test('streams of large tasks get the task and its events one after the other, and all of them', async () => {
+test('streams of large tasks deliver the task and all events one at a time', async () => {
   grid = await testGrid()
   const { ofAccounts } = grid.store.waiting.answerBytes
   const id = await start(grid.alice, full)
@@ -93,7 +93,7 @@ test('streams of large tasks get the task and its events one after the other, an
   for (let n = 0; n < 3; n++) expect(await two.nextItem()).toEqual({ comment: 'heartbeat' })
   expect(ofAccounts.held).toBe(full)
 
-  // What it asks for next says that it has taken the task.
+  // Asking for the next event acknowledges the task.
   const ofOne = one.next()
   expect((await two.next())?.result.task.id).toBe(id)
   const ofTwo = two.next()
@@ -105,7 +105,7 @@ test('streams of large tasks get the task and its events one after the other, an
   expect(ofAccounts.held).toBe(0)
 })
 
-test('an account has a limit of streams of tasks of its own, and leaves room for others', async () => {
+test('limits task streams per account without affecting other accounts', async () => {
   grid = await testGrid({ limits: { waitsPerAccount: 2 } })
   const ids = [await start(grid.alice, 0), await start(grid.bob, 0, grid.alice)]
   const agents = [grid.alice, grid.bob]
@@ -123,7 +123,7 @@ test('an account has a limit of streams of tasks of its own, and leaves room for
   await Promise.all(streams.map((stream) => stream.close()))
 })
 
-test('a client that reads nothing is disconnected, and its unsent data is dropped', async () => {
+test('disconnects a client that reads nothing and drops its unsent data', async () => {
   grid = await testGrid()
   const closed = new Promise<number>((resolve) => {
     const connection = new CallerConnection(new Request('http://localhost'), {

@@ -1,4 +1,4 @@
-/** Calls that wait for the answer of an agent, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
+/** Which calls wait for the agent's answer. See docs/protocol/a2a.md, "Confirmation or task". */
 import { expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { ackMessages, leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
@@ -19,7 +19,7 @@ const open = async (callersWait: CallersWait) => {
   await updateAgent(grid.acme.store, { agent: 'bob', callersWait })
 }
 
-test('a call waits for the answer of an agent that is connected', async () => {
+test('a call waits for an agent that is connected', async () => {
   await open('auto')
   for (const send of [send10, send03]) {
     const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
@@ -35,19 +35,19 @@ test('a call waits for the answer of an agent that is connected', async () => {
   }
 })
 
-test('nothing waits for an agent that is not connected', async () => {
+test('a call does not wait for an agent that is not connected', async () => {
   await open('auto')
 
   expect(stateOf(await post(send10({ metadata: undefined }), bobs))).toBe('TASK_STATE_SUBMITTED')
   expect(stateOf(await post(send10(), endpoint, awaitReply))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test('a call waits for an agent that works on messages which it has leased, and not once it is done', async () => {
+test('a call waits while the agent holds a lease on messages, but not after the lease is acknowledged', async () => {
   await open('auto')
   await post(send10(), bobs)
   const { leaseId } = await leaseMessages(storeOf(grid, grid.bob), {})
   const answer = post(send10({ parts: [{ text: 'another' }] }), bobs)
-  // The first task is being worked on.
+  // Bob is still working on the first task.
   const id = await newest()
   expect(await isSettled(answer)).toBe(false)
   await bob({ taskId: id, text: 'done' })
@@ -62,7 +62,7 @@ test('a call waits for an agent that works on messages which it has leased, and 
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test('a call waits for an agent of another account as that one is set', async () => {
+test('a call waits for an agent of another account if its settings say so', async () => {
   await open('yes')
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
   const answer = postA2a(grid, grid.eve.key, send10(), {}, bobs)
@@ -76,7 +76,7 @@ test('a call waits for an agent of another account as that one is set', async ()
   expect(stateOf(await answer)).toBe('TASK_STATE_COMPLETED')
 })
 
-test('nothing waits for an agent that is set so, not even while it is connected', async () => {
+test('a call does not wait for an agent set to "no", even while the agent is connected', async () => {
   await open('no')
   const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
 
@@ -84,7 +84,7 @@ test('nothing waits for an agent that is set so, not even while it is connected'
   expect((await read).messages).toHaveLength(1)
 })
 
-test('a call waits for any agent that is set so, on the shared endpoint with the extension', async () => {
+test('a call waits for an agent set to "yes", on the shared endpoint too with the extension', async () => {
   await open('yes')
   const calls: [string, Record<string, string>][] = [[bobs, {}], [endpoint, awaitReply]]
   for (const [path, headers] of calls) {
@@ -94,7 +94,7 @@ test('a call waits for any agent that is set so, on the shared endpoint with the
     await bob({ taskId: id, state: 'input-required', text: 'Which?' })
     expect(stateOf(await answer)).toBe('TASK_STATE_INPUT_REQUIRED')
 
-    // Its continuation waits too.
+    // A follow-up message on the task waits too.
     const more = post(send10({ taskId: id, metadata: undefined }), path)
     await waitFor('the further message', async () => (await inboxOf(grid, grid.bob)).length > 0)
     expect(await isSettled(more)).toBe(false)
@@ -103,7 +103,7 @@ test('a call waits for any agent that is set so, on the shared endpoint with the
   }
 })
 
-test('a call that wants its answer at once never waits, and a confirmation never does', async () => {
+test('a call that asks for an immediate answer never waits, nor does a confirmation', async () => {
   await open('yes')
 
   expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
@@ -115,7 +115,7 @@ test('a call that wants its answer at once never waits, and a confirmation never
 })
 
 test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
-  'Prefer: %s shortens the wait, and the task goes on',
+  'Prefer: %s shortens the wait, and the task continues',
   async (prefer) => {
     await open('yes')
     const answer = await post(send10(), bobs, { Prefer: prefer })
@@ -127,7 +127,7 @@ test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
   },
 )
 
-test('a waiting call does not give the answer to a revoked credential', async () => {
+test('a waiting call does not reveal the answer to a revoked credential', async () => {
   await open('yes')
   const answer = post(send10(), bobs)
   const id = await newest()
@@ -141,7 +141,7 @@ test('a waiting call does not give the answer to a revoked credential', async ()
   expect([status, JSON.stringify(body).includes('for Alice alone')]).toEqual([401, false])
 })
 
-/** The id of the newest open task of Alice, once it is there. */
+/** Waits for an open task and returns the newest one's id. */
 async function newest(): Promise<string> {
   return await waitFor('a task', async () => {
     const { tasks } = (await post(request('ListTasks', { status: 'TASK_STATE_SUBMITTED' }))).body.result

@@ -1,4 +1,4 @@
-/** Tasks and events as each version writes them. */
+/** Tasks and events as each protocol version serializes them. */
 import { expect, test } from 'vitest'
 import { codec03 } from '../../src/a2a/codec-03.ts'
 import { codec10 } from '../../src/a2a/codec-10.ts'
@@ -30,7 +30,7 @@ const task: Task = {
   generation: 7,
 }
 
-test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wrapped', () => {
+test('checklist 9: a 0.3 task has kinds, and data that is not an object is wrapped', () => {
   expect(json(writeTask(task, codec03))).toEqual({
     kind: 'task',
     id: 't-1',
@@ -53,7 +53,7 @@ test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wr
   })
 })
 
-test('checklist 9: a task in 1.0 has neither kinds nor empty members, and never its generation', () => {
+test('checklist 9: a 1.0 task has no kinds or empty members, and never exposes its generation', () => {
   const written = json(writeTask(task, codec10))
 
   expect(written).toEqual({
@@ -78,7 +78,7 @@ test('checklist 9: a task in 1.0 has neither kinds nor empty members, and never 
   expect(JSON.stringify(written)).not.toMatch(/"kind"|generation|""|null|\[\]|[a-z]_[a-z]+":/)
 })
 
-test('every state has its spelling', () => {
+test('every state has a spelling in both versions', () => {
   for (const state of taskStates) {
     const changed = { ...task, status: { state, at } }
     expect(json(writeTask(changed, codec03)).status.state).toBe(state)
@@ -86,7 +86,7 @@ test('every state has its spelling', () => {
   }
 })
 
-test('an event of a state says in 0.3 alone whether the stream ends', () => {
+test('only in 0.3 does a status event state whether the stream ends', () => {
   const event: TaskEvent = { n: 2, at, type: 'status', status: { state: 'completed', at } }
 
   expect(json(codec03.writeEvent(task, event, true))).toEqual({
@@ -101,7 +101,7 @@ test('an event of a state says in 0.3 alone whether the stream ends', () => {
   })
 })
 
-test('an event of an artifact leaves out in 1.0 what is false', () => {
+test('an artifact event omits false members in 1.0', () => {
   const event: TaskEvent = {
     n: 2,
     at,
@@ -123,7 +123,7 @@ test('an event of an artifact leaves out in 1.0 what is false', () => {
   })
 })
 
-/** As it is on the wire. */
+/** Round-trips a value through JSON, as on the wire. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function json(value: unknown): any {
   return JSON.parse(JSON.stringify(value))

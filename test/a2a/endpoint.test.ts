@@ -26,7 +26,7 @@ test.each([
       id: null,
       error: {
         code: -32054,
-        // OAuth does not help here.
+        // The endpoint does not accept OAuth, so the message must not suggest it.
         message: expect.not.stringContaining('OAuth'),
         data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'UNAUTHENTICATED', domain: 'localhost' }],
       },
@@ -35,7 +35,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('a body of 256 KiB is read and one that says it is larger is refused before the key is looked at', async () => {
+test('reads a body of 256 KiB, and refuses a larger Content-Length before it checks the key', async () => {
   const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))
   const limit = 256 * 1024 - withText(0).length
 
@@ -48,7 +48,7 @@ test('a body of 256 KiB is read and one that says it is larger is refused before
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('a body of unknown length is limited too, and not read without a key', async () => {
+test('also limits a body of unknown length, and does not read it without a key', async () => {
   let pulled = 0
   const endless = (headers: Record<string, string>) => {
     const pull = (controller: ReadableStreamDefaultController) => {
@@ -98,7 +98,7 @@ test.each([
 test.each([
   ['nested 100,000 deep', '['.repeat(100_000)],
   ['of 5,002 values', `[${'0,'.repeat(5_001)}0]`],
-])('JSON %s is -32600, without being parsed', async (_, value) => {
+])('JSON %s is -32600 without being parsed', async (_, value) => {
   const { status, body } = await post(`{"jsonrpc":"2.0","id":"mine","method":"GetTask","params":${value}}`)
 
   expect(status).toBe(200)
@@ -161,7 +161,7 @@ test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'construc
 )
 
 test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask'])(
-  '%s reads its params before it looks for a task',
+  '%s validates its params before it looks up the task',
   async (method) => {
     const field = async (params: unknown) =>
       (await post(request(method, params))).body.error.data[0].fieldViolations[0].field
@@ -179,7 +179,7 @@ test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelT
 )
 
 test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
-  'checklist 1: A2A-Version %j passes',
+  'checklist 1: A2A-Version %j is accepted',
   async (version) => {
     for (const path of [endpoint, `${endpoint}/`]) {
       expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
@@ -210,7 +210,7 @@ test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
   },
 )
 
-test('the response has the version of the method, or else the requested one', async () => {
+test("the response has the method's version, or else the requested version", async () => {
   const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>
     (await post(body, headers, path)).headers.get('a2a-version')
 
@@ -222,7 +222,7 @@ test('the response has the version of the method, or else the requested one', as
   expect(await version(request('no/such'))).toBeNull()
 })
 
-test('the response names activated extensions, and unknown ones are ignored', async () => {
+test('the response names activated extensions, and unknown extensions are ignored', async () => {
   const uri = 'http://localhost:8787/a2a/ext/grid-routing/v1'
   const both = `https://x.example/unknown, ${uri}`
 
@@ -236,7 +236,7 @@ test('the response names activated extensions, and unknown ones are ignored', as
   expect(none.body.result.message.role).toBe('ROLE_AGENT')
 })
 
-test('an unexpected error is logged, and the response has no details of it', async () => {
+test('an unexpected error is logged, and the response reveals no details', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE messages RENAME TO lost', args: [] }])
 
   const { status, headers, body } = await post(send03())
@@ -255,7 +255,7 @@ function post(body: unknown, headers?: Record<string, string>, path?: string) {
   return postA2a(grid, grid.alice.key, body, headers, path)
 }
 
-test('a number that is not kept is refused by its path, under the id of its request', async () => {
+test("a number that would lose precision is refused by its path, under the request's id", async () => {
   const response = await grid.request('/a2a/v1/grid', {
     method: 'POST',
     headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/json' },

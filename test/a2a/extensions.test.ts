@@ -31,12 +31,12 @@ test('the shared endpoint has three extensions, an agent has one, and none is re
     field: 'message.metadata.to',
     aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
   })
-  // As a duration and in words.
+  // As an ISO 8601 duration and in words.
   expect(shared[1].params).toEqual({ waitsAtMost: 'PT30S' })
   expect(await (await grid.request(shared[1].uri)).text()).toContain('after 30 seconds at the latest')
 })
 
-test('params have no numbers, which verifiers of signatures write in different ways', async () => {
+test('params contain no numbers, because signature verifiers serialize them differently', async () => {
   const numbers: unknown[] = []
   JSON.stringify(await declaredAt('/a2a/v1/grid'), (_, value) => {
     if (typeof value === 'number') numbers.push(value)
@@ -46,7 +46,7 @@ test('params have no numbers, which verifiers of signatures write in different w
   expect(numbers).toEqual([])
 })
 
-test('each extension is described at its URI, and nothing at any other', async () => {
+test('each extension is described at its URI, and every other URI is not found', async () => {
   for (const extension of await declaredAt('/a2a/v1/grid')) {
     const text = await grid.request(extension.uri)
 

@@ -1,4 +1,4 @@
-/** A framework calls an agent with its address and a key alone. `npm run lab -- a2a-clients` tries all known ones. */
+/** A framework calls an agent with only its URL and a key. `npm run lab -- a2a-clients` tries all known frameworks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { faultsOf, frameworks, runDriver } from '../../scripts/a2a-clients/frameworks.ts'

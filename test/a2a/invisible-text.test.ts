@@ -1,4 +1,4 @@
-/** Invisible text in what A2A clients send. See docs/security.md, "Texts that models read". */
+/** Invisible text sent by A2A clients. See docs/security.md, "Texts that models read". */
 import { beforeEach, expect, test } from 'vitest'
 import { inboxOf, postA2a, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('text, data, metadata and names lose it, and the receipt says so in both versions', async () => {
+test('invisible text is removed from text, data, metadata and names, and the receipt says so in both versions', async () => {
   const old = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }))
   const parts = [{ text: `see${hidden}`, filename: `a\u202etxt.exe` }, { data: { [`k${hidden}`]: [`v\u200b`, 1] } }]
   const now = await post(send10({ parts, metadata: { to: '@bob', note: `n${hidden}` } }))
@@ -31,7 +31,7 @@ test('text, data, metadata and names lose it, and the receipt says so in both ve
   })
 })
 
-test('a message without it has the usual receipt, and bytes are left alone', async () => {
+test('a message without invisible text gets the usual receipt, and bytes are left alone', async () => {
   const raw = btoa('\x1b[31m')
   const { body } = await post(send10({ parts: [{ text: '👩‍🚀 نمی\u200cخواهم' }, { raw }] }))
 
@@ -42,7 +42,7 @@ test('a message without it has the usual receipt, and bytes are left alone', asy
   expect(read).toMatchObject({ message: '👩‍🚀 نمی\u200cخواهم', parts: [{ raw, bytes: 5 }] })
 })
 
-test('with A2A_PLAIN_RECEIPTS the text alone says it', async () => {
+test("with A2A_PLAIN_RECEIPTS only the receipt's text mentions the removal", async () => {
   grid = await testGrid({ env: { A2A_PLAIN_RECEIPTS: '1' } })
   const { body } = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }))
 
@@ -50,16 +50,19 @@ test('with A2A_PLAIN_RECEIPTS the text alone says it', async () => {
   expect(body.result.parts[0].text).toBe(receipt)
 })
 
-test.each(['messageId', 'contextId'])('a %s with it is refused, because it is returned unchanged', async (name) => {
-  const { body } = await post(send03({ [name]: `c${hidden}` }))
+test.each(['messageId', 'contextId'])(
+  'invisible text is refused in a %s, because that value is returned unchanged',
+  async (name) => {
+    const { body } = await post(send03({ [name]: `c${hidden}` }))
 
-  expect(body.error).toMatchObject({
-    code: -32602,
-    message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
-  })
-})
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
+    })
+  },
+)
 
-test('an Idempotency-Key is compared without it', async () => {
+test('invisible text is ignored when requests with an Idempotency-Key are compared', async () => {
   const key = { 'Idempotency-Key': 'k' }
   const first = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }), key)
   const repeat = await post(send03(), key)
@@ -68,7 +71,7 @@ test('an Idempotency-Key is compared without it', async () => {
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('details and large parts of older versions are shown without it', async () => {
+test('invisible text is removed when details and large parts of older versions are read', async () => {
   const long = 'x'.repeat(20_000)
   await post(send10({ parts: [{ text: 'see' }, { data: long }] }))
   await post(send10({ parts: [{ text: 'see', filename: 'a' }] }))
@@ -86,7 +89,7 @@ test('details and large parts of older versions are shown without it', async () 
   expect(page).toMatchObject({ text: `${'x'.repeat(4_001)}"`, bytes: 20_002, left: 0 })
 })
 
-test('a large data part that is clean stays as it is, and of another its texts are cleaned, not its JSON', async () => {
+test('a clean large data part is unchanged, and otherwise only its strings are cleaned, not its JSON', async () => {
   const clean = { he: 'שלום\n\u200fAPI של', more: 'x'.repeat(10_000) }
   await post(send10({ parts: [{ text: 'see' }, { data: clean }] }))
   await post(send10({ parts: [{ text: 'see' }, { data: { ...clean, esc: `\x1b[2J\x85${hidden}` } }] }))
@@ -98,7 +101,7 @@ test('a large data part that is clean stays as it is, and of another its texts a
   expect(await wholePart(second)).toEqual({ ...clean, esc: '[2J\n' })
 })
 
-test('a large data part of an older version is cleaned as JSON, and a text as a text', async () => {
+test('a large data part of an older version is cleaned as JSON, and a text part as text', async () => {
   const long = 'x'.repeat(8_500)
   const dirty = { he: 'שלום\n\u200fAPI של', esc: `\x1b[2J${hidden}`, nel: 'a\x85b', long }
   const text = `{"esc":"\\u001b","he":"שלום"}${long}`
@@ -112,7 +115,9 @@ test('a large data part of an older version is cleaned as JSON, and a text as a 
   expect((await partOf(message, 1)).text).toBe(text)
 })
 
-/** The value of the second part. Its handle states its size in bytes. */
+/**
+ * Reads and parses the first of the message's `parts`, and checks the size in its handle unless `tellsBytes` is false.
+ */
 async function wholePart(message: Message, tellsBytes = true): Promise<unknown> {
   const { text, handle } = await partOf(message, 0)
   if (tellsBytes) expect(handle.bytes).toBe(new TextEncoder().encode(text).length)

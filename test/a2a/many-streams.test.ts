@@ -1,4 +1,4 @@
-/** Many streams: how many a key may have, what they cost, and what keeps one open. */
+/** Many streams: the limit per key, and what keeps a stream open or ends it. */
 import { expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
@@ -8,7 +8,7 @@ let grid: TestGrid
 
 const stream = { ...send10({ metadata: undefined }), method: 'SendStreamingMessage' }
 
-test('a key has 100 streams; one more is 429 before anything is stored, and one that was left makes room', async () => {
+test('the 101st stream of a key is a 429 that stores nothing, and closing one frees a slot', async () => {
   grid = await testGrid()
   const id = await start()
   const streams = await Promise.all(Array.from({ length: 100 }, () => open(id)))
@@ -26,7 +26,7 @@ test('a key has 100 streams; one more is 429 before anything is stored, and one 
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
   }
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
-  // Another key has its own.
+  // Another key has its own limit.
   const bob = await openA2aStream(
     grid,
     grid.bob.key,
@@ -44,7 +44,7 @@ test('a key has 100 streams; one more is 429 before anything is stored, and one 
   await Promise.all([...streams, again].map((one) => one.close()))
 })
 
-test('a stream without events says within 4 seconds that it is alive', async () => {
+test('a stream without events sends a heartbeat within 4 seconds', async () => {
   grid = await testGrid({})
   const one = await open(await start())
   expect(await one.nextItem()).toEqual({ comment: 'heartbeat' })

@@ -21,7 +21,7 @@ const stream10 = (params: object = {}) => ({ ...send10(plain, { ...params }), me
 const stream03 = () => ({ ...send03(plain), method: 'message/stream' })
 const atOnce = { configuration: { returnImmediately: true } }
 
-test('a call that waits is answered with the plain reply alone, and its task is kept', async () => {
+test('a waiting call returns only the plain reply, and its task is kept', async () => {
   const answer = post(send10({ ...plain, contextId: 'mine' }))
   const { messageId, taskId } = await received()
   expect(await isSettled(answer)).toBe(false)
@@ -34,7 +34,7 @@ test('a call that waits is answered with the plain reply alone, and its task is 
   expect((await get(taskId)).artifacts).toMatchObject([{ parts: [{ text: 'Hello yourself' }] }])
 })
 
-test('in 0.3, with tenant and over HTTP+JSON it is the same message', async () => {
+test('the plain reply is the same message in 0.3, with a tenant and over HTTP+JSON', async () => {
   const answer03 = post(send03(plain))
   await reply('one')
   expect((await answer03).body.result).toMatchObject({ kind: 'message', role: 'agent', parts: [{ text: 'one' }] })
@@ -48,7 +48,7 @@ test('in 0.3, with tenant and over HTTP+JSON it is the same message', async () =
   expect((await overHttp).body.message.parts).toEqual([{ text: 'three' }])
 })
 
-test('a stream is held back until the plain reply, which is its one event', async () => {
+test('a stream is held back until the plain reply, which is its only event', async () => {
   for (const body of [stream10(), stream03()]) {
     const stream = await openStream(body)
     expect(await stream.nextItem()).toEqual({ comment: 'heartbeat' })
@@ -64,7 +64,7 @@ test('a stream is held back until the plain reply, which is its one event', asyn
   }
 })
 
-test('update_task always gives a task: the whole of it, and then what happened', async () => {
+test('update_task always results in a task: first the whole task, then its events', async () => {
   const answer = post(send10(plain))
   await bob({ ...await received(), text: 'done' })
   expect((await answer).body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
@@ -79,7 +79,7 @@ test('update_task always gives a task: the whole of it, and then what happened',
   ])
 })
 
-test('a plain reply after any update_task is the result of the task, also after one that is not an event', async () => {
+test('a plain reply after any update_task completes the task, even if the update was not an event', async () => {
   const answer = post(send10(plain))
   const first = await received()
   await bob({ ...first, state: 'working' })
@@ -94,7 +94,7 @@ test('a plain reply after any update_task is the result of the task, also after 
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('a task that is wanted at once is shown at once, and a later reply is its result', async () => {
+test('a task requested at once is shown at once, and a later reply becomes its result', async () => {
   const { task } = (await post(send10(plain, atOnce))).body.result
   expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
   await reply('late')
@@ -106,7 +106,7 @@ test('a task that is wanted at once is shown at once, and a later reply is its r
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('when the time is over the task is shown, and stays the answer', async () => {
+test('the task is shown when the wait times out, and remains the answer', async () => {
   const wait = { Prefer: 'wait=1' }
   const key = { ...wait, 'Idempotency-Key': 'one' }
   const { task } = (await post(send10(plain), bobs, key)).body.result
@@ -120,7 +120,7 @@ test('when the time is over the task is shown, and stays the answer', async () =
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('a repeat under the same key is answered with the same message', async () => {
+test('a repeat with the same key gets the same message', async () => {
   const key = { 'Idempotency-Key': 'one' }
   const answer = post(send10(plain), bobs, key)
   await reply('Hello')
@@ -138,7 +138,7 @@ test('a canceled task is shown as a task', async () => {
   expect((await answer).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
 })
 
-test('the shared endpoint confirms as before, and other agents answer with tasks', async () => {
+test('the shared endpoint still confirms, and other agents still answer with tasks', async () => {
   expect((await post(send10(), endpoint)).body.result.message.parts).toEqual([{ text: 'Message delivered to @bob' }])
   await inboxOf(grid, grid.bob)
 
@@ -146,11 +146,11 @@ test('the shared endpoint confirms as before, and other agents answer with tasks
   const answer = post(send10(plain))
   await reply('Hello')
   expect((await answer).body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Hello' }] }])
-  // The task has the reply, and the inbox has not.
+  // The reply is in the task, not in the inbox.
   expect(await inboxOf(grid, grid.alice)).toEqual([])
 })
 
-test('a stream that is held back does not give the reply to a revoked credential', async () => {
+test('a stream that is held back does not reveal the reply to a revoked credential', async () => {
   const stream = await openStream(stream10())
   await stream.nextItem()
   const { messageId } = await received()
@@ -165,13 +165,13 @@ test('a stream that is held back does not give the reply to a revoked credential
   expect(JSON.stringify(told)).not.toContain('for Alice alone')
 })
 
-/** The next message of Bob: which it is, and its task. */
+/** Waits for Bob's next message and returns its id and its task's id. */
 async function received(): Promise<{ messageId: string; taskId: string }> {
   const { message_id, task_id } = await waitFor('a message', async () => (await inboxOf(grid, grid.bob)).at(0))
   return { messageId: message_id, taskId: task_id! }
 }
 
-/** Bob answers a message, by default the next one, with `send_message`. Returns the id of the reply. */
+/** Bob answers a message, by default the next one, with `send_message`. Returns the reply's id. */
 async function reply(text: string, messageId?: string): Promise<string> {
   const store = storeOf(grid, grid.bob)
   const replyToMessageId = messageId ?? (await received()).messageId

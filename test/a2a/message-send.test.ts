@@ -88,7 +88,7 @@ test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields k
   expect(first.conversation_id).toBe(second.conversation_id)
 })
 
-test('checklist 16: the same message in 0.3 and in 1.0 gives equal inbox messages', async () => {
+test('checklist 16: the same message in 0.3 and in 1.0 arrives identically in the inbox', async () => {
   const shared = { contextId: 'c-1', referenceTaskIds: ['t-1'], extensions: ['https://x.example/e', routing] }
   await post(send03({
     ...shared,
@@ -135,7 +135,7 @@ test('checklist 16: the same message in 0.3 and in 1.0 gives equal inbox message
   ])
 })
 
-test('checklist 4: several text parts are joined in their order, and not repeated as parts', async () => {
+test('checklist 4: several text parts are joined in order, and not repeated as parts', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
   await post(send03())
 
@@ -197,13 +197,14 @@ test('a context id of the client is kept, and each message without one gets a ne
 
   expect(kept.body.result.contextId).toBe('my context')
   expect(made.body.result.contextId).not.toBe(another.body.result.contextId)
-  // The recipient sees the conversation of the grid: what a client chose must not open one of others.
+  // The recipient sees the grid's own conversation id. An id chosen by a client must not open someone else's
+  // conversation.
   const conversations = (await inboxOf(grid, grid.bob)).map((message) => message.conversation_id)
   expect(new Set(conversations).size).toBe(3)
   expect(conversations).not.toContain('my context')
 })
 
-test('a context id is one conversation for each sender and recipient', async () => {
+test('a context id is one conversation per sender and recipient', async () => {
   const context = { contextId: 'shared' }
   for (const { key } of [grid.alice, grid.alice, grid.bob]) {
     await postA2a(grid, key, send03(context))

@@ -1,4 +1,4 @@
-/** Push notifications of tasks: what is registered, what is sent, and what happens to a webhook that does not take it. */
+/** Push notifications of tasks: what is registered, what is sent, and what happens if a webhook fails. */
 import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
@@ -31,7 +31,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** A webhook that gives these answers, and then 204. */
+/** Starts a webhook that returns these answers, then 204. */
 async function webhook(...answers: WebhookAnswer[]): Promise<Webhook> {
   const hook = await startWebhook(() => answers.shift() ?? 204)
   hooks.push(hook)
@@ -43,20 +43,20 @@ const call = async (method: string, params: object, { key = grid.alice.key, path
 const set10 = async (taskId: string, config: object) =>
   (await call('CreateTaskPushNotificationConfig', { taskId, ...config })).result
 
-/** The id of a task of alice for bob, with these fields of the configuration. */
+/** Alice sends Bob a message with this configuration. Returns the task's id. */
 async function newTask(configuration: object = { returnImmediately: true }): Promise<string> {
   const { body } = await postA2a(grid, grid.alice.key, send10({}, { configuration }))
   return body.result.task.id
 }
 
-/** What is due after some time is sent. */
+/** Advances the clock and sends everything that is due. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   await outboxes.run()
   await outboxes.settled()
 }
 
-/** Bob reads the task and completes it, with chunks of a text first. */
+/** Bob reads the task and completes it, after any chunks of text. */
 async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await inboxOf(grid, grid.bob)
   const bob = storeOf(grid, grid.bob)
@@ -66,7 +66,7 @@ async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await updateTask(bob, { taskId, state: 'completed' })
 }
 
-/** Whether the webhook of a task was given up. */
+/** When the webhook of a task was given up, with its claim and due time. */
 async function endOf(id: string) {
   const columns = 'ended_at, claimed_by, due_at'
   const [row] = await rows(grid, `SELECT ${columns} FROM task_push_configs WHERE account_id = ? AND task_id = ?`, [
@@ -79,7 +79,7 @@ async function endOf(id: string) {
 const shown = ({ taken }: Webhook) => taken.map(noticeInShort)
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['a2a-notification-id'])
 
-test('checklist 15: a webhook of 1.0 gets each event behind its registration as a StreamResponse, in order', async () => {
+test('checklist 15: a 1.0 webhook gets each event after its registration as a StreamResponse, in order', async () => {
   const hook = await webhook()
   const id = await newTask()
   const { id: configId } = await set10(id, {
@@ -114,7 +114,7 @@ test('checklist 15: a webhook of 1.0 gets each event behind its registration as 
   expect(configId).toEqual(expect.any(String))
 })
 
-test('checklist 15: a webhook of 0.3 gets the whole task as it was at each event', async () => {
+test('checklist 15: a 0.3 webhook gets the whole task as of each event', async () => {
   const hook = await webhook()
   const id = await newTask()
   const url = hook.url
@@ -135,7 +135,7 @@ test('checklist 15: a webhook of 0.3 gets the whole task as it was at each event
 })
 
 test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'http://127.0.0.1:1/' } }])(
-  'checklist 15: after %o the same notification is sent again under the same id, and the next ones wait',
+  'checklist 15: after %o the same notification is retried under the same id, and later ones wait',
   async (status) => {
     const hook = await webhook(status, status)
     const id = await newTask()
@@ -155,7 +155,7 @@ test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'ht
   },
 )
 
-test('a notification that arrives begins the pauses anew', async () => {
+test('a delivered notification resets the retry delays', async () => {
   const hook = await webhook(500, 500, 204, 500)
   const id = await newTask()
   await set10(id, { url: hook.url })
@@ -166,7 +166,7 @@ test('a notification that arrives begins the pauses anew', async () => {
   expect(shown(hook)).toEqual(['working', 'working', 'working', 'completed', 'completed'])
 })
 
-test('a webhook that never answers well is tried for a day, and then stays silent and readable', async () => {
+test('a webhook that always fails is retried for a day, then stops but stays readable', async () => {
   const hook = await webhook(...Array(100).fill(500))
   const id = await newTask()
   const { id: configId } = await set10(id, { url: hook.url })
@@ -182,7 +182,7 @@ test('a webhook that never answers well is tried for a day, and then stays silen
   expect((await call('GetTaskPushNotificationConfig', { taskId: id, id: configId })).result.url).toBe(hook.url)
 })
 
-test('410 ends the notifications of a webhook at once', async () => {
+test("410 ends a webhook's notifications at once", async () => {
   const hook = await webhook(410)
   const id = await newTask()
   await set10(id, { url: hook.url })
@@ -211,7 +211,7 @@ test('a refusal at one path of a server does not pause its other paths', async (
   expect(hook.taken.map(({ path }) => path)).toEqual(['/hook/0', '/hook/1', '/hook/2', '/hook'])
 })
 
-test('checklist 15: a deleted webhook is silent, also in the middle of its events; another one is served', async () => {
+test('checklist 15: a deleted webhook gets nothing more, even between two events, while another is still served', async () => {
   const id = await newTask()
   const url = '/a2a/v1/grid/tasks'
   const deleted = await startWebhook(async () => {
@@ -233,7 +233,7 @@ test('checklist 15: a deleted webhook is silent, also in the middle of its event
   expect(shown(kept)).toEqual(['working', 'completed'])
 })
 
-test('a webhook that replaces another one with the same id gets only later events', async () => {
+test('a webhook that replaces another with the same id gets only later events', async () => {
   const [before, after] = [await webhook(500), await webhook()]
   const id = await newTask()
   await set10(id, { id: 'one', url: before.url })
@@ -247,7 +247,7 @@ test('a webhook that replaces another one with the same id gets only later event
   expect([shown(before), shown(after)]).toEqual([['working'], ['completed']])
 })
 
-test('the scheme Bearer without credentials is a token that the published keys verify, about the body', async () => {
+test('the scheme Bearer without credentials sends a token for the body that the published keys verify', async () => {
   const hook = await webhook()
   const id = await newTask()
   await set10(id, { url: hook.url, authentication: { scheme: 'Bearer' } })
@@ -284,7 +284,7 @@ test('a scheme other than Bearer without credentials sends no Authorization', as
   expect(hook.taken.map(({ headers }) => headers.authorization)).toEqual([undefined])
 })
 
-test('secrets are not shown again, and are not stored in clear', async () => {
+test('secrets are not returned and not stored in plain text', async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   const secrets = { token: 's3cret-token', authentication: { scheme: 'Bearer', credentials: 's3cret-credential' } }
@@ -306,7 +306,7 @@ test('secrets are not shown again, and are not stored in clear', async () => {
   expect(grid.logs.join()).not.toContain('s3cret')
 })
 
-test('a configuration of 0.3 without id is the default one, which is set again and read without its id', async () => {
+test('a 0.3 configuration without id is the default one, which can be replaced, and read without an id', async () => {
   const id = await newTask()
   const set = (url: string) => call('tasks/pushNotificationConfig/set', { taskId: id, pushNotificationConfig: { url } })
   await set10(id, { id: 'older', url: 'https://x.example/older' })
@@ -322,7 +322,7 @@ test('a configuration of 0.3 without id is the default one, which is set again a
   expect((await call('tasks/pushNotificationConfig/get', { id })).result.pushNotificationConfig.id).toBe('older')
 })
 
-test('over HTTP+JSON a configuration is set, read, listed and deleted twice, also with a colon in its id', async () => {
+test('over HTTP+JSON a configuration is set, read, listed and deleted twice, even with a colon in its id', async () => {
   const id = await newTask()
   const path = `/a2a/v1/grid/tasks/${id}/pushNotificationConfigs`
   const headers = { authorization: `Bearer ${grid.alice.key}` }
@@ -343,7 +343,7 @@ test('over HTTP+JSON a configuration is set, read, listed and deleted twice, als
   expect(await answerOf({})).toEqual([200, {}])
 })
 
-test('an eleventh configuration of a task is refused, also with a message; one more of a known id is not', async () => {
+test('an eleventh configuration of a task is refused, also in a message, but a known id can be replaced', async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   for (let n = 0; n < 10; n++) await set10(id, { id: `${n}`, url })
@@ -360,7 +360,7 @@ test('an eleventh configuration of a task is refused, also with a message; one m
     .toBe(undefined)
 })
 
-test('the configurations of a task look missing to others, and at the endpoint of another agent', async () => {
+test("a task's configurations look missing to others and at another agent's endpoint", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   await set10(id, { id: 'one', url })
@@ -382,7 +382,7 @@ test('the configurations of a task look missing to others, and at the endpoint o
 test.each<[name: string, send: typeof send10, configuration: string]>([
   ['0.3', send03, 'pushNotificationConfig'],
   ['1.0', send10, 'taskPushNotificationConfig'],
-])('a send of %s with a webhook answers the task at once, and registers it once for repeats', async (_, send, name) => {
+])('a %s send with a webhook returns the task at once, and repeats do not register it again', async (_, send, name) => {
   const hook = await webhook()
   const body = send({}, { configuration: { [name]: { url: hook.url, token: 'a token' } } })
   const repeat = () => postA2a(grid, grid.alice.key, body, { 'Idempotency-Key': 'k' })
@@ -396,7 +396,7 @@ test.each<[name: string, send: typeof send10, configuration: string]>([
   expect(hook.taken.map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['a token', 'a token'])
 })
 
-test('a further message with a webhook registers it, and the webhook learns of what the message changes', async () => {
+test('a further message with a webhook registers it, and the webhook gets the changes of that message', async () => {
   const hook = await webhook()
   const id = await newTask()
   await inboxOf(grid, grid.bob)
@@ -409,7 +409,7 @@ test('a further message with a webhook registers it, and the webhook learns of w
   expect(shown(hook)).toEqual(['working'])
 })
 
-test('the webhooks of a deleted agent are silent', async () => {
+test("a deleted agent's webhooks get nothing more", async () => {
   const hook = await webhook(500)
   await set10(await newTask(), { url: hook.url })
   await inboxOf(grid, grid.bob)
@@ -421,7 +421,7 @@ test('the webhooks of a deleted agent are silent', async () => {
   expect(shown(hook)).toEqual(['working'])
 })
 
-test('an agent that signed up has no webhook before it is claimed', async () => {
+test('an agent that signed up has no webhooks until it is claimed', async () => {
   const hook = await webhook()
   const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
   await signUpAs(grid, 'zoe@new.example', 'mate')
@@ -443,7 +443,7 @@ test('an agent that signed up has no webhook before it is claimed', async () => 
   expect((await set()).result).toMatchObject({ url: hook.url })
 })
 
-test('a webhook goes with its task', async () => {
+test('a webhook is deleted with its task', async () => {
   const id = await newTask()
   await set10(id, { url: 'https://x.example' })
   await call('CancelTask', { id })
@@ -463,7 +463,7 @@ const refused = [
   'ftp://x.example/hook',
 ]
 
-test.each(refused)('checklist 15: %s is refused when it is registered, and the field is named', async (url) => {
+test.each(refused)('checklist 15: %s is refused at registration, and the error names the field', async (url) => {
   await grid.close()
   grid = await testGrid()
   const id = await newTask()
@@ -483,7 +483,7 @@ test.each(refused)('checklist 15: %s is refused when it is registered, and the f
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('checklist 15: a name that resolves to loopback at the attempt gets nothing', async () => {
+test('checklist 15: a name that resolves to loopback at delivery time gets nothing', async () => {
   await grid.close()
   grid = await testGrid()
   const { config, log } = grid.deps
@@ -518,7 +518,7 @@ test.each<[string, object, string]>([
   expect(error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field }] }] })
 })
 
-test('a receiver that hangs keeps no others waiting', async () => {
+test('a receiver that hangs does not delay others', async () => {
   const hanging = await startWebhook(() => 'hang')
   const others = await Promise.all(Array.from({ length: 20 }, () => webhook()))
   hooks.push(hanging)

@@ -22,13 +22,13 @@ test.each([
 ])('checklist 2: the recipient may be named %s', async (_, message, params) => {
   const { body } = await post(send03(message, params))
 
-  // What is named by the tenant is answered as on the endpoint of the agent.
+  // The tenant parameter behaves like the agent's own endpoint, so the answer is a task.
   expect(body.result.kind).toBe('tenant' in params && params.tenant ? 'task' : 'message')
 
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('an agent may write to itself', async () => {
+test('an agent can write to itself', async () => {
   const { body } = await post(send03({ metadata: { to: 'alice' } }))
 
   expect(body.result.parts[0].text).toBe('Message delivered to @alice')
@@ -87,7 +87,7 @@ test('checklist 2: unknown, deleted and foreign aliases get the same error', asy
   expect(await inboxOf(grid, grid.eve)).toEqual([])
 })
 
-test('neither a channel of the caller nor two @ name a recipient', async () => {
+test("a caller's channel or an alias with two @ is not a recipient", async () => {
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
 
   for (const to of ['#general', '@bob']) {

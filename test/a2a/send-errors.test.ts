@@ -74,7 +74,7 @@ test('an unknown task id is -32001, with or without a recipient', async () => {
   expect(unnamed.body).toEqual(named.body)
 })
 
-test('the first error wins: shape, missing recipient, unknown recipient, task, text, push', async () => {
+test('errors take precedence in the order shape, missing recipient, unknown recipient, task, text, push', async () => {
   const push = { configuration: { pushNotificationConfig: { url: 'https://10.0.0.1' } } }
   const noText = [{ kind: 'data', data: {} }]
   const codes = []
@@ -118,7 +118,7 @@ test('checklist 20: a trial ends with its 10th message: the 11th is refused and 
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(10)
 })
 
-test('checklist 20: a message that a guardrail blocks is refused over both bindings, without a trace', async () => {
+test('checklist 20: a message that a guardrail blocks is refused over both bindings and leaves no trace', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'block' })
   const blocked = send10({ parts: [{ text: `a ${secret}` }] })
 
@@ -134,7 +134,7 @@ test('checklist 20: a message that a guardrail blocks is refused over both bindi
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(0)
 })
 
-test('checklist 20: a message that is refused changes no task, neither of its sender nor of its recipient', async () => {
+test('checklist 20: a refused message changes no task of its sender or recipient', async () => {
   const { id } = (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
   const bob = storeOf(grid, grid.bob)
   await updateTask(bob, { taskId: id, state: 'input-required', text: 'Which?' })
@@ -154,7 +154,7 @@ function post(body: unknown, headers?: Record<string, string>) {
   return postA2a(grid, grid.alice.key, body, headers)
 }
 
-/** Complete params of a 0.3 send, with these fields of the message over the usual ones. */
+/** Complete params of a 0.3 send. `message` overrides the usual message fields. */
 function params(message: Record<string, unknown> = {}) {
   return send03(message).params as Record<string, unknown>
 }

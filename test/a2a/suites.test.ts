@@ -1,6 +1,6 @@
 /**
- * What the official suites of A2A (TCK and ACTS) ask of an agent, each behind the beginning of a message, at the endpoint
- * of an agent that is an ordinary MCP client.
+ * What the official A2A suites (TCK and ACTS) expect of an agent, each selected by how the message begins. The agent is
+ * an ordinary MCP client, called at its own endpoint.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
@@ -45,7 +45,7 @@ async function stream(message: Record<string, unknown>) {
 
 const get = (id: string) => call(request('GetTask', { id }))
 
-/** In short: `task` and states, and the texts of artifacts. */
+/** Summary of a stream: `task`, states and artifact texts. */
 // deno-lint-ignore no-explicit-any -- events have many shapes
 function inShort(event: { result?: Record<string, any> }): string {
   const { task, statusUpdate, artifactUpdate } = event.result!
@@ -71,7 +71,7 @@ describe('a message whose id begins with', () => {
     ['tck-artifact-data', 'completed', [[{ data: { key: 'value', count: 42 } }]]],
     ['tck-input-required', 'input_required', []],
     ['tck-reject-task', 'rejected', []],
-  ])('%s is answered with a task that is %s', async (beginning, state, artifacts) => {
+  ])('%s gets a task that is %s', async (beginning, state, artifacts) => {
     const task = await send(withId(`${beginning}-${crypto.randomUUID()}`))
 
     expect(stateOf(task)).toBe(state)
@@ -83,13 +83,13 @@ describe('a message whose id begins with', () => {
     ['tck-stream-001', ['Stream hello from TCK.', 'completed']],
     ['tck-stream-artifact-file', ['output.txt.', 'completed']],
     ['tck-stream-artifact-chunked', ['chunk-1 ', '+chunk-2.', 'completed']],
-  ])('%s is answered with a stream', async (beginning, events) => {
+  ])('%s gets a stream', async (beginning, events) => {
     const streamed = (await (await stream(withId(`${beginning}-${crypto.randomUUID()}`))).rest()).map(inShort)
 
     expect(streamed).toEqual(['task submitted', 'working', ...events])
   })
 
-  test('tck-message-response is answered with the plain reply of the agent, as a message', async () => {
+  test("tck-message-response gets the agent's plain reply as a message", async () => {
     const { message } = await call(send10(withId('tck-message-response-1')))
     expect(message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] })
     expect(stateOf(await get(message.taskId))).toBe('completed')
@@ -98,7 +98,7 @@ describe('a message whose id begins with', () => {
     expect(streamed.map(({ result }) => result.message.parts)).toEqual([[{ text: 'Direct message response' }]])
   })
 
-  test('test-resubscribe-message-id is worked on for longer than a second subscriber needs', async () => {
+  test('test-resubscribe-message-id stays open long enough for a second subscriber', async () => {
     const first = await stream(withId('test-resubscribe-message-id'))
     const { result: { task } } = (await first.next())!
     const second = await openA2aStream(grid, grid.alice.key, request('tasks/resubscribe', { id: task.id }), { path })
@@ -110,7 +110,7 @@ describe('a message whose id begins with', () => {
 })
 
 describe('a message whose text begins with', () => {
-  test('tck-multi-turn asks again until it is told that it is done', async () => {
+  test('tck-multi-turn asks again until told to finish', async () => {
     const { id } = await send(withText('tck-multi-turn begin'))
 
     expect(stateOf(await send(withText('more', { taskId: id })))).toBe('input_required')

@@ -1,4 +1,4 @@
-/** What strangers try with the tasks of others, over A2A. See docs/security.md, "Account isolation". */
+/** Attempts to reach other clients' tasks over A2A. See docs/security.md, "Account isolation". */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 const call = (agent: TestAgent, body: unknown, path = endpoint, headers: Record<string, string> = {}) =>
   postA2a(grid, agent.key, body, { 'A2A-Version': '1.0', ...headers }, path)
 
-test("checklist 12: a task is its client's alone, whatever path, tenant, context and event a stranger names", async () => {
+test('checklist 12: only its client can reach a task, whatever path, tenant, context or event others name', async () => {
   const before = await dump(grid, grid.acme)
   const scopes: [string, Record<string, unknown>][] = [[endpoint, {}], [endpoint, { tenant: '@bob' }], [
     endpointOf(grid.bob),
@@ -29,13 +29,13 @@ test("checklist 12: a task is its client's alone, whatever path, tenant, context
     for (const [path, scope] of scopes) {
       const foreign = await answersTo(id, stranger, path, scope)
       expect(foreign).toEqual(await answersTo('00000000-0000-7000-8000-000000000000', stranger, path, scope))
-      // Who may not write to Bob does not find him, either.
+      // A caller who may not write to Bob cannot find him either.
       for (const answer of foreign) expect(answer).toMatch(/TASK_NOT_FOUND|RECIPIENT_NOT_FOUND/)
       const { body } = await call(stranger, request('ListTasks', { contextId: 'trip', ...scope }), path)
       expect(body.result ?? { tasks: [], totalSize: 0 }).toMatchObject({ tasks: [], totalSize: 0 })
     }
   }
-  // The endpoint of another agent does not show it to its client either.
+  // Another agent's endpoint hides the task even from its own client.
   const elsewhere = await answersTo(id, grid.alice, endpointOf(carol))
   for (const answer of elsewhere) expect(answer).toContain('TASK_NOT_FOUND')
   for (const third of [storeOf(grid, carol), storeOf(grid, grid.alice)]) {
@@ -44,7 +44,7 @@ test("checklist 12: a task is its client's alone, whatever path, tenant, context
   expect(await dump(grid, grid.acme)).toBe(before)
 })
 
-test("a page token of another list, of another agent or made up shows nothing that is not the caller's", async () => {
+test("a page token from another list or agent, or an invented one, shows only the caller's tasks", async () => {
   await call(grid.alice, send10({ metadata: undefined, messageId: 'm2' }), endpointOf(carol))
   const list = request('ListTasks', { pageSize: 1 })
   const token = (await call(grid.alice, list)).body.result.nextPageToken
@@ -58,7 +58,7 @@ test("a page token of another list, of another agent or made up shows nothing th
   }
 })
 
-/** What every method says about a task: status, headers and body, without ids. */
+/** Status, headers and body of every method's answer about a task, without ids. */
 async function answersTo(task: string, agent: TestAgent, path: string, scope: Record<string, unknown> = {}) {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe']
   const sends = [

@@ -1,4 +1,4 @@
-/** Lists of tasks, and how much of their history is shown. */
+/** Lists of tasks, and how much of their history they show. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -20,7 +20,7 @@ test('an empty list has all four members, in both versions', async () => {
   }
 })
 
-test('checklist 10: pages are walked without repeats while tasks change', async () => {
+test('checklist 10: paging repeats no task while tasks change', async () => {
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
     grid.clock.now += 1_000
@@ -34,7 +34,7 @@ test('checklist 10: pages are walked without repeats while tasks change', async 
     seen.push(...result.tasks.map(({ id }: { id: string }) => id))
     pageToken = result.nextPageToken
     if (pageToken === '') break
-    // A new one comes before what is left.
+    // A new task sorts before the remaining pages.
     grid.clock.now += 1_000
     await start()
   }
@@ -59,7 +59,7 @@ test.each([
   expect((await post(request('ListTasks', params))).body.error.code).toBe(-32602)
 })
 
-test('a list is filtered by context, state, time and endpoint, and is of the caller alone', async () => {
+test("a list is filtered by context, state, time and endpoint, and contains only the caller's tasks", async () => {
   const first = await start({ contextId: 'c-1' })
   grid.clock.now += 60_000
   const second = await start({ contextId: 'c-2' })
@@ -82,7 +82,7 @@ test('a list is filtered by context, state, time and endpoint, and is of the cal
   expect(await list({}, endpoint, grid.eve.key)).toEqual([])
 })
 
-test('artifacts are in a list only if asked for', async () => {
+test('a list contains artifacts only if requested', async () => {
   const id = await start()
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, text: 'done' })
@@ -92,7 +92,7 @@ test('artifacts are in a list only if asked for', async () => {
   expect(await list({ includeArtifacts: true })).toMatchObject({ artifacts: [{ parts: [{ text: 'done' }] }] })
 })
 
-test('checklist 11: historyLength gives the newest messages in their order, and 0 no member', async () => {
+test('checklist 11: historyLength returns the newest messages in order, and 0 omits the member', async () => {
   const id = await start({ messageId: 'm-1', parts: [{ text: 'one' }] })
   for (const text of ['two', 'three']) {
     const more = { taskId: id, messageId: text, metadata: undefined, parts: [{ text }] }
@@ -114,7 +114,7 @@ test('checklist 11: historyLength gives the newest messages in their order, and 
   expect(none.body.result).not.toHaveProperty('history')
 })
 
-/** Alice sends to Bob. Resolves to the id of the task. */
+/** Alice sends to Bob. Resolves to the task's id. */
 async function start(message: Record<string, unknown> = {}): Promise<string> {
   return (await post(send10(message, atOnce))).body.result.task.id
 }

@@ -1,4 +1,4 @@
-/** Tasks over JSON-RPC, in both versions: made, read, listed, continued and canceled by their sender. */
+/** Tasks over JSON-RPC, in both versions: how their sender creates, reads, lists, continues and cancels them. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
   bobs = endpointOf(grid.bob)
 })
 
-test('checklist 16: a send to the endpoint of an agent is a task in 0.3, which 1.0 reads', async () => {
+test("checklist 16: a send to an agent's endpoint is a task in 0.3, which 1.0 can read", async () => {
   const { body } = await post(send03({ metadata: undefined, contextId: 'c-1' }), bobs)
   const [message] = await inboxOf(grid, grid.bob)
 
@@ -53,7 +53,7 @@ test('checklist 16: a send to the endpoint of an agent is a task in 0.3, which 1
   })
 })
 
-test('checklist 16: a send to the endpoint of an agent is a task in 1.0, which 0.3 reads with the reply', async () => {
+test("checklist 16: a send to an agent's endpoint is a task in 1.0, which 0.3 can read with the reply", async () => {
   const { body } = await post(send10({ metadata: undefined }), bobs)
   const { id, contextId } = body.result.task
   expect(body.result.task).toMatchObject({ id: uuid, contextId: uuid, status: { state: 'TASK_STATE_SUBMITTED' } })
@@ -73,14 +73,14 @@ test.each([
   ['returnImmediately', () => send10({}, atOnce10), endpoint],
   ['the path with a slash', () => send10({ metadata: undefined }), '/a2a/v1/agents/bob/'],
   ['the path and the metadata alike', () => send10({}), '/a2a/v1/agents/bob'],
-])('a send with %s is answered with its task', async (_, body, path) => {
+])('a send with %s returns its task', async (_, body, path) => {
   const { result } = (await post(body(), path)).body
 
   expect((result.task ?? result).status.state).toMatch(/submitted$/i)
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('path, tenant and metadata that name different agents are -32602', async () => {
+test('rejects a path, tenant and metadata that name different agents with -32602', async () => {
   const bodies: [unknown, string][] = [
     [send10({ metadata: { to: 'alice' } }), bobs],
     [send10({ metadata: undefined }, { tenant: 'alice' }), bobs],
@@ -91,14 +91,14 @@ test('path, tenant and metadata that name different agents are -32602', async ()
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('an unknown and a foreign agent in the path are not found', async () => {
+test('an unknown or foreign agent in the path is not found', async () => {
   for (const alias of ['nobody', 'eve', 'böb']) {
     const { body } = await post(send10({ metadata: undefined }), `/a2a/v1/agents/${encodeURIComponent(alias)}`)
     expect(body.error).toMatchObject({ code: -32602, data: [{ reason: 'RECIPIENT_NOT_FOUND' }] })
   }
 })
 
-test('the endpoint of an agent takes files and data without text, and no empty text', async () => {
+test("an agent's endpoint accepts files and data without text, but no empty text", async () => {
   const file = await post(send10({ parts: [{ raw: 'AAAA', filename: 'a.png', mediaType: 'image/png' }] }), bobs)
   const data = await post(send03({ parts: [{ kind: 'data', data: { answer: 42 } }] }), bobs)
   const none = await post(send10({ parts: [{ text: '' }] }), bobs)
@@ -111,7 +111,7 @@ test('the endpoint of an agent takes files and data without text, and no empty t
   expect(second).toMatchObject({ parts: [{ data: { answer: 42 } }] })
 })
 
-test('the endpoint of an agent takes a body of 4 MiB, the shared one of 256 KiB', async () => {
+test("an agent's endpoint accepts a body of 4 MiB, the shared endpoint one of 256 KiB", async () => {
   const large = send10({ metadata: undefined, parts: [{ text: 'see' }, { raw: 'A'.repeat(3 * 1024 * 1024) }] })
 
   expect((await post(large, bobs)).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
@@ -119,7 +119,7 @@ test('the endpoint of an agent takes a body of 4 MiB, the shared one of 256 KiB'
   expect((await post({ ...large, padding: 'x'.repeat(1024 * 1024) }, bobs)).status).toBe(413)
 })
 
-test('a confirmation names its task, and the task keeps the reply', async () => {
+test('a confirmation names its task, and the task contains the reply', async () => {
   const { result } = (await post(send03())).body
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { messageId: result.messageId, text: 'done' })
@@ -130,7 +130,7 @@ test('a confirmation names its task, and the task keeps the reply', async () => 
   expect(task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
 })
 
-test('checklist 12: a task that waits for its client goes on with a message that names it', async () => {
+test('checklist 12: a task that waits for its client continues with a message that names it', async () => {
   const { id, contextId } = (await post(send10({ metadata: undefined }, atOnce10), bobs)).body.result.task
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, state: 'input-required', text: 'Which?' })
@@ -149,7 +149,7 @@ test('checklist 12: a task that waits for its client goes on with a message that
   expect(await inboxOf(grid, grid.bob)).toMatchObject([{ message: 'that', task_id: id }])
 })
 
-test('checklist 12: a canceled task is ended: a second cancel and a further message are refused', async () => {
+test('checklist 12: a canceled task has ended: a second cancel and a further message are refused', async () => {
   const { id } = (await post(send10({}, atOnce10))).body.result.task
 
   const canceled = await post(request('CancelTask', { id }))

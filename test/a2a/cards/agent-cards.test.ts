@@ -24,7 +24,7 @@ async function answerTo(path: string, key?: string) {
 const publish = (more = {}) => updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', ...more })
 
 describe('the card of a public agent', () => {
-  test('names its own endpoint alone', async () => {
+  test('names only its own endpoint', async () => {
     await publish({ description: 'Adds numbers.' })
 
     const response = await get('/a2a/v1/agents/bob')
@@ -47,7 +47,7 @@ describe('the card of a public agent', () => {
     })
   })
 
-  test('has the skills of the agent in the grid, each with everything that A2A requires', async () => {
+  test("lists the agent's skills, each with every field that A2A requires", async () => {
     await grid.acme.agent('carol', {
       visibility: 'public',
       skills: [{ name: 'sums', description: 'adds' }, { name: 'drawing' }],
@@ -71,7 +71,7 @@ describe('the card of a public agent', () => {
     expect(card.skills[0]).toMatchObject({ id: 'message', tags: ['messaging'] })
   })
 
-  test.each(agentCardPaths)('is at %s, in any spelling of the alias', async (path) => {
+  test.each(agentCardPaths)('is served at %s, in any spelling of the alias', async (path) => {
     await publish()
     const card = (await answerTo('/a2a/v1/agents/bob')).body
 
@@ -79,7 +79,7 @@ describe('the card of a public agent', () => {
     expect((await answerTo(path.replace(':alias', '@BOB'))).body).toBe(card)
   })
 
-  test('of version 1.0 has no member of 0.3', async () => {
+  test('has no 0.3 members in version 1.0', async () => {
     await publish()
 
     const response = await get('/a2a/v1/agents/bob', undefined, { 'A2A-Version': '1.0' })
@@ -92,7 +92,7 @@ describe('the card of a public agent', () => {
     expect((await answerTo(card10Paths.agent.replace(':alias', 'bob'))).body).toBe(text)
   })
 
-  test('whose address is given without its final slash is a 404 that says so', async () => {
+  test("is a 404 with an explanation when the agent's URL lacks its trailing slash", async () => {
     const { status, body } = await answerTo(new URL('.well-known/agent-card.json', url).pathname)
 
     expect([status, JSON.parse(body).error]).toEqual([404, {
@@ -102,7 +102,7 @@ describe('the card of a public agent', () => {
     }])
   })
 
-  test('is the same for callers with any key, and with none', async () => {
+  test('is the same with any key and without a key', async () => {
     await publish()
     const card = (await answerTo('/a2a/v1/agents/bob')).body
 
@@ -110,7 +110,7 @@ describe('the card of a public agent', () => {
     expect((await answerTo('/a2a/v1/agents/bob', 'nonsense')).body).toBe(card)
   })
 
-  test('has a new ETag and time when the agent changes, and is not sent again before', async () => {
+  test('gets a new ETag and Last-Modified when the agent changes, and is a 304 until then', async () => {
     await publish({ description: 'one' })
     const first = await get('/a2a/v1/agents/bob')
     const etag = first.headers.get('etag')!
@@ -129,7 +129,7 @@ describe('the card of a public agent', () => {
 })
 
 describe('the card of a private agent', () => {
-  test('is for agents of its account, and not for caches', async () => {
+  test('is served to agents of its own account and is not cacheable', async () => {
     const response = await get('/a2a/v1/agents/bob', grid.alice.key)
 
     expect(response.status).toBe(200)
@@ -138,7 +138,7 @@ describe('the card of a private agent', () => {
     expect(await response.json()).toMatchObject({ name: 'bob', url })
   })
 
-  test('looks to everyone else like the card of a missing agent', async () => {
+  test("is indistinguishable from a missing agent's card to everyone else", async () => {
     await grid.acme.agent('gone', { visibility: 'public' })
     await deleteAgent(grid.acme.store, 'gone')
     for (const key of [undefined, grid.eve.key]) {
@@ -151,7 +151,7 @@ describe('the card of a private agent', () => {
     }
   })
 
-  test.each(['bob', 'nobody'])('a key that is refused is 401, whether there is an agent @%s or not', async (alias) => {
+  test.each(['bob', 'nobody'])('rejects an invalid key with 401 whether or not @%s exists', async (alias) => {
     const response = await get(`/a2a/v1/agents/${alias}`, 'nonsense')
 
     expect(response.status).toBe(401)
@@ -160,7 +160,7 @@ describe('the card of a private agent', () => {
   })
 })
 
-test('a public agent of an unclaimed account is shown to its own account alone', async () => {
+test('shows a public agent of an unclaimed account only to that account', async () => {
   await publish()
   await rows(grid, "UPDATE accounts SET state = 'provisional' WHERE id = ?", [grid.acme.id])
 

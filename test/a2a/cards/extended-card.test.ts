@@ -18,7 +18,7 @@ function get(path: string, key?: string, headers: Record<string, string> = {}) {
 const skillIds = (card: { skills: { id: string }[] }) => card.skills.map(({ id }) => id)
 
 describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%s', (path) => {
-  test('checklist 17: is for agents alone', async () => {
+  test('checklist 17: is served only to agents', async () => {
     const without = await get(path)
 
     expect(without.status).toBe(401)
@@ -27,7 +27,7 @@ describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%
     expect((await get(path, grid.acme.adminKey)).status).toBe(401)
   })
 
-  test('is kept by no shared cache, and checked by its tag', async () => {
+  test('is not stored by shared caches and is revalidated by its ETag', async () => {
     const response = await get(path, grid.alice.key)
     const etag = response.headers.get('etag')!
 
@@ -37,7 +37,7 @@ describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%
   })
 })
 
-test('the extended card of the shared endpoint has a skill for each agent that the caller reaches', async () => {
+test('the extended card of the shared endpoint has a skill for each agent the caller can reach', async () => {
   const card = await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json()
 
   expect(skillIds(card)).toEqual(['deliver', '@bob', '@desk'])
@@ -51,12 +51,12 @@ test('the extended card of the shared endpoint has a skill for each agent that t
   expect(card.signatures.length).toBeGreaterThan(0)
 })
 
-test('the extended card of an agent of another account is there if the agent is public', async () => {
+test('an agent of another account has an extended card only if the agent is public', async () => {
   expect((await get('/a2a/v1/agents/desk/v1/card', grid.alice.key)).status).toBe(200)
   expect((await get('/a2a/v1/agents/hidden/v1/card', grid.alice.key)).status).toBe(404)
 })
 
-test('the operation answers with the same card, in the version of the method', async () => {
+test('the JSON-RPC operation returns the same card, in the version of the method', async () => {
   const in03 = await postA2a(grid, grid.alice.key, request('agent/getAuthenticatedExtendedCard'))
   const in10 = await postA2a(grid, grid.alice.key, request('GetExtendedAgentCard', null))
   const over03 = await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json()
@@ -68,7 +68,7 @@ test('the operation answers with the same card, in the version of the method', a
   expect(over10).not.toHaveProperty('url')
 })
 
-test('a caller sees no more of the others than its directory does', async () => {
+test('a caller sees only the agents in its directory', async () => {
   await updateAgent(grid.evil.store, { agent: 'desk', accessPolicy: 'block_list', accessList: ['alice'] })
 
   expect(skillIds(await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json())).toEqual(['deliver', '@bob'])

@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
 
-test('the card is public and gives the endpoint to clients of 0.3 and of 1.0', async () => {
+test('the card is public and gives the endpoint to 0.3 and 1.0 clients', async () => {
   const response = await grid.request(card)
 
   expect(response.status).toBe(200)
@@ -88,7 +88,7 @@ test('checklist 17: an unchanged card is not sent again', async () => {
   expect(await status(etag, { 'A2A-Version': '1.0' })).toBe(200)
 })
 
-test('checklist 17: caches keep the versions apart, and pages of any origin may read the card', async () => {
+test('checklist 17: caches keep the versions apart, and pages from any origin can read the card', async () => {
   const get = await grid.request(card, { headers: { Origin: 'https://page.example' } })
   const head = await grid.request(card, { method: 'HEAD' })
   const options = await grid.request(card, { method: 'OPTIONS', headers: { Origin: 'https://page.example' } })
@@ -104,7 +104,7 @@ test('checklist 17: caches keep the versions apart, and pages of any origin may 
   expect(options.headers.get('access-control-allow-headers')).toContain('A2A-Version')
 })
 
-test('addresses come from the configuration, whatever a request says', async () => {
+test('URLs come from the configuration, not from the request', async () => {
   const response = await grid.request(card, {
     headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' },
   })

@@ -1,4 +1,4 @@
-/** The signatures of cards, as the official library and others verify them. */
+/** Card signatures, verified with the official library and as other verifiers do. */
 import { type AgentCard, canonicalizeAgentCard } from '@a2a-js/sdk'
 import { base64url, createLocalJWKSet, decodeProtectedHeader, flattenedVerify, type JWK } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ async function publishedKeys(): Promise<JWK[]> {
   return (await (await grid.request('/.well-known/jwks.json')).json()).keys
 }
 
-/** Verify as a client does: with the key that the signature names, at the address that it names. */
+/** Verifies like a client, using the key that the signature names at the URL that it names. */
 async function verify(card: ServedCard): Promise<void> {
   await verifyCard(card, async (kid, jku) => {
     expect(jku).toBe('https://grid.example/.well-known/jwks.json')
@@ -40,7 +40,7 @@ async function verify(card: ServedCard): Promise<void> {
   })
 }
 
-/** Whether one of the signatures of a card belongs to a text. */
+/** Whether one of the card's signatures covers the text. */
 async function signs(card: ServedCard, text: string): Promise<boolean> {
   const keys = createLocalJWKSet({ keys: await publishedKeys() })
   const payload = base64url.encode(text)
@@ -52,8 +52,8 @@ async function signs(card: ServedCard, text: string): Promise<boolean> {
   return verified.includes(true)
 }
 
-describe.each(['0.3', '1.0'])('in the version %s', (version) => {
-  test('checklist 17: the official library verifies the card of the grid, of an agent, and the extended ones', async () => {
+describe.each(['0.3', '1.0'])('in version %s', (version) => {
+  test("checklist 17: the official library verifies the grid's card, an agent's card and the extended cards", async () => {
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
     const { key } = grid.alice
 
@@ -63,14 +63,14 @@ describe.each(['0.3', '1.0'])('in the version %s', (version) => {
     await verify(await cardAt('/a2a/v1/agents/alice/v1/card', version, key))
   })
 
-  test('the official library refuses a card that was changed', async () => {
+  test('the official library rejects a modified card', async () => {
     const card = await cardAt('/.well-known/agent-card.json', version)
 
     await expect(verify({ ...card, name: 'other' })).rejects.toThrow('No valid signatures')
     await expect(verify({ ...card, supportedInterfaces: [] })).rejects.toThrow('No valid signatures')
   })
 
-  test('there is a signature of each text that a verifier makes of the card', async () => {
+  test('a card is signed in every serialization that verifiers use', async () => {
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
     const card = await cardAt('/a2a/v1/agents/bob', version)
     const { signatures: _, ...served } = card
@@ -80,17 +80,17 @@ describe.each(['0.3', '1.0'])('in the version %s', (version) => {
     expect(await signs(card, canonicalJson(served)), 'the served members').toBe(true)
     expect(await signs(card, asSdk), 'as the official library').toBe(true)
     expect(await signs(card, inPython(asSdk)), 'as the library for Python').toBe(true)
-    // Without what has its default value, but with a scheme whose list of scopes is empty.
+    // ProtoJSON omits default values but keeps a scheme with an empty list of scopes.
     const proto = { ...JSON.parse(asSdk), securityRequirements: [{ schemes: { bearer: {} } }] }
     expect(await signs(card, canonicalJson(proto)), 'as ProtoJSON').toBe(true)
   })
 
-  test('a card in ASCII needs no signature for those who escape other characters', async () => {
+  test('an ASCII card needs no extra signature for verifiers that escape non-ASCII characters', async () => {
     expect((await cardAt('/.well-known/agent-card.json', version)).signatures).toHaveLength(4)
   })
 })
 
-test('the header of a signature names the algorithm, the key, where it is, and the type that the library wants', async () => {
+test('a signature header names the algorithm, the key, the key set URL and the type that the library expects', async () => {
   const { signatures: [signature] = [] } = await cardAt('/.well-known/agent-card.json', '1.0')
   const [key] = await publishedKeys()
 
@@ -102,7 +102,7 @@ test('the header of a signature names the algorithm, the key, where it is, and t
   })
 })
 
-test('the key set is public, has public keys alone, and may be kept for a while', async () => {
+test('the key set is public and cacheable, and contains only public keys', async () => {
   const response = await grid.request('/.well-known/jwks.json', { headers: { Origin: 'https://page.example' } })
   await cardAt('/.well-known/agent-card.json', '1.0')
 
@@ -123,7 +123,7 @@ test('the key set is public, has public keys alone, and may be kept for a while'
   })
 })
 
-test('a new key signs once it has been published for a while, and signatures of the old one still verify', async () => {
+test('a new key signs only after it has been published for a while, and old signatures still verify', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
   grid.clock.now += 90 * day
   await keepSigningKeys(grid.store)
@@ -141,7 +141,7 @@ test('a new key signs once it has been published for a while, and signatures of 
   await verify(before)
 })
 
-test('after the removal of a key that others may have, nothing that it signed verifies', async () => {
+test('nothing signed by a compromised key verifies after the key is removed', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
   await replaceSigningKeys(grid.store)
   grid.clock.now += 2 * minute
@@ -150,7 +150,7 @@ test('after the removal of a key that others may have, nothing that it signed ve
   await expect(verify(before)).rejects.toThrow('No valid signatures')
 })
 
-test('without encryption keys cards are served unsigned, and the key set is empty', async () => {
+test('without encryption keys, cards are unsigned and the key set is empty', async () => {
   const withoutRing = { ...grid.store.keyRing, ids: [], canSeal: false }
   Object.assign(grid.store, { keyRing: withoutRing })
 
@@ -169,14 +169,14 @@ test('the private key is sealed, and a second process signs with the same key', 
   expect(decodeProtectedHeader(first.signatures![0]).kid).toBe(decodeProtectedHeader(second.signatures![0]).kid)
 })
 
-/** As `json.dumps` writes it: in ASCII. */
+/** Escapes to ASCII, as Python's `json.dumps` does. */
 function inPython(json: string): string {
   return [...json].flatMap((char) => char.split('')).map((unit) =>
     unit < '\x7f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   ).join('')
 }
 
-test('a card names the host that was asked, and so do its signatures', async () => {
+test('a card and its signatures name the host that was requested', async () => {
   grid = await testGrid({
     env: { BASE_URL: 'https://grid.example', EXTRA_BASE_URLS: 'http://grid.internal:8787, http://localhost:9999' },
   })
