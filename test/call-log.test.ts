@@ -1,4 +1,4 @@
-/** The lines of refused and slow calls (docs/operating/monitoring.md, "Logs"). */
+/** Log lines of refused and slow calls (docs/operating/monitoring.md, "Logs"). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../src/grid/agents/agents.ts'
 import { endpoint, postA2a, send10 } from './support/a2a.ts'
@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a call that is answered leaves no line', async () => {
+test('a successful call logs nothing', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello' })
   await callTool(grid, grid.bob.key, 'read_messages')
   await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
@@ -31,7 +31,7 @@ test('a call that is answered leaves no line', async () => {
   expect(lines()).toEqual([])
 })
 
-test('a refused call of each door leaves one line, with ids and without any word of the caller', async () => {
+test("each door logs a refused call as one line, with ids but none of the caller's text", async () => {
   const { alice, acme } = grid
   await grid.setPassword('ann@acme.example', 'correct horse battery')
   const caller = { account: acme.id, agent: alice.id, ms: 0, waitingMs: 0, guardrailsMs: 0, commitMs: 0 }
@@ -97,13 +97,13 @@ test('a refused call of each door leaves one line, with ids and without any word
   }
 })
 
-test('a line has the id of the answer', async () => {
+test("a line contains the response's request id", async () => {
   const answer = await grid.post('/api/v1/messages', { to: 'nobody', message: 'x' }, bearer(grid.alice.key))
 
   expect(lines()).toMatchObject([{ requestId: answer.headers.get('x-request-id') }])
 })
 
-test('a caller that is refused again and again leaves few lines, and lines of other callers stay', async () => {
+test("a caller that is refused repeatedly logs few lines, and other callers' lines remain", async () => {
   const refuse = (key: string, tool: string, args: object) => callTool(grid, key, tool, { ...args })
   for (let i = 0; i < 30; i++) await refuse(grid.alice.key, 'send_message', { to: 'nobody', message: 'x' })
   expect(lines()).toHaveLength(10)
@@ -119,7 +119,7 @@ test('a caller that is refused again and again leaves few lines, and lines of ot
   expect(lines()).toHaveLength(1)
 })
 
-test('a slow call leaves a line that says where its time went', async () => {
+test('a slow call logs where its time went', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
   providers.remote.check = () => {
     grid.clock.now += 1_200
@@ -138,7 +138,7 @@ test('a slow call leaves a line that says where its time went', async () => {
   })])
 })
 
-test('the time of a commit is counted', async () => {
+test('the log line includes the commit time', async () => {
   await grid.close()
   grid = await testGrid({
     env,
@@ -153,7 +153,7 @@ test('the time of a commit is counted', async () => {
   expect(lines()).toMatchObject([{ message: 'A call was slow', ms: 1_500, guardrailsMs: 0, commitMs: 1_500 }])
 })
 
-test('a wait for messages is not slow', async () => {
+test('waiting for messages does not count as slow', async () => {
   const idle = followIdle(grid.store)
   const reading = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 })
   await idle(1)
@@ -164,7 +164,7 @@ test('a wait for messages is not slow', async () => {
   expect(lines()).toEqual([])
 })
 
-test('a wait whose answer is a stream leaves a line when it is refused at its end', async () => {
+test('a wait with a streamed response logs a line when it is refused at the end', async () => {
   const { headers, body } = wireRequest('legacy', 'tools/call', {
     name: 'read_messages',
     arguments: { wait_seconds: 50 },
@@ -182,7 +182,7 @@ function bearer(key: string) {
   return { Authorization: `Bearer ${key}` }
 }
 
-/** The lines of the log, parsed. */
+/** The parsed log lines. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function lines(): any[] {
   return grid.logs.map((line) => JSON.parse(line))

@@ -1,11 +1,11 @@
-/** What comments and documents refer to: headings in `docs/`, or sections of public specifications. Nothing else. */
+/** Comments and documents may refer only to headings in `docs/` and to sections of public specifications. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** `docs/file.md` or `docs/folder/file.md`, followed by the headings that are cited. */
+/** `docs/file.md` or `docs/folder/file.md`, followed by the cited headings. */
 const citation = /\bdocs\/((?:[a-z-]+\/)?[A-Za-z-]+\.md)((?:,\s+(?:\*\s+|\/\/\s+)?(?:and\s+)?"[^"\n]+")*)/g
-/** Documents and numbers that a reader of this repository cannot look up. */
+/** Patterns for documents and section numbers that a reader of this repository cannot look up. */
 const unpublished = [
   /\bSpec: "/,
   /\b(?:Security|Reliability|Runtime|Style)(?:,? (?:section )?|: ?(?:section )?)[A-Z]?\d/i,
@@ -23,11 +23,11 @@ const documents = [
 ]
 const headings = new Map(documents.map((path) => [path, headingsOf(path)]))
 
-test('every cited document is in docs/, and every cited heading is in that document', () => {
+test('every cited document exists in docs/ and contains every heading cited from it', () => {
   expect([...sources, ...documents].flatMap((path) => faultsOf(path, textOf(path)))).toEqual([])
 })
 
-test('no comment and no test cites a document that is not in the repository', () => {
+test('no comment or test cites a document outside the repository', () => {
   const found = sources.flatMap((path) =>
     textOf(path).split('\n').filter((line) => unpublished.some((pattern) => pattern.test(line.replace(citation, ''))))
       .map((line) => `${path}: ${line.trim()}`)
@@ -36,13 +36,13 @@ test('no comment and no test cites a document that is not in the repository', ()
   expect(found).toEqual([])
 })
 
-test('a page of the documents has at most 300 lines, so that it is read', () => {
+test('a page of the documentation has at most 300 lines, so that people read it', () => {
   const long = documents.filter((path) => path.startsWith('docs/') && textOf(path).split('\n').length > 301)
 
   expect(long).toEqual([])
 })
 
-test('the headings of a document are unique, so that a citation leads to one place', () => {
+test('headings are unique within a document, so that a citation is unambiguous', () => {
   const repeated = [...headings].flatMap(([path, all]) =>
     all.filter((heading, i) => all.indexOf(heading) !== i).map((heading) => `${path}: ${heading}`)
   )
@@ -50,7 +50,7 @@ test('the headings of a document are unique, so that a citation leads to one pla
   expect(repeated).toEqual([])
 })
 
-test('every link of a document leads to a file that is there, and to a heading of it', () => {
+test('every link in a document leads to an existing file and heading', () => {
   const broken = documents.flatMap((path) =>
     [...textOf(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].filter(([, file, anchor]) => {
       const target = file ? join(dirname(path), file) : path
@@ -66,7 +66,7 @@ test.each([
   ['docs/nowhere.md, "Promises"', 'there is no docs/nowhere.md'],
   ['docs/delivery.md, "No such thing"', 'docs/delivery.md has no heading "No such thing"'],
   ['docs/protocol/mcp.md, "Revisions", "No such thing"', 'docs/protocol/mcp.md has no heading "No such thing"'],
-])('a citation that leads nowhere is found: %s', (text, fault) => {
+])('a broken citation is found: %s', (text, fault) => {
   expect(faultsOf('src/x.ts', text)).toEqual([`src/x.ts: ${fault}`])
 })
 
@@ -84,7 +84,7 @@ function headingsOf(path: string): string[] {
   return [...text.matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)
 }
 
-/** As GitHub makes it. */
+/** Converts a heading to its anchor, as GitHub does. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')
 }

@@ -25,7 +25,7 @@ beforeEach(async () => {
   statements = []
 })
 
-test('an agent key authenticates its agent, which is not an admin', async () => {
+test('an agent key authenticates its agent, without admin rights', async () => {
   const account = await authenticate(`Bearer ${grid.alice.key}`)
 
   expect(account.actor).toEqual({
@@ -38,7 +38,7 @@ test('an agent key authenticates its agent, which is not an admin', async () => 
   await expect(createAgent(account, { alias: 'new' })).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
-test('the actor of an agent on trial is not unlimited', async () => {
+test('the actor of an agent on trial is limited', async () => {
   const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   const { api_key } = await signup.json()
   expect((await authenticate(`Bearer ${api_key}`)).actor).toMatchObject({ alias: 'zoe', isUnlimited: false })
@@ -80,7 +80,7 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   },
 )
 
-test('the use of each key is recorded at most once a minute', async () => {
+test("each key's use is recorded at most once a minute", async () => {
   const uses = () => statements.filter((sql) => sql.startsWith('UPDATE credentials SET last_used_at')).length
   const call = async (key: string) => {
     await authenticate(`Bearer ${key}`)
@@ -112,7 +112,7 @@ test('the database and its write-ahead log contain no raw key or claim token', a
   await authenticate(`Bearer ${api_key}`)
   await grid.store.write([])
 
-  // Another process reads the files: closing them in this one would release its file lock.
+  // A separate process reads the files, because closing them in this process would release its file lock.
   const files = ['grid.db', 'grid.db-wal'].map((name) => join(grid.folder, name)).filter((name) => existsSync(name))
   const bytes = execFileSync('cat', files, { maxBuffer: 1e9 })
 

@@ -1,4 +1,4 @@
-/** How often a credential may call, at every door. See docs/protocol/README.md, "Call limits". */
+/** Call limits of credentials at every door. See docs/protocol/README.md, "Call limits". */
 import { expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
@@ -12,7 +12,7 @@ import { sendMessage } from '../support/messaging.ts'
 const wakePath = '/api/agents/wake-stream'
 const keyPath = '/api/oauth/api-key'
 const partPath = '/api/v1/parts/none'
-/** At once, with one call a second. */
+/** Burst size at one call a second. */
 const burst = 25
 const accountBurst = 100
 const message = 'Too many calls: this credential may make 25 at once and 1 a second. Call again in 1 second.'
@@ -25,14 +25,14 @@ const open = async () => {
   grid = await testGrid({ env: { CALLS_PER_SECOND: '1' } })
 }
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
-/** The cheapest call: the method is refused, but only after the call was counted. */
+/** The cheapest call. Its method is refused, but only after the call is counted. */
 const call = (key: string, address?: string) => grid.request(gridPath, { method: 'PUT', headers: bearer(key) }, address)
 const statuses = async (count: number, send: () => Promise<{ status: number }>) => {
   const all: number[] = []
   for (let n = 0; n < count; n++) all.push((await send()).status)
   return all
 }
-/** Calls until this many are left of the burst. */
+/** Makes calls until `left` remain of the burst. */
 const spend = async (key: string, left = 0) => {
   expect(await statuses(burst - left, () => call(key))).toEqual(Array(burst - left).fill(405))
 }
@@ -45,7 +45,7 @@ const rpcBody = {
   error: { code: -32000, message, data: { code: 'rate_limit_exceeded', retry_after_seconds: 1 } },
 }
 
-test('every door refuses in its own words, and all doors count together for one credential', async () => {
+test('every door refuses in its own format, and all doors share one count per credential', async () => {
   await open()
   const rest = (method: string, path: string) => () => grid.request(path, { method, headers: bearer(grid.alice.key) })
   await spend(grid.alice.key, 6)
@@ -75,7 +75,7 @@ test('every door refuses in its own words, and all doors count together for one 
   expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
 })
 
-test('all credentials of an account count together, and a refused call does not count', async () => {
+test('all credentials of an account share one count, and a refused call does not count', async () => {
   await open()
   const more = await Promise.all(['carol', 'dave'].map((alias) => grid.acme.agent(alias)))
   for (const { key } of [grid.bob, ...more]) await spend(key)
@@ -90,12 +90,12 @@ test('all credentials of an account count together, and a refused call does not 
   )
   expect(await statuses(9, () => call(grid.alice.key))).toEqual(Array(9).fill(429))
   expect((await call(grid.eve.key)).status).toBe(405)
-  // The credential has what the refused calls did not use, and the account what has come back.
+  // The refused calls used up nothing of the credential's allowance, and the account's has refilled.
   grid.clock.now += second
   expect(await statuses(6, () => call(grid.alice.key))).toEqual([...Array(5).fill(405), 429])
 })
 
-test('a credential over its own limit does not use up the calls of its account', async () => {
+test("a credential over its own limit does not use up its account's calls", async () => {
   await open()
   await spend(grid.alice.key)
   expect(await statuses(accountBurst, () => call(grid.alice.key))).toEqual(Array(accountBurst).fill(429))
@@ -103,7 +103,7 @@ test('a credential over its own limit does not use up the calls of its account',
   expect((await call(grid.bob.key)).status).toBe(405)
 })
 
-test('calls come back at the rate, and a refused one costs nothing', async () => {
+test('the allowance refills at the rate, and a refused call costs nothing', async () => {
   await open()
   await statuses(burst + 7, () => call(grid.alice.key))
 
@@ -141,7 +141,7 @@ test.each([[gridPath, rpcBody], [a2aPath, undefined]])('%s refuses before it rea
   if (body) expect(await refused.json()).toEqual(body)
 })
 
-test('the checks of a running stream do not count as calls', async () => {
+test('the credential checks of a running stream do not count as calls', async () => {
   await open()
   await spend(grid.bob.key, 1)
   const events = readEvents(await grid.request(wakePath, { headers: bearer(grid.bob.key) }))
@@ -153,7 +153,7 @@ test('the checks of a running stream do not count as calls', async () => {
   await events.close()
 })
 
-test('refused keys of an address are throttled, in the words of each door', async () => {
+test('throttles refused keys per address, in the format of each door', async () => {
   await open()
   const { key } = mintKey('agent_key')
   expect(await statuses(120, () => call(key))).toEqual(Array(120).fill(401))
@@ -175,7 +175,7 @@ test('refused keys of an address are throttled, in the words of each door', asyn
   })
 })
 
-test('a good key of a throttled address is served, and so are other addresses', async () => {
+test('still serves valid keys from a throttled address, and other addresses', async () => {
   await open()
   await statuses(130, () => call('guess'))
 
@@ -188,7 +188,7 @@ test('a good key of a throttled address is served, and so are other addresses', 
   expect(await statuses(2, () => call('guess'))).toEqual([401, 429])
 })
 
-test('CALLS_PER_SECOND=0 switches the limit of calls off', async () => {
+test('CALLS_PER_SECOND=0 disables the call limits', async () => {
   grid = await testGrid({ env: { CALLS_PER_SECOND: '0' } })
 
   expect(await statuses(101, () => call(grid.alice.key))).toEqual(Array(101).fill(405))

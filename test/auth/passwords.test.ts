@@ -1,9 +1,9 @@
-/** Passwords of users. See docs/people.md, "Signing in". */
+/** User passwords. See docs/people.md, "Signing in". */
 import { isCommonPassword } from '../../src/auth/common-passwords.ts'
 import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
 import { expect, test } from 'vitest'
 
-/** Hashes of the implementations that earlier versions had: two native, two of WebAssembly. */
+/** Hashes from the implementations of earlier versions: two native, two in WebAssembly. */
 const storedHashes = {
   'correct hörse': [
     '$argon2id$v=19$m=19456,t=2,p=1$XB+5Y8yN0mKK/5sc/562Hg$/4q9lzLeZFKT2du2+NkokIYlkUmuSA1RlzOHO2qstno',
@@ -14,7 +14,7 @@ const storedHashes = {
     '$argon2id$v=19$m=19456,t=2,p=1$0QxaGi6FOa7kZjDpuyDYaw$Wuim2/irtdNcFxRGiCKCMwX+49bbCP3N11esLx9cXj4',
   ],
 }
-/** Of the empty password. */
+/** Hashes of the empty password. */
 const hashOfNothing =
   '$argon2id$v=19$m=19456,t=2,p=1$dmEho6hHaMF3Nz4k65cohw$tHf3KW4sXeW7iTra5tJCL0QaSTC/FPFxLkN/RLCAnYU'
 
@@ -28,7 +28,7 @@ test('a password is stored as Argon2id with 19 MiB, two passes and one lane', as
 })
 
 test.each([[9, false], [10, true], [200, true], [201, false]])(
-  'a password of %i characters is accepted: %s',
+  'a password of %i characters is valid: %s',
   async (length, ok) => {
     const result = await hashPassword(textOfLength(length)).then(() => true, (error) => error.code)
 
@@ -36,13 +36,13 @@ test.each([[9, false], [10, true], [200, true], [201, false]])(
   },
 )
 
-test('another Unicode form of the same characters is the same password', async () => {
+test('another Unicode form of the same password is accepted', async () => {
   const hash = await hashPassword('Gr\u00fc\u00dfe aus Ｋöln')
 
   expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
 })
 
-test('without a hash every password is wrong, and so is one that is far too long', async () => {
+test('every password is wrong without a hash, and so is one that is far too long', async () => {
   for (const hash of [null, undefined]) expect(await verifyPassword(hash, 'correct horse')).toBe(false)
   expect(await verifyPassword(hashOfNothing, 'x'.repeat(1_000_000))).toBe(false)
 })
@@ -70,7 +70,7 @@ test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose a
   },
 )
 
-test('two hashes run at once, sixteen wait, and others are refused immediately', async () => {
+test('two hashes run at once, sixteen wait, and further ones are refused immediately', async () => {
   const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
 
   const results = await Promise.all(attempts)
@@ -80,7 +80,7 @@ test('two hashes run at once, sixteen wait, and others are refused immediately',
   expect(await codeOf(verifyPassword(null, 'correct horse'))).toBe('ok')
 })
 
-test('passwords with priority wait in a queue of their own', async () => {
+test('passwords with priority have their own queue', async () => {
   const order: string[] = []
   const verify = (hasPriority: boolean) =>
     codeOf(verifyPassword(null, 'correct horse', { hasPriority }).then(() => order.push(hasPriority ? 'p' : 'o')))
@@ -89,13 +89,13 @@ test('passwords with priority wait in a queue of their own', async () => {
 
   expect(await Promise.all(others)).toEqual(Array(6).fill('ok'))
   expect((await Promise.all(strangers)).filter((result) => result === 'ok')).toHaveLength(18)
-  // In one queue they would be the last six. Threads may finish a little out of order.
+  // With a single queue, all of the last six would be the ones with priority. Threads may finish slightly out of order.
   expect(order.slice(-6)).toContain('o')
   expect(order.indexOf('p')).toBeLessThan(12)
 })
 
 test.each(Object.entries(storedHashes))(
-  'stored hashes of %s verify, and no other password does',
+  'stored hashes of %s accept only that password',
   async (password, hashes) => {
     for (const hash of hashes) {
       expect(await verifyPassword(hash, password)).toBe(true)
@@ -105,7 +105,7 @@ test.each(Object.entries(storedHashes))(
   },
 )
 
-test('a hash leaves the event loop to others, and a stored one is verified with its own cost', async () => {
+test('hashing does not block the event loop, and a stored hash is verified with its own cost', async () => {
   const costly = storedHashes['correct hörse'][0].replace('t=2', 't=60')
   let turns = 0
   const timer = setInterval(() => turns++, 1)
@@ -116,7 +116,7 @@ test('a hash leaves the event loop to others, and a stored one is verified with 
   expect(turns).toBeGreaterThan(10)
 })
 
-/** A text of `length` varied characters. */
+/** Returns a text of `length` varied characters. */
 function textOfLength(length: number): string {
   return Array.from({ length }, (_, i) => String.fromCharCode(97 + (i * i * 7 + i * 3) % 26)).join('')
 }

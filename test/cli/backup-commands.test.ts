@@ -1,4 +1,4 @@
-/** What `backup`, `restore` and other commands say when the file or the grid is not there. */
+/** How `backup`, `restore` and other commands report a missing file or grid. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -15,13 +15,13 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** On Bun, which starts fastest. Resolves to the error. */
+/** Runs the command on Bun, which starts fastest. Resolves to the error. */
 async function refusal(...words: string[]) {
   const { stdout } = await runCommand('bun', [...words, '--json'], { DATABASE_URL: database.url })
   return JSON.parse(stdout).error
 }
 
-test('restore says that there is no file, or a folder', async () => {
+test('restore reports that the file does not exist or is a folder', async () => {
   expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
     code: 'no_file',
     message: `There is no file ${database.folder}/none. Name the file of a backup.`,
@@ -32,7 +32,7 @@ test('restore says that there is no file, or a folder', async () => {
   })
 })
 
-test('a new backup needs a pass phrase of 12 characters, or --plain', () => {
+test('a new backup needs a passphrase of 12 characters, or --plain', () => {
   const keyOf = (key?: string) => () => newFileKey({ key })
 
   expect(keyOf()).toThrow('Give a pass phrase in BACKUP_KEY')
@@ -41,7 +41,7 @@ test('a new backup needs a pass phrase of 12 characters, or --plain', () => {
   expect(newFileKey({ plain: 'yes' })).toBe('plain')
 })
 
-test('backup says what is wrong with its place before it looks for the database', async () => {
+test('backup reports an unusable path before it looks for the database', async () => {
   const closed = join(database.folder, 'closed')
   mkdirSync(closed)
   chmodSync(closed, 0o500)
@@ -51,13 +51,13 @@ test('backup says what is wrong with its place before it looks for the database'
     message: `There is no folder ${database.folder}/no. Make it first, or write the backup elsewhere.`,
   })
   expect(await refusal('backup', database.folder, '--plain')).toMatchObject({ code: 'backup_exists' })
-  // Root may write everywhere.
+  // Root can write everywhere.
   if (process.getuid?.() !== 0) {
     expect(await refusal('backup', join(closed, 'b'), '--plain')).toMatchObject({ code: 'not_writable' })
   }
 })
 
-test('backup --verify says whether a backup is whole and opens, and leaves nothing', async () => {
+test('backup --verify reports whether a backup is intact and can be decrypted, and leaves no files', async () => {
   await (await emptyGrid({ url: database.url })).close()
   const [file, cut, temporary] = ['b', 'cut', 'tmp'].map((name) => join(database.folder, name))
   mkdirSync(temporary)
@@ -88,7 +88,7 @@ test.each([
   ['create-link', '--email', 'ann@acme.example'],
   ['backup', 'b', '--plain'],
 ])(
-  'without a grid %s says where it looked, and makes none',
+  'without a grid %s reports where it looked, and creates none',
   async (...words) => {
     expect(await refusal(...words)).toMatchObject({
       code: 'no_database',

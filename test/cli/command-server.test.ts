@@ -43,7 +43,7 @@ test('an internal error is logged and its message is not shown', async () => {
   expect(grid.logs.join('\n')).toContain('SQLITE_SECRET')
 })
 
-test('a command may take long: its user hears of it, and waits for the result', async () => {
+test('a long command reports progress, and the user gets its result', async () => {
   await listener.stop(1_000)
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   const said = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -70,7 +70,7 @@ test('a command may take long: its user hears of it, and waits for the result', 
   }
 })
 
-test.each(['end', 'destroy'] as const)('a server that dies (%s) while it runs a command is recognized', async (how) => {
+test.each(['end', 'destroy'] as const)('detects a server that dies (%s) while it runs a command', async (how) => {
   const dying = createServer((_, response) => {
     response.writeHead(200).write('{}\n', () => response[how]())
   }).listen(0, '127.0.0.1')
@@ -81,7 +81,7 @@ test.each(['end', 'destroy'] as const)('a server that dies (%s) while it runs a 
   dying.close()
 })
 
-test('a silent server is recognized', async () => {
+test('detects a silent server', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/commands`
@@ -91,7 +91,7 @@ test('a silent server is recognized', async () => {
   silent.close()
 })
 
-test('requests without the token are refused', async () => {
+test('refuses requests without the token', async () => {
   const body = { command: 'create-agent', arguments: { account: grid.acme.id, alias: 'carol' } }
   const tokens = [undefined, '', 'x', address.token.slice(1), `${address.token}x`, grid.acme.adminKey]
 
@@ -102,7 +102,7 @@ test('requests without the token are refused', async () => {
   expect(await grid.acme.store.read.agents.byAlias('carol')).toBeUndefined()
 })
 
-test('requests with another host name, method or path are refused', async () => {
+test('refuses requests with another host name, method or path', async () => {
   const headers = { Authorization: `Bearer ${address.token}` }
   const port = new URL(address.url).port
 
@@ -117,7 +117,7 @@ test('requests with another host name, method or path are refused', async () => 
   )
 })
 
-test('there is no result if no server responds, or another one does', async () => {
+test('returns no result if no server responds, or a different one does', async () => {
   expect(await runOnServer({ ...address, token: 'of an earlier server' }, createAgent, {})).toBeUndefined()
   await listener.stop(1_000)
   expect(await runOnServer(address, createAgent, {})).toBeUndefined()

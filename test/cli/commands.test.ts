@@ -51,7 +51,7 @@ test.each([
   ['an unknown command', ['nope'], 2, 'usage'],
   ['a bad option', ['create-agent', '--nope'], 2, 'usage'],
   ['an unknown account', ['create-agent', '--account', 'nobody', '--alias', 'carol'], 1, 'account_not_found'],
-])('a failure with --json is one JSON object too: %s', async (_, words, exitCode, code) => {
+])('with --json a failure is one JSON object too: %s', async (_, words, exitCode, code) => {
   await run('migrate')
 
   const { stdout, stderr, ...ended } = await run(...words, '--json')
@@ -61,7 +61,7 @@ test.each([
   expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
 })
 
-test('all invalid settings are reported at once, with their format', async () => {
+test('all invalid settings are reported at once, with the expected formats', async () => {
   const env = { DATABASE_URL: database.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
 
   const { code, stdout, stderr } = await runCommand('bun', ['serve'], env)
@@ -87,7 +87,7 @@ function run(...words: string[]): Promise<ProcessResult> {
   return runCommand('bun', words, { DATABASE_URL: database.url, LOG_LEVEL: 'error' })
 }
 
-/** The output of the command, which must be exactly one JSON object. */
+/** Parses the command's output, which must be exactly one JSON object. */
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await run(...words, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -1,4 +1,4 @@
-/** `agent-grid connect` and `disconnect`, as a person runs them: the built program, a grid that listens, a browser. */
+/** `agent-grid connect` and `disconnect` end to end, with the built program, a listening grid and a browser. */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -45,7 +45,7 @@ interface Ended {
   stderr: string
 }
 
-/** Run the program in the home folder. */
+/** Runs the program in the home folder. */
 function run(words: string[], { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
   const child = spawn(process.execPath, [program, ...words], {
     cwd: home.folder,
@@ -63,12 +63,12 @@ function run(words: string[], { env = {}, input = '' }: { env?: Record<string, s
 const connections = () =>
   JSON.parse(readFileSync(join(home.env.AGENT_GRID_HOME, 'config/connections.json'), 'utf8')).connections
 
-/** Whether the grid takes a key. */
+/** Whether the grid accepts the key. */
 async function isAlive(key: string): Promise<boolean> {
   return (await fetch(`${grid.url}/api/v1/me`, { headers: { Authorization: `Bearer ${key}` } })).ok
 }
 
-test('a person signs in once for each client, each gets a key of its own, and disconnecting revokes that one', async () => {
+test('a person signs in once per client, each client gets its own key, and disconnecting revokes only that key', async () => {
   const before = home.tree()
   const claude = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
   expect(claude).toMatchObject({ code: 0, stderr: '' })
@@ -103,7 +103,7 @@ test('a person signs in once for each client, each gets a key of its own, and di
   expect(await run(['disconnect', 'codex', '--yes'])).toMatchObject({ code: 0, stdout: 'Codex is not connected.\n' })
 })
 
-test('a person signs in once for all clients of a machine, which get keys of their own', async () => {
+test('a person signs in once for all clients on a machine, and each client gets its own key', async () => {
   home.write('.codex/config.toml', '')
   home.write('.gemini/settings.json', '{}')
   home.write('.claude/settings.json', '{}')
@@ -123,7 +123,7 @@ test('a person signs in once for all clients of a machine, which get keys of the
   expect(await Promise.all([isAlive(kept), isAlive(ended)])).toEqual([true, false])
 })
 
-test('no client of several is connected if a file of one cannot be edited, and nobody signs in', async () => {
+test("if one client's file cannot be edited, no client is connected and nobody signs in", async () => {
   home.write('.claude/settings.json', '{}')
   home.write('.gemini/settings.json', '{ "hooks": ')
 
@@ -133,7 +133,7 @@ test('no client of several is connected if a file of one cannot be edited, and n
   expect([signIns, home.read('.claude/settings.json')]).toEqual([0, '{}'])
 })
 
-test('another agent replaces the first, and the key of the first is revoked', async () => {
+test('connecting another agent replaces the first and revokes its key', async () => {
   await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
   const [{ key }] = connections()
   const other = await run(['connect', 'claude', '--as', '@alice', '--wake', 'start', '--yes'])
@@ -144,7 +144,7 @@ test('another agent replaces the first, and the key of the first is revoked', as
   expect(home.read('.claude/settings.json')).not.toMatch(/@bob|asyncRewake/)
 })
 
-test('tools are allowed by name with the consent of the person only, and the answer is kept', async () => {
+test("tools are allowed by name and only with the person's consent, and the answer is remembered", async () => {
   const env = { AGENT_GRID_KEY: grid.bob.key }
   const connect = (...words: string[]) => run(['connect', 'claude', '--url', grid.url, '--yes', ...words], { env })
   const allowed = () => JSON.parse(home.read('.claude/settings.json')).permissions?.allow
@@ -169,7 +169,7 @@ test('tools are allowed by name with the consent of the person only, and the ans
   expect(allowed()).toBeUndefined()
 })
 
-test('a key that is given is used without a browser, and disconnecting leaves it alive', async () => {
+test('a provided key is used without a browser, and disconnecting does not revoke it', async () => {
   const { key } = grid.bob
   const env = { AGENT_GRID_KEY: key }
   const ofVariable = await run(['connect', 'gemini', '--url', grid.url, '--yes'], { env })
@@ -184,7 +184,7 @@ test('a key that is given is used without a browser, and disconnecting leaves it
   expect(wrong).toMatchObject({ code: 1, stderr: 'The key is for @bob, not for @alice.\n' })
 })
 
-test('the difference is shown, and nothing is written or left behind without a yes', async () => {
+test('the diff is shown, and nothing is written or left behind without confirmation', async () => {
   const dry = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--dry-run'])
   expect(dry).toMatchObject({ code: 0, stderr: '' })
   expect(dry.stdout).toContain('~/.claude.json is new\n')
@@ -195,13 +195,13 @@ test('the difference is shown, and nothing is written or left behind without a y
   const unsure = await run(['connect', 'vscode', '--url', grid.url, '--as', '@bob'])
   expect(unsure).toMatchObject({ code: 3, stderr: expect.stringContaining('run the command again with --yes') })
   expect(home.tree()).toEqual({})
-  // It says so before anyone signs in.
+  // The command refuses before anyone signs in.
   const sql = 'SELECT revoked_at FROM credentials WHERE account_id = ? AND name LIKE ?'
   expect(await rows(grid, sql, [grid.acme.id, 'vscode on %'])).toEqual([])
   expect(existsSync(join(home.env.AGENT_GRID_HOME, 'data'))).toBe(false)
 })
 
-test('who denies, and who has a file that cannot be edited, hears so', async () => {
+test('reports a denied sign-in and a file that cannot be edited', async () => {
   home.write('.claude/settings.json', '{ "hooks": ')
   const refused = await run(['connect', 'claude', '--url', grid.url, '--yes', '--json'])
   expect(refused.code).toBe(1)
@@ -230,7 +230,7 @@ test.each([
     2,
     /No client was found|Name the client/,
   ],
-])('%s ends with the right code and words', async (_, words, code, message) => {
+])('%s ends with the right exit code and message', async (_, words, code, message) => {
   const ended = await run(words)
 
   expect(ended).toMatchObject({ code, stderr: expect.stringMatching(message) })

@@ -25,7 +25,7 @@ test('the demo runs a conversation over REST, A2A and MCP, and leaves no files b
 })
 
 test.runIf(isLong)(
-  'the example grid lets its people sign in, and leaves no files behind',
+  'people can sign in to the example grid, which leaves no files behind',
   { timeout: 60_000 },
   async () => {
     const { folder, remove } = temporaryDatabase()

@@ -1,4 +1,4 @@
-/** `agent-grid doctor` of a grid that runs. See docs/operating/monitoring.md, "Doctor". */
+/** `agent-grid doctor` on a running grid. See docs/operating/monitoring.md, "Doctor". */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,34 +28,37 @@ beforeEach(async () => {
 })
 afterEach(() => grid.remove())
 
-test.each(someRuntimes)('a grid that runs on %s is asked, is well, and is not disturbed', async (runtime) => {
-  const server = await startServe(runtime, env)
+test.each(someRuntimes)(
+  'the doctor checks a grid running on %s, finds it well and does not disturb it',
+  async (runtime) => {
+    const server = await startServe(runtime, env)
 
-  const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
-  const { checks } = JSON.parse(stdout) as DoctorReport
+    const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
+    const { checks } = JSON.parse(stdout) as DoctorReport
 
-  expect(checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
-  expect(checks).toContainEqual(
-    expect.objectContaining({ check: 'server', found: expect.stringContaining('is ready') }),
-  )
-  expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-  await server.stop()
-})
+    expect(checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
+    expect(checks).toContainEqual(
+      expect.objectContaining({ check: 'server', found: expect.stringContaining('is ready') }),
+    )
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    await server.stop()
+  },
+)
 
-test('a server that runs judges its own settings, and the shell of the doctor is not judged', async () => {
+test("the doctor checks the running server's settings, not those of its own shell", async () => {
   const folder = join(grid.folder, 'backups')
   const server = await startServe('node', {
     ...env,
     BASE_URL: `http://grid.example:${env.PORT}`,
     TRUSTED_PROXY: '10.0.0.1',
-    // In the folder of the server, not in the folder of the doctor.
+    // Relative to the server's folder, not the doctor's.
     BACKUP_DIR: relative('.', folder),
     BACKUP_PLAIN: '1',
     DURABILITY: 'relaxed',
   })
   await waitFor('a backup', () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.backup')))
 
-  // As root calls it: with the place of the database, and with what else is in that shell.
+  // As root would run it, with the database's location and unrelated variables in the shell.
   const { checks } = await examine({ DATABASE_URL: env.DATABASE_URL, EMAIL_FROM: 'x', DURABLITY: 'full' }, false)
   await server.stop()
 
@@ -69,7 +72,7 @@ test('a server that runs judges its own settings, and the shell of the doctor is
   expect(found('key_ring')).toEqual(['The key ring has the keys of all stored tokens.'])
 })
 
-test('a server with another key ring, or other pragmas, than the settings name is to be restarted', async () => {
+test('a server whose key ring or pragmas differ from the settings must be restarted', async () => {
   const store = await openStore(processDeps(readConfig({ ...env, DURABILITY: 'relaxed' })))
   const { writeMode, ...health } = await store.health()
   const config = readConfig(env)
@@ -83,7 +86,7 @@ test('a server with another key ring, or other pragmas, than the settings name i
   await store.close()
 })
 
-test('a file that is held by a program that takes no commands: that program is to be ended', async () => {
+test('if a program that accepts no commands holds the file, the advice is to end that program', async () => {
   const store = await openStore(processDeps(readConfig(env)))
 
   const { checks } = await examine(env, false)
@@ -97,13 +100,13 @@ test('a file that is held by a program that takes no commands: that program is t
   await store.close()
 })
 
-test('a server of another build of this version is to be restarted', async () => {
+test('a server of another build of this version must be restarted', async () => {
   const server = { build: `${fullVersion} (0123456789ab)` }
 
   expect(await checkServer(readConfig(env), server)).toMatchObject({ status: 'warning', action: 'Restart the grid.' })
 })
 
-test('a server that does not know the doctor is to be restarted', async () => {
+test('a server that does not know the doctor command must be restarted', async () => {
   const store = await openStore(processDeps(readConfig(env)))
   const listener = await serveCommands(store, storeCommands)
 
@@ -116,7 +119,7 @@ test('a server that does not know the doctor is to be restarted', async () => {
   await store.close()
 })
 
-test('a grid on libsql-server is looked at over its connection, without what only files can tell', async () => {
+test('a grid on libsql-server is checked over its connection, without the checks that need files', async () => {
   const server = await startSqld()
   env = { DATABASE_URL: server.url, PORT: env.PORT, GRID_KEYS: newKeyRing() }
   const empty = await examine(env, false)

@@ -1,4 +1,4 @@
-/** `agent-grid doctor` finds planted faults, and names the mend. See docs/operating/monitoring.md, "Doctor". */
+/** `agent-grid doctor` finds planted faults and names the fix. See docs/operating/monitoring.md, "Doctor". */
 import { createClient } from '@libsql/client'
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,14 +25,14 @@ afterEach(() => grid.remove())
 
 const sql = (...statements: string[]) => runSql(path, ...statements)
 
-describe('a grid that is stopped', () => {
-  test('is well, and stays as it is', async () => {
+describe('a stopped grid', () => {
+  test('is well and remains unchanged', async () => {
     const before = readdirSync(grid.folder)
 
     const report = await examine(env, false)
 
     expect(report.checks[0].check).toBe('settings')
-    // The folder of the tests may be on a file system that is not meant for a database.
+    // The tests' folder may be on a file system that is unsuitable for a database.
     expect(report.checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
     expect(readdirSync(grid.folder)).toEqual([...new Set([...before, 'grid.db.lock'])].sort())
   })
@@ -128,7 +128,7 @@ test.each([
   ['the layer of a container', { type: 0x794c7630 }, 'warning', /Mount a volume/],
   ['a full disk', { bavail: 1 }, 'broken', /Free some space/],
   ['an almost full disk', { bavail: 150 }, 'warning', /Free some space/],
-])('of %s it says what to do', (_, fault, status, action) => {
+])('says what to do about %s', (_, fault, status, action) => {
   const megabytes = { type: 0xef53, bavail: 50_000, blocks: 100_000, bsize: 2 ** 20, ...fault }
 
   const [found, ...more] = judgeDisk('/data', megabytes, readConfig({ MIN_FREE_MB: '100' }))
@@ -137,18 +137,18 @@ test.each([
   expect(more).toEqual([])
 })
 
-test('a disk that ignores fsync and a slow disk are distinguished from a good one', () => {
+test('distinguishes a disk that ignores fsync and a slow disk from a good one', () => {
   expect(judgeFsync(0.002)).toMatchObject({ status: 'warning', action: expect.stringContaining('eatmydata') })
   expect(judgeFsync(80)).toMatchObject({ status: 'warning', action: expect.stringContaining('faster disk') })
   expect(judgeFsync(2)).toMatchObject({ status: 'ok' })
 })
 
-/** Others can reach it, through a proxy. */
+/** Makes the grid reachable for others, through a proxy. */
 function makePublic(): void {
   env.BASE_URL = 'https://grid.example'
 }
 
-/** The first page of a table that no query of the doctor needs. */
+/** Damages the first page of a table that no other query of the doctor needs. */
 async function damage(): Promise<void> {
   const client = createClient({ url: `file:${path}`, concurrency: 1 })
   const { rows: [{ rootpage, size }] } = await client.execute(

@@ -1,4 +1,7 @@
-/** Files on the command line: `send --file` and `read --save`, also from a hostile grid. docs/operating/reference.md, "Commands". */
+/**
+ * Files on the command line with `send --file` and `read --save`, even against a hostile grid.
+ * docs/operating/reference.md, "Commands".
+ */
 import { Buffer } from 'node:buffer'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +27,7 @@ afterEach(async () => {
 
 const clientOf = ({ key }: { key: string }) => new GridClient({ url: grid.url, key })
 
-test('a small file and one of three pieces arrive as they were, and are saved beside each other', async () => {
+test('a small file and one in three pieces arrive intact, and are saved next to each other', async () => {
   const large = Buffer.from(Array.from({ length: 2 * 2 ** 20 + 3 }, (_, n) => n * 7 % 256))
   const files = { 'note.md': Buffer.from('\ufeff# Größe\n'), 'blob.bin': large }
   for (const [name, content] of Object.entries(files)) {

@@ -1,4 +1,4 @@
-/** What the commands of clients print when the grid is hostile: nothing that a terminal obeys. */
+/** Client commands never print terminal control sequences, even if the grid is hostile. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
@@ -12,11 +12,11 @@ import { waitFor } from '../support/wait-for.ts'
 const evil = 'evil\u001b]0;owned\u0007\u001b[2J\u009b31m\r\u007f\u202e'
 const key = `grid_agt_${'k'.repeat(49)}`
 
-/** Their output is for the program that starts them. */
+/** Commands whose output is for the program that starts them. */
 const ofPrograms = ['channel', 'hook']
 const commands = [...clientCommands, clientDoctor].filter(({ name }) => !ofPrograms.includes(name))
 
-/** What each command line of `linesOf` begins with, if it is more than the name. */
+/** Required first arguments of each command line in `linesOf`. */
 const beginnings: Record<string, string[]> = {
   connect: ['claude', '--yes'],
   disconnect: ['claude', '--yes'],
@@ -35,7 +35,7 @@ const values: Record<string, string> = {
   wake: 'start',
 }
 
-/** Answers everything with every field of the answers of a grid: those that are not checked are hostile. */
+/** Returns every field that a grid could answer with. All fields that the client does not validate are hostile. */
 function answer(path: string, base: string): unknown {
   const message = { message_id: evil, user: evil, channel: evil, conversation_id: evil, timestamp: evil, message: evil }
   const lease = { lease_id: evil, expires_at: evil, remaining: 1, acked: evil, released: evil }
@@ -59,7 +59,7 @@ const folder = process.cwd()
 let respond: (path: string, response: ServerResponse) => void
 beforeEach(async () => {
   home = testHome()
-  // `connect` and `read` write into the current folder.
+  // `connect` and `read` write to the current folder.
   process.chdir(home.folder)
   server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, url)
@@ -87,7 +87,7 @@ const grids: Record<string, typeof respond> = {
 }
 
 test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name, grid])))(
-  '%s prints nothing that a terminal obeys, of a grid %s',
+  '%s prints no control sequences, with a grid %s',
   async (name, grid) => {
     respond = grids[grid]
     const command = commands.find((command) => command.name === name)!
@@ -105,7 +105,7 @@ test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name,
   },
 )
 
-/** The command line without options, and with each of its options. */
+/** Returns the command line without options, and with each of its options. */
 function linesOf({ name, options }: ProcessCommand): string[][] {
   const first = name === 'health' ? ['health', '--url', url] : [name, ...beginnings[name] ?? []]
   const others = Object.entries(options).filter(([option, { required }]) =>
@@ -121,7 +121,7 @@ function linesOf({ name, options }: ProcessCommand): string[][] {
   ]
 }
 
-/** Everything that a command line prints, as one line. A runner is stopped when it has said something of a turn. */
+/** Returns the command's entire output as one line. Stops a runner once it has reported on a turn. */
 async function outputOf(words: string[]): Promise<string> {
   let text = ''
   const { log, error } = console

@@ -1,4 +1,7 @@
-/** The commands send, read and watch: what people and scripts of an agent run. See docs/operating/reference.md, "Commands". */
+/**
+ * The commands send, read and watch, as an agent's people and scripts run them. See docs/operating/reference.md,
+ * "Commands".
+ */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,7 +50,7 @@ test('a message is sent from an option or from standard input, and read once', a
   expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
 })
 
-test('a person is offered choices', async () => {
+test('a message offers a person choices', async () => {
   await personWithAlias(grid, 'ann')
   const sent = await run(grid.alice.key, ['send', '@ann', 'May I?', '--choice', 'Yes', '--choice', 'No, wait'])
   const refused = await run(grid.alice.key, ['send', '@bob', 'May I?', '--choice', 'Yes'])
@@ -58,7 +61,7 @@ test('a person is offered choices', async () => {
   expect(refused.stderr).toContain('choices are for a person')
 })
 
-test('a lease is taken, extended and ended with an answer; a lease that ended is a fault', async () => {
+test('a lease is taken, extended and ended with an answer, and using an ended lease is an error', async () => {
   const { stdout: id } = await run(grid.alice.key, ['send', '@bob', '--message', 'question\u001b[31m', '--json'])
   const question = JSON.parse(id).message_id
   const peek = await run(grid.bob.key, ['read', '--peek'])
@@ -95,7 +98,7 @@ test('send --wait prints the answer, or why there is none', async () => {
   expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n {2}48\n$/) })
 })
 
-test('what was released comes again, flagged', async () => {
+test('a released message is redelivered, with a flag', async () => {
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
   const { stdout } = await run(grid.bob.key, ['read', '--lease', '60', '--json'])
   const released = await run(grid.bob.key, ['read', '--release', JSON.parse(stdout).lease_id])
@@ -104,7 +107,7 @@ test('what was released comes again, flagged', async () => {
   expect((await run(grid.bob.key, ['read'])).stdout).toContain('redelivered')
 })
 
-test('a misspelt alias is told with the agent of the account that was meant', async () => {
+test("a misspelled alias gets a suggestion from the account's agents", async () => {
   const [like, foreign] = [
     await run(grid.alice.key, ['send', '@bbo', 'hi']),
     await run(grid.alice.key, ['send', '@evee', 'hi']),
@@ -125,13 +128,13 @@ test.each([
   ['an unknown agent', (key: string) => key, '@nobody', 1, 'recipient_not_found'],
   ['an unknown key', () => `grid_agt_${'x'.repeat(49)}`, '@bob', 1, 'unauthenticated'],
   ['no connection, which a person has to make,', () => undefined, '@bob', 3, 'not_connected'],
-])('%s is told by the exit code and in JSON', async (_, keyOf, to, exitCode, code) => {
+])('%s is reported by the exit code and in JSON', async (_, keyOf, to, exitCode, code) => {
   const result = await run(keyOf(grid.alice.key), ['send', to, '--message', 'hi', '--json'])
 
   expect([result.code, JSON.parse(result.stdout).error.code]).toEqual([exitCode, code])
 })
 
-test('watch prints a line for each wake, and with --once ends with the first', async () => {
+test('watch prints a line for each wake, and with --once exits after the first', async () => {
   const watching = start(grid.bob.key, ['watch'])
   await waitFor('the stream', () => grid.store.waiting.streams.count === 1)
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('--check names the missing steps and changes nothing, and migrate applies them', async () => {
+test('--check lists the missing steps and changes nothing, and migrate applies them', async () => {
   await run()
   const schema = migrations.length
   const missing = [addStep('CREATE TABLE later (id text)'), addStep('DROP TABLE later')]
@@ -55,12 +55,12 @@ A copy of the file is kept next to it until a server has run for a day.`,
   expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: [last], schema_version: schema + 3, copy: null })
 })
 
-test('--check does not make a database', async () => {
+test('--check does not create a database', async () => {
   expect(await run('--check')).toMatchObject({ code: 3, stdout: expect.stringContaining('The database is empty') })
   expect(existsSync(path)).toBe(false)
 })
 
-test('beside a running server nothing is applied, and --check asks that server', async () => {
+test('while a server is running, migrate applies nothing and --check asks that server', async () => {
   const server = await startServe('bun', { DATABASE_URL: database.url })
 
   expect(await run()).toMatchObject({ code: 0, stdout: 'Schema   1\nApplied  nothing; it was up to date\n' })
@@ -69,7 +69,7 @@ test('beside a running server nothing is applied, and --check asks that server',
   await server.stop()
 })
 
-test('--check fails as a start would', async () => {
+test('--check fails whenever a start would', async () => {
   await run()
   const client = createClient({ url: database.url, concurrency: 1 })
   await client.execute("UPDATE __drizzle_migrations SET hash = 'x'")

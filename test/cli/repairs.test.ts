@@ -1,4 +1,4 @@
-/** `agent-grid doctor --repair NAME`, and the names that these repairs had as commands. */
+/** `agent-grid doctor --repair NAME`, and the command names that these repairs used to have. */
 import { expect, test } from 'vitest'
 import { confirmClock, rebuildConversations, repairs, rotateSigningKey } from '../../src/cli/doctor/repairs.ts'
 import { serverCommands } from '../../src/cli/store-commands.ts'
@@ -9,7 +9,7 @@ import { sendMessage } from '../support/messaging.ts'
 import { runCommand } from '../support/process.ts'
 import { wellGrid } from '../support/well-grid.ts'
 
-test('the new signing key signs at once, and is the only one', async () => {
+test('a new signing key signs at once, and is the only one', async () => {
   const grid = await testGrid()
   await readSigningKeys(grid.store)
 
@@ -19,7 +19,7 @@ test('the new signing key signs at once, and is the only one', async () => {
   expect([current!.id, published.map(({ kid }) => kid)]).toEqual([key, [key]])
 })
 
-test('after a rebuild no message counts as left out', async () => {
+test('after a rebuild no message counts as skipped', async () => {
   const grid = await testGrid()
   await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'hello' })
   await grid.store.write(['search', 'webhook messages'].map((follower) => ({
@@ -33,7 +33,7 @@ test('after a rebuild no message counts as left out', async () => {
   expect(left).toEqual([{ follower: 'webhook messages' }])
 })
 
-test('the doctor does a repair, and an old command says where it went', async () => {
+test('the doctor performs a repair, and an old command names its replacement', async () => {
   const { env, remove } = await wellGrid()
   const repaired = await runCommand('bun', ['doctor', '--repair', confirmClock.name, '--json'], env)
   const old = await runCommand('bun', [confirmClock.name], env)

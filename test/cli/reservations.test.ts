@@ -39,7 +39,7 @@ afterEach(async () => {
 const clientOf = ({ key }: TestAgent) => new GridClient({ url: grid.url, key })
 const names = async (agent = grid.bob) => (await clientOf(agent).reservations()).map(({ name }) => name)
 
-/** Run a command line in this process, in the folder `src` of a repository. */
+/** Runs a command line in this process, in the `src` folder of a repository. */
 async function run(agent: TestAgent | undefined, ...words: string[]) {
   const access = agent ? { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: agent.key } : {}
   const before = { ...process.env }
@@ -57,7 +57,7 @@ async function run(agent: TestAgent | undefined, ...words: string[]) {
   }
 }
 
-test('files are reserved by their names in the repository, another agent is refused with exit code 3', async () => {
+test('files are reserved by their names in the repository, and another agent is refused with exit code 3', async () => {
   const reserved = await run(grid.bob, 'reserve', 'auth', '../*.md', 'PROJ-12', '--note', 'tokens', '--for', '10m')
   const refused = await run(grid.alice, 'reserve', 'auth/token.ts', '--json')
   const listed = await run(grid.alice, 'reservations', 'auth/token.ts')
@@ -73,7 +73,7 @@ test('files are reserved by their names in the repository, another agent is refu
   })
   expect(listed.out).toMatch(/^@bob \(.*\) has src\/auth\/\*\* in github.com\/acme\/app until [^\n]*, note: "tokens"$/)
   expect(released).toEqual({ code: 0, err: '', out: 'Released src/auth/**.' })
-  // With --space the names stay as they are.
+  // With --space, names are not changed.
   expect(JSON.parse(other.out)).toMatchObject({ reserved: ['auth/token.ts'], space })
   expect(JSON.parse((await run(grid.bob, 'reservations', '--mine', '--json')).out).reservations).toMatchObject([
     { name: '*.md', space },
@@ -81,7 +81,7 @@ test('files are reserved by their names in the repository, another agent is refu
   ])
 })
 
-test('a check names the files that others have reserved, and nothing else stops a commit', async () => {
+test('a check lists the files that others have reserved, and nothing else blocks a commit', async () => {
   const bob = clientOf(grid.bob)
   await bob.reserve({ names: ['src/auth/**'], space, note: 'new tokens' })
   await bob.reserve({ names: ['notes/*'], space, shared: true })
@@ -99,12 +99,12 @@ test('a check names the files that others have reserved, and nothing else stops 
   await clientOf(grid.alice).reserve({ names: ['notes/a.md'], space, shared: true })
   expect(await check('mine.ts', '../notes/a.md')).toEqual({ code: 0, out: '', err: '' })
   expect(await check()).toEqual({ code: 0, out: '', err: '' })
-  // No space, which is no space of the others.
+  // Outside a repository there is no space, which is different from every other space.
   process.chdir(home.folder)
   expect(await check('src/auth/token.ts')).toEqual({ code: 0, out: '', err: '' })
 })
 
-test('if the grid cannot be asked, or is slow, a check says so in one line, and only a strict one fails', async () => {
+test('if the grid is slow or unavailable, a check says so in one line, and only a strict check fails', async () => {
   const mute = createServer(() => {})
   await once(mute.listen(0, '127.0.0.1'), 'listening')
   const at = (url: string) => ({ AGENT_GRID_URL: url, AGENT_GRID_KEY: grid.bob.key })
@@ -138,7 +138,7 @@ test('with --wait it reserves as soon as the names are free', async () => {
   await worker.stop()
 })
 
-test('a reservation is renewed during the work, and released also if that fails', async () => {
+test('a reservation is renewed during the work, and released even if the work fails', async () => {
   const client = clientOf(grid.bob)
   const request = { names: ['a'], expires_in_seconds: 60 }
   const { ends_at } = await client.reserve(request)
@@ -152,7 +152,7 @@ test('a reservation is renewed during the work, and released also if that fails'
   expect(await names()).toEqual([])
 })
 
-test('names are held while a command runs, which gets signals and standard input, and its exit code is the end', async () => {
+test('names are held while a command runs with its signals, standard input and exit code passed through', async () => {
   const [file, ...args] = [...runtimeCommand('node'), resolve(folder, 'src/client.ts')]
   const script = 'trap "echo stopped; exit 9" TERM; cat; while :; do sleep 0.02; done'
   const child = spawn(file, [...args, 'reserve', 'a.ts', '--', 'sh', '-c', script], {

@@ -11,7 +11,7 @@ const [oldId, recentId] = [old, recent].map((ring) => ring.split(':')[0])
 
 const database = useDatabase()
 
-test('on a local file, the ring next to it is changed by putting a key in front', async () => {
+test('with a local file, rotation prepends a key to the key ring next to it', async () => {
   writeFileSync(`${database.url.slice('file:'.length)}.keys`, `${recent},${old}`)
   const grid = await emptyGrid({ url: database.url })
   await grid.close()
@@ -24,7 +24,7 @@ test('on a local file, the ring next to it is changed by putting a key in front'
   expect(stdout).toContain(`Key ${oldId}: 0 tokens. It can be removed from the ring`)
 })
 
-test('a newest key that the running server does not use is refused', async () => {
+test('refuses a newest key that the running server does not use', async () => {
   const ring = `${database.url.slice('file:'.length)}.keys`
   writeFileSync(ring, old)
   const server = await startServe('bun', { DATABASE_URL: database.url })

@@ -34,7 +34,7 @@ test.each([
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
 })
 
-test('a person has to connect the agent, to install its client, and to replace a revoked key: exit code 3', async () => {
+test('exits with code 3 if a person must connect the agent, install its client or replace a revoked key', async () => {
   expect(await run(['--as', '@worker', '--', 'cat'])).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('This machine is not connected as @worker'),
@@ -53,7 +53,7 @@ test('a person has to connect the agent, to install its client, and to replace a
   })
 })
 
-test('a unit of systemd has the whole command line of the runner', () => {
+test("a systemd unit contains the runner's complete command line", () => {
   const agent = { alias: '@worker', url: 'https://grid.example.com' }
   const args = { as: 'worker', claude: 'yes', per: 'batch', service: 'yes' }
   const words = wordsOfRun(agent, args, ['--model', 'a "b" $c 100%'])
@@ -67,7 +67,7 @@ test('a unit of systemd has the whole command line of the runner', () => {
   expect(unit).toContain('systemctl --user enable --now agent-grid-worker.service')
 })
 
-test('a key of the environment does not go into a unit', async () => {
+test('a key from the environment is not written to a unit', async () => {
   const access = { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: 'ag_key' }
 
   expect(await run(['--service', '--', 'cat'], access)).toMatchObject({

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 const database = useDatabase()
 
-test('a start prints the URL of the grid, the data file and the next steps', async () => {
+test("a start prints the grid's URL, the data file and the next steps", async () => {
   const server = await startServe('node', { DATABASE_URL: database.url, DURABILITY: 'relaxed' })
   const { stdout } = await server.stop()
 
@@ -26,7 +26,7 @@ test('a start prints the URL of the grid, the data file and the next steps', asy
   expect(stdout).toMatch(/No user exists yet[^]*\n +http:\/\/localhost:\d+\/set-up\/\w{43}/)
 })
 
-test('each start says how to get in while no user can sign in, and the link that it names works', async () => {
+test('until a user can sign in, each start prints how to get in, and its link works', async () => {
   await seedAgents(database.url, [])
   const env = { DATABASE_URL: database.url }
   const first = await startServe('bun', env)
@@ -43,7 +43,7 @@ test('each start says how to get in while no user can sign in, and the link that
   expect(report).not.toHaveProperty('set_up_url')
 })
 
-test('a start warns if only one address is HTTPS, and of misspelt and removed settings', async () => {
+test('a start warns if only some addresses are HTTPS, and about misspelled and removed settings', async () => {
   const server = await startServe('node', {
     ...{ DATABASE_URL: database.url, APP_URL: 'https://grid.example' },
     ...{ CALL_PER_SECOND: '5', RETENTION_DAY: '30', A2A_BLOCKING_STRICT: '1', LOCK_WAIT: '5' },
@@ -81,7 +81,7 @@ test('a start refuses a BACKUP_DIR that is a file', async () => {
   })
 })
 
-test('health says that another program answers', async () => {
+test('health reports that a different program answers', async () => {
   const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
@@ -96,7 +96,7 @@ test('health says that another program answers', async () => {
   })
 })
 
-test('health works whatever the public host name is, and the address that it connects to', async () => {
+test('health works for any public host name and prints the address that it connects to', async () => {
   const port = await freePort()
   const env = { PORT: `${port}`, HOST: '0.0.0.0', BASE_URL: `http://grid.example:${port}`, DATABASE_URL: database.url }
   const server = await startServe('bun', env)
@@ -118,7 +118,7 @@ test('health works whatever the public host name is, and the address that it con
 })
 
 test.each(someRuntimes)(
-  'on %s health finds a running server or none, and a port in use is refused',
+  'on %s, health detects whether a server is running, and a port in use is refused',
   async (runtime) => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const env = { PORT: `${server.port}`, DATABASE_URL: `${database.url}-2` }
@@ -139,7 +139,7 @@ test.each(someRuntimes)(
 )
 
 describe.each(runtimes)('on %s', (runtime) => {
-  test('a running request is answered although the server was asked to stop', async () => {
+  test('a request in progress is answered after the server is asked to stop', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
     const body = JSON.stringify({ owner_email: 'you@example.com', alias: 'late-agent' })
     const head = [
@@ -210,7 +210,7 @@ test.each([
   expect(stderr).not.toContain('Stopped')
 })
 
-/** Send the first part of a request. `response` is empty if the connection closes without one. */
+/** Sends the first part of a request. `response` is empty if the connection closes without one. */
 async function beginRequest(port: number, firstPart: string): Promise<{ socket: Socket; response: Promise<string> }> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
@@ -220,7 +220,7 @@ async function beginRequest(port: number, firstPart: string): Promise<{ socket: 
     socket.on('error', () => resolve(''))
   })
   socket.write(firstPart)
-  // When a later connection has a response, the server has read the earlier bytes of this one.
+  // Once a later connection has a response, the server has read this connection's earlier bytes.
   for (let n = 0; n < 2; n++) await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { Connection: 'close' } })
   return { socket, response }
 }

@@ -9,7 +9,7 @@ import { runCommand } from '../support/process.ts'
 
 const install = (...words: string[]) => runCommand('bun', ['service', 'install', '--print', ...words], {})
 
-test('the unit for systemd starts this program with its state folder, as a user without rights', async () => {
+test('the systemd unit starts this program with its state folder, as an unprivileged user', async () => {
   const { code, stdout } = await install('--base-url', 'https://grid.example.com')
 
   expect(code).toBe(0)
@@ -31,7 +31,7 @@ test('the unit for systemd starts this program with its state folder, as a user 
   }
 })
 
-test('the service may write the folder of backups, which is made for its user', async () => {
+test('the service can write to the backup folder, which is created for its user', async () => {
   const { stdout } = await install('--backup-dir', '/srv/grid')
   const inSettings = await runCommand('bun', ['service', 'install', '--print'], { BACKUP_DIR: '/srv/grid' })
 
@@ -48,7 +48,7 @@ test('the service may write the folder of backups, which is made for its user', 
   })
 })
 
-test('the commands above the unit make a file of settings that only root reads, and leave one that is there', async () => {
+test('the commands above the unit create a settings file that only root can read, and keep an existing one', async () => {
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   const file = join(folder, 'agent-grid.env')
   const { stdout } = await install()
@@ -63,11 +63,11 @@ test('the commands above the unit make a file of settings that only root reads, 
   rmSync(folder, { recursive: true })
 })
 
-test.runIf(isLong)('a program that the service may not reach is named next to the unit', async () => {
+test.runIf(isLong)('a program that the service cannot access is reported next to the unit', async () => {
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   symlinkSync(resolve('src'), join(folder, 'src'))
   const program = join(folder, 'src/main.ts')
-  // Node, which knows the path as it was given.
+  // Node keeps the path as given.
   const args = ['--preserve-symlinks-main', '--import', 'tsx', program, 'service', 'install', '--print']
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
   rmSync(folder, { recursive: true })
@@ -77,7 +77,7 @@ test.runIf(isLong)('a program that the service may not reach is named next to th
   expect((await install()).stderr).not.toContain('may not reach /usr')
 })
 
-test('nothing is installed, and an address that could end a line is refused', async () => {
+test('installs nothing itself, and refuses an address with a line break', async () => {
   const without = await runCommand('bun', ['service', 'install'], {})
   const twoLines = await install('--base-url', 'http://a.example\nExecStart=x')
 

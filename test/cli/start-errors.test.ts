@@ -1,4 +1,4 @@
-/** What a start that is refused says: the file or address, the reason, and what to do. */
+/** A refused start names the file or address, the reason and what to do. */
 import { createClient } from '@libsql/client'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ const nobody = 65_534
 const uid = isRoot ? nobody : process.getuid?.()
 
 test.each(isLong ? runtimes : ['node'] as const)(
-  'a start on %s that is refused names the file or address, the reason and the next step',
+  'a refused start on %s names the file or address, the reason and the next step',
   async (runtime) => {
     await runJson(database.url, 'migrate')
     const copy = (name: string) => {
@@ -113,7 +113,7 @@ test.each(isLong ? runtimes : ['node'] as const)(
 test.each([
   ['', 'EACCES'],
   [' and contains a database', 'SQLITE_READONLY'],
-])('a folder that cannot be written%s is named with the reason', async (content, reason) => {
+])('a read-only folder%s is named with the reason', async (content, reason) => {
   if (content) await runJson(database.url, 'migrate')
   if (isRoot) {
     for (const name of readdirSync(database.folder)) chownSync(join(database.folder, name), nobody, nobody)
@@ -130,7 +130,7 @@ test.each([
   ])
 })
 
-test('a key ring that belongs to somebody else is named, not the database', async () => {
+test('a key ring owned by somebody else is named, not the database', async () => {
   await runJson(database.url, 'migrate')
   if (isRoot) {
     for (const name of ['', ...readdirSync(database.folder)]) chownSync(join(database.folder, name), nobody, nobody)
@@ -145,7 +145,7 @@ test('a key ring that belongs to somebody else is named, not the database', asyn
   ])
 })
 
-test('a remote database that wants a token is named', async () => {
+test('a remote database that requires a token is named', async () => {
   const server = createServer((_, response) => response.writeHead(401).end('{}')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -156,7 +156,7 @@ test('a remote database that wants a token is named', async () => {
   expect(stderr).toContain(`The database at ${address} refuses this grid (HTTP 401). Set DATABASE_AUTH_TOKEN`)
 })
 
-/** As a user who is not root. */
+/** Runs as a user who is not root. */
 function migrateAsNobody() {
   return spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
     ...(isRoot ? { uid: nobody, gid: nobody } : {}),

@@ -1,4 +1,4 @@
-/** Commands on accounts, agents, keys and links, run in the process that holds the database. */
+/** Commands for accounts, agents, keys and links, which run in the process that holds the database. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -94,7 +94,7 @@ test('list-accounts shows every account with its state, owners and number of age
   expect(command('list-accounts').print({ accounts })).toMatch(/^Account +State +Agents +Name +Owners\n[0-9a-f-]{36} /)
 })
 
-test('list-accounts goes on with the cursor of its first page', async () => {
+test("list-accounts continues from the first page's cursor", async () => {
   await grid.store.write([{
     sql: `INSERT INTO accounts (id, name, state, created_at) WITH RECURSIVE n(i) AS
       (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT 'account ' || i, 'x', 'claimed', 1 FROM n`,
@@ -108,7 +108,7 @@ test('list-accounts goes on with the cursor of its first page', async () => {
   expect(rest).not.toHaveProperty('next_cursor')
 })
 
-test('commands on an agent refuse accounts that do not exist and agents of others, and the latter is recorded', async () => {
+test("agent commands refuse missing accounts and other accounts' agents, and record the latter", async () => {
   await expect(run('new-key', { account: 'Acme', agent: 'alice' })).rejects.toThrow(
     'No account has the id Acme. list-accounts lists them.',
   )
@@ -120,7 +120,7 @@ test('commands on an agent refuse accounts that do not exist and agents of other
   ])
 })
 
-test('the sign-in link of create-account signs the owner in, once and within a day', async () => {
+test('the sign-in link of create-account signs the owner in once and within a day', async () => {
   const owner = { name: 'New', 'owner-email': 'new@new.example' }
   const { sign_in_url: url, works_once } = await run('create-account', owner)
   const path = new URL(url as string).pathname
@@ -132,7 +132,7 @@ test('the sign-in link of create-account signs the owner in, once and within a d
   expect((await browser(grid).open(path)).status).toBe(400)
 })
 
-test('create-link lets a user in, and each account of the user has a row', async () => {
+test("create-link lets a user in, and lists each of the user's accounts in a row", async () => {
   const { email, id: userId } = await person(grid, { role: 'owner' })
   const link = await run('create-link', { email })
   const forPassword = await run('create-link', { email, kind: 'password' })
@@ -153,7 +153,7 @@ test('create-link lets a user in, and each account of the user has a row', async
   await expect(run('create-link', { email: 'nobody@acme.example' })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('create-account records the first activity of the new account, without the password', async () => {
+test("create-account is recorded as the new account's first activity, without the password", async () => {
   const args = { name: 'New', 'owner-email': 'new@new.example', password: 'correct horse battery' }
   const created = await run('create-account', args)
 
@@ -163,7 +163,7 @@ test('create-account records the first activity of the new account, without the 
   expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
 })
 
-test('admin keys are listed without their secrets, and the next request with a deleted key is refused', async () => {
+test('admin keys are listed without their secrets, and a deleted key is refused at the next request', async () => {
   const created = await inAcme('create-admin-key', { name: 'CI' })
   expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(200)
   await grid.store.drained()
@@ -186,7 +186,7 @@ test('admin keys are listed without their secrets, and the next request with a d
   expect(await inAcme('list-admin-keys', {})).toMatchObject({ keys: [{ name: 'first key' }] })
 })
 
-test('set-limits changes what it names, and `default` takes a limit back', async () => {
+test('set-limits changes only the given limits, and `default` resets a limit', async () => {
   const set = (limits: Record<string, string>) => run('set-limits', { account: grid.acme.id, ...limits })
   await set({ 'messages-per-day': '0', agents: '5', 'retention-days': '3' })
   const limits = await set({ 'megabytes-per-day': '7', agents: 'default' })
@@ -202,7 +202,7 @@ test('set-limits changes what it names, and `default` takes a limit back', async
   })
 })
 
-test('delete-account asks for the name, and restore-account brings the account back', async () => {
+test("delete-account requires the account's name, and restore-account restores it", async () => {
   const account = grid.acme.id
   const status = async () => (await mcp(grid, grid.alice.key, 'tools/list')).status
   await expect(run('delete-account', { account, name: 'Evil' })).rejects.toThrow('not the name of the account')
@@ -213,7 +213,7 @@ test('delete-account asks for the name, and restore-account brings the account b
   expect(await status()).toBe(200)
 })
 
-test('erase-words says what went and who still has it', async () => {
+test('erase-words reports what was erased and who may still have it', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'a word' })
   const erased = await run('erase-words', { account: grid.acme.id, alias: '@alice' })
 
@@ -236,7 +236,7 @@ test('delete-admin-key refuses agent keys, keys of other accounts and deleted ke
   expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
 })
 
-test('reset-second-factor lets a user sign in again, and says what it did', async () => {
+test('reset-second-factor lets a user sign in again, and reports its result', async () => {
   const { id, email } = await person(grid, { role: 'owner' })
   await addPasskey(grid, { id }, 'Laptop')
 
@@ -268,7 +268,7 @@ test('stop-requiring-sso opens an account whose provider is down', async () => {
   expect(await read.get()).toMatchObject({ isRequired: false })
 })
 
-test('a command that changes an account is recorded as an activity of the system, also if it fails', async () => {
+test('a command that changes an account is recorded as system activity, even if it fails', async () => {
   await inAcme('create-agent', { alias: 'carol' })
   const key = await inAcme('create-admin-key', { name: 'CI' })
   await inAcme('delete-admin-key', { key: key.key_id as string })
@@ -292,7 +292,7 @@ function command(name: string): StoreCommand {
   return findCommand(name) as StoreCommand
 }
 
-/** Run a command as another process does. */
+/** Runs a command as another process would. */
 async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
   const { control } = JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8'))
   return (await runOnServer(control, command(name), args))!

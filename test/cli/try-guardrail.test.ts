@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const run = (args: Record<string, string>) => command.run(grid.store, { account: grid.acme.id, ...args })
 
-test('prints the verdict, the time and the raw answer, and records neither the text nor the token', async () => {
+test('prints the verdict, the time and the raw answer, but records neither the text nor the token', async () => {
   await createGuardrail(grid.acme.store, { name: 'pd', provider: 'presidio', config: { analyzerUrl: service.url } })
 
   const result = await run({ guardrail: 'pd', text })
@@ -47,7 +47,7 @@ test('prints the verdict, the time and the raw answer, and records neither the t
   expect(JSON.parse(rows[0].arguments)).toEqual({ guardrail: 'pd' })
 })
 
-test('a provider with a configuration and a token, which fails', async () => {
+test('reports a failing provider that was given a configuration and a token', async () => {
   const result = await run({
     provider: 'openai-moderation',
     config: JSON.stringify({ baseUrl: service.url }),
@@ -70,7 +70,7 @@ test('a provider with a configuration and a token, which fails', async () => {
 describe('the text', () => {
   const words = ['--account', 'a-1', '--guardrail', 'pd']
 
-  test('is read from a file, as it is', () => {
+  test('is read from a file unchanged', () => {
     const path = join(grid.folder, 'text.txt')
     writeFileSync(path, `${text}\n\n`)
 

@@ -7,7 +7,7 @@ import { messageResult, remoteAgent } from '../support/remote-agent.ts'
 
 const command = findCommand('try-remote') as StoreCommand
 
-test('says what the card says, and what the agent answers', async () => {
+test("prints the card's contents and the agent's answer", async () => {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(() => messageResult('Hello back.'))
 
@@ -27,7 +27,7 @@ test('says what the card says, and what the agent answers', async () => {
 test.each([
   ['no card', 'http://127.0.0.1:1', 'No card was found there (refused).'],
   ['a private address', 'http://10.0.0.1/', 'No card was found there (refused).'],
-])('%s is a problem in words', async (_, url, problem) => {
+])('%s is reported as a readable problem', async (_, url, problem) => {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: url.includes('127') ? '1' : '' } })
 
   expect(command.print(await command.run(grid.store, { url }))).toContain(problem)

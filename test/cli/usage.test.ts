@@ -10,7 +10,7 @@ import { type ErrorCode, GridError } from '../../src/errors.ts'
 
 const createAgent = findCommand('create-agent')
 
-test('help settings prints the description, the format and the default of every setting', () => {
+test('help settings prints the description, format and default of every setting', () => {
   const text = help('settings')
 
   for (const { name, description, format, fallback } of describeSettings()) {
@@ -18,13 +18,13 @@ test('help settings prints the description, the format and the default of every 
   }
 })
 
-test('help prints the pages of the manual, which are all documents for users, without marks for tests', () => {
+test('help prints all user documentation as manual pages, without test markers', () => {
   const files = readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.md$/.test(name) && !['architecture.md', 'contributing.md', 'releasing.md'].includes(name))
     .map((name) => `docs/${name}`)
 
   expect(Object.values(manual).sort()).toEqual(files.sort())
-  // In a binary they are in one folder.
+  // The binary stores all pages in one folder, so their names must be unique.
   expect(new Set(files.map((file) => file.split('/').at(-1))).size).toBe(files.length)
   for (const page of Object.keys(manual)) {
     expect(commands.map(({ name }) => name)).not.toContain(page)
@@ -46,7 +46,7 @@ test('options are parsed by name', () => {
   })
 })
 
-test('a secret is read from its environment variable, and its option takes precedence', () => {
+test('a secret is read from its environment variable, but its option takes precedence', () => {
   const tryGuardrail = findCommand('try-guardrail')
   const words = ['--account', 'a-1', '--provider', 'webhook', '--text', 'x']
   const tokenOf = (more: string[], env: Record<string, string>) =>
@@ -75,19 +75,19 @@ test.each([
   )
 })
 
-test('for a word that is like a command, the command is suggested', () => {
+test('an unknown word gets the most similar command as a suggestion', () => {
   expect(() => findCommand('list_accounts')).toThrow(
     'There is no command "list_accounts". Did you mean "list-accounts"',
   )
 })
 
-test('who gives a setting as an option learns of the variable', () => {
+test('a setting passed as an option gets a pointer to its environment variable', () => {
   expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(
     "Unknown option '--trusted-proxies'. Settings are environment variables: set TRUSTED_PROXIES. ",
   )
 })
 
-test('an error names the options that the user wrote, and not the fields of a verb', async () => {
+test("an error names the user's options instead of the verb's fields", async () => {
   const said = vi.spyOn(console, 'error').mockReturnValue()
   const messages: [code: ErrorCode, message: string][] = [
     ['invalid_input', 'accessList requires the accessPolicy allow_list or block_list.'],
@@ -112,7 +112,7 @@ test('an error names the options that the user wrote, and not the fields of a ve
   said.mockRestore()
 })
 
-test('a command that takes words gets those behind --, as they are', () => {
+test('a command that takes words gets those after -- unchanged', () => {
   const words = ['--claude', '--json', '--', '--json', '--', 'x']
 
   expect(readArguments(run, words, {})).toEqual({

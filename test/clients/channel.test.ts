@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Start the server of @alice, as a client does. */
+/** Starts @alice's server, as a client does. */
 function start(words: string[] = [], env: Record<string, string> = {}): void {
   const [program, ...args] = [...runtimeCommand('node'), 'src/main.ts', 'channel', ...words]
   child = spawn(program, args, {
@@ -46,7 +46,7 @@ function start(words: string[] = [], env: Record<string, string> = {}): void {
 
 const write = (message: unknown) => child.stdin!.write(`${JSON.stringify(message)}\n`)
 
-/** Send a request. Resolves to the message that answers it. */
+/** Sends a request. Resolves to the message that answers it. */
 function ask(id: number, method: string, params: Record<string, unknown> = {}) {
   write({ jsonrpc: '2.0', id, method, params })
   return waitFor(`the answer to ${method}`, () => received.find((message) => message.id === id))
@@ -66,9 +66,9 @@ const sendTo = (user: { key: string }, to: string, message: string) =>
     body: JSON.stringify({ to, message }),
   })
 
-test('a client that speaks MCP over standard input and output has the tools of the grid', async () => {
+test("a client that speaks MCP over standard input and output has the grid's tools", async () => {
   start()
-  // Before `initialize`: the newest revision has none, and wants headers.
+  // Before `initialize`, because the newest revision has no such call and expects metadata instead.
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -88,7 +88,7 @@ test('a client that speaks MCP over standard input and output has the tools of t
   expect((await ask(4, 'no/such/method')).error).toMatchObject({ code: -32_601 })
 })
 
-test('a read that waits is answered when a message comes, and a cancelled one is not answered', async () => {
+test('a waiting read is answered when a message arrives, and a cancelled read is not answered', async () => {
   start()
   await initialize()
   const wait = { name: 'read_messages', arguments: { wait_seconds: 50 } }
@@ -103,7 +103,7 @@ test('a read that waits is answered when a message comes, and a cancelled one is
   expect(received.some(({ id }) => id === 2)).toBe(false)
 })
 
-test('without wake it is no channel; with it, new messages are told once, and never their words', async () => {
+test('is a channel only with --wake, and then announces new messages once, never their text', async () => {
   start(['--wake'])
   expect((await initialize()).result.capabilities.experimental).toEqual({ 'claude/channel': {} })
   await sendTo(grid.bob, '@alice', 'a secret')
@@ -120,7 +120,7 @@ test('without wake it is no channel; with it, new messages are told once, and ne
   expect((await initialize()).result.capabilities.experimental).toBeUndefined()
 })
 
-test('a key that does not work and a grid that does not answer are said in the answer', async () => {
+test('an answer reports a key that does not work and a grid that does not answer', async () => {
   start([], { AGENT_GRID_KEY: 'ag_wrong' })
   expect((await ask(1, 'ping')).error).toMatchObject({ message: expect.stringMatching(/key|token|credential/i) })
   child.kill('SIGKILL')
@@ -132,7 +132,7 @@ test('a key that does not work and a grid that does not answer are said in the a
   })
 })
 
-test('it ends with its client, and a line that is not JSON does not end it', async () => {
+test('exits with its client, but not because of a line that is not JSON', async () => {
   start()
   child.stdin!.write('no JSON\n')
   await waitFor('the error', () => received.some(({ error }) => error?.code === -32_700))

@@ -37,7 +37,7 @@ function connection(changes: Partial<Connection>): Connection {
   }
 }
 
-test('a client has one connection for the user and one for each project, which only the user can read', async () => {
+test('a client has one connection for the user and one per project, readable only by the user', async () => {
   await saveConnection(connection({}))
   await saveConnection(connection({ alias: '@bob', key: 'k2' }))
   await saveConnection(connection({ alias: '@eve', scope: 'project', folder: work }))
@@ -49,7 +49,7 @@ test('a client has one connection for the user and one for each project, which o
   expect(readConnections().map(({ alias }) => alias)).toEqual(['@eve'])
 })
 
-test('connections that are saved at the same time are all kept', async () => {
+test('connections saved at the same time are all kept', async () => {
   await Promise.all(clientNames.map((client) => saveConnection(connection({ client }))))
 
   expect(readConnections().map(({ client }) => client).toSorted()).toEqual(clientNames.toSorted())
@@ -61,7 +61,7 @@ test.each([
   ['of a client', { client: 'codex', cwd: '/' }, '@bob'],
   ['of an alias, with or without @', { alias: 'Bob', cwd: '/' }, '@bob'],
   ['of an address, with or without / at its end', { url: 'https://other.example/', cwd: '/' }, '@bob'],
-])('the connection %s is found', async (_, query, alias) => {
+])('finds the connection %s', async (_, query, alias) => {
   await saveConnection(connection({}))
   await saveConnection(connection({ alias: '@eve', scope: 'project', folder: work }))
   if (alias === '@bob') await saveConnection(connection({ client: 'codex', alias, url: 'https://other.example' }))
@@ -69,7 +69,7 @@ test.each([
   expect(findConnection(query)?.alias).toBe(alias)
 })
 
-test('several agents that match are named, and none is taken; the same agent in two clients is one', async () => {
+test('several matching agents are listed and none is chosen, but the same agent in two clients counts as one', async () => {
   await saveConnection(connection({}))
   await saveConnection(connection({ client: 'codex' }))
   expect(findConnection({ cwd: '/' })?.alias).toBe('@ann')
@@ -81,7 +81,7 @@ test('several agents that match are named, and none is taken; the same agent in 
   expect(findConnection({ alias: '@nobody', cwd: '/' })).toBeUndefined()
 })
 
-test('the environment comes before the connections', async () => {
+test('the environment takes precedence over the connections', async () => {
   await saveConnection(connection({}))
   Object.assign(process.env, { AGENT_GRID_URL: 'https://env.example/', AGENT_GRID_KEY: 'k9' })
   expect(findConnection()).toEqual({ url: 'https://env.example', key: 'k9' })
@@ -91,7 +91,7 @@ test('the environment comes before the connections', async () => {
   expect(findConnection({ alias: '@dan' })).toMatchObject({ alias: '@dan', key: 'k9' })
 })
 
-test('a file that is no list of connections is not written over', async () => {
+test('a file that is not a list of connections is not overwritten', async () => {
   await saveConnection(connection({}))
   for (const text of ['', '{"connections": 1}', '[]']) {
     writeFileSync(connectionsPath(), text)

@@ -49,7 +49,7 @@ async function connect(other: Partial<Connection> = {}): Promise<Connection> {
   return connection
 }
 
-/** What one check found, of the only connection. */
+/** Result of one check of the first connection. */
 async function found(check: ClientFinding['check']): Promise<Pick<ClientFinding, 'status' | 'found'>> {
   const [{ checks }] = await examineClients(Date.now)
   const { status, found } = checks.find((finding) => finding.check === check)!
@@ -60,7 +60,7 @@ const like = (text: string) => expect.stringContaining(text)
 const skill = () => join(place.folder, 'SKILL.md')
 const claudeSettings = () => join(process.env.CLAUDE_CONFIG_DIR!, 'settings.json')
 
-/** A connection with one file. */
+/** Saves a connection with one file. */
 async function connectWithFile(): Promise<void> {
   const [path, text] = [skill(), 'a skill']
   writeFileSync(path, text)
@@ -68,7 +68,7 @@ async function connectWithFile(): Promise<void> {
   await connect({ files: [{ ...file, format: 'own' }] })
 }
 
-test('a client that is connected as it should be is well', async () => {
+test('a correctly connected client is well', async () => {
   await connectWithFile()
   const [{ checks, ...about }] = await examineClients(Date.now)
 
@@ -80,7 +80,7 @@ test('a client that is connected as it should be is well', async () => {
   )
 })
 
-test('the agent of a folder is named for tools and hooks, and a project further up has no part in it', async () => {
+test("the agent of a folder is reported for tools and hooks, and a parent folder's project does not apply", async () => {
   const inner = join(place.folder, 'project', 'inner')
   mkdirSync(inner, { recursive: true })
   await connect({ alias: '@user' })
@@ -131,7 +131,7 @@ test.each([
   [[{ trustStatus: 'trusted' }, { trustStatus: 'modified' }], 'broken', 'Codex does not trust 1 of its 2 hooks'],
   [[{ trustStatus: 'trusted', enabled: false }], 'broken', 'switched off in Codex'],
   [[{ trustStatus: 'trusted', enabled: true }], 'ok', 'Codex trusts its 1 hooks'],
-])('Codex says itself which hooks it trusts: %j', async (hooks, status, text) => {
+])('reports which hooks Codex trusts: %j', async (hooks, status, text) => {
   const own = hooks.map((hook) => ({ command: '/bin/node /x/agent-grid.mjs hook codex start --as @worker', ...hook }))
   const others = [{ command: 'echo hi', trustStatus: 'untrusted' }]
   const answer = JSON.stringify({ id: 2, result: { data: [{ cwd: '/', hooks: [...own, ...others] }] } })
@@ -147,7 +147,7 @@ test.each([
   expect(await found('hooks')).toEqual({ status, found: like(text) })
 })
 
-test('who waits for messages is told: a runner, a session of another client, or none although one is open', async () => {
+test("reports who waits for messages: a runner, another client's session, or nobody although a session is open", async () => {
   const connection = await connect()
   await saveSession(connection, { ...markOf(process.pid)!, client: 'claude', wakes: true })
   expect(await found('waiter')).toEqual({ status: 'warning', found: like('nothing waits for messages') })
@@ -160,7 +160,7 @@ test('who waits for messages is told: a runner, a session of another client, or 
   expect(await found('waiter')).toEqual({ status: 'ok', found: like('A runner works for @worker') })
 })
 
-test('the command prints the findings with what to do, and its exit code tells how bad they are', async () => {
+test('the command prints the findings with their fixes, and its exit code reflects their severity', async () => {
   const env = () => ({
     ...{ AGENT_GRID_HOME: process.env.AGENT_GRID_HOME!, CLAUDE_CONFIG_DIR: process.env.CLAUDE_CONFIG_DIR! },
     PATH: process.env.PATH!,

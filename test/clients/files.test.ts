@@ -1,4 +1,4 @@
-/** What `connect` writes into the files of clients, and `disconnect` takes out again. */
+/** What `connect` writes to clients' files and `disconnect` removes again. */
 import { spawnSync } from 'node:child_process'
 import { chownSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,13 +23,13 @@ beforeEach(() => {
 })
 afterEach(() => home.remove())
 
-/** Write the files of a state. Returns the folder of its project. */
+/** Writes the state's files. Returns its project's folder. */
 function begin({ files, project }: StartingState): string | undefined {
   for (const [path, file] of Object.entries(files)) home.write(path, file)
   return project === undefined ? undefined : join(home.folder, project)
 }
 
-test.each(startingStates)('$title: connected and disconnected, every byte is as before', (state) => {
+test.each(startingStates)('$title: every byte is as before after connecting and disconnecting', (state) => {
   const { client, meanwhile, after } = state
   const folder = begin(state)
   const before = home.tree()
@@ -46,23 +46,26 @@ test.each(startingStates)('$title: connected and disconnected, every byte is as 
   expect(home.tree()).toEqual({ ...before, ...after })
 })
 
-test.each(startingStates)('$title: connected as another agent and disconnected, every byte is as before', (state) => {
-  const folder = begin(state)
-  const before = home.tree()
+test.each(startingStates)(
+  '$title: every byte is as before after connecting as another agent and disconnecting',
+  (state) => {
+    const folder = begin(state)
+    const before = home.tree()
 
-  const first = connectFiles(state.client, { folder, allowedTools })
-  const other = { folder, alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
-  const second = connectFiles(state.client, other, first)
-  const texts = Object.values(home.tree()).join('\n')
-  expect(texts).not.toContain('@ann')
-  expect(texts).not.toContain(key)
-  disconnectFiles(second)
+    const first = connectFiles(state.client, { folder, allowedTools })
+    const other = { folder, alias: '@bob', key: `grid_agt_${'b'.repeat(49)}`, wake: 'start' as const }
+    const second = connectFiles(state.client, other, first)
+    const texts = Object.values(home.tree()).join('\n')
+    expect(texts).not.toContain('@ann')
+    expect(texts).not.toContain(key)
+    disconnectFiles(second)
 
-  expect(home.tree()).toEqual(before)
-})
+    expect(home.tree()).toEqual(before)
+  },
+)
 
 test.each(clientNames)(
-  '%s: a file with a key is for the user only; those of a project name no key, home or agent',
+  '%s: files with a key are private to the user, and project files contain no key, home or agent',
   (client) => {
     const folder = join(home.folder, 'work')
     mkdirSync(folder)
@@ -83,7 +86,7 @@ test.each(clientNames)(
   },
 )
 
-test('a hook of a project calls the program where it is installed, and is silent elsewhere', () => {
+test("a project's hook calls the installed program, and does nothing where none is installed", () => {
   const folder = join(home.folder, 'work')
   connectFiles('codex', { folder })
   const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
@@ -96,40 +99,43 @@ test('a hook of a project calls the program where it is installed, and is silent
   expect(run()).toMatchObject({ status: 2, stdout: 'hook codex stop --project\n' })
 })
 
-test.each(['', undefined])('a hook of a project runs no program of another folder when its variable is %j', (value) => {
-  const folder = join(home.folder, 'work')
-  for (const client of clientNames) connectFiles(client, { folder })
-  const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
-  const { AGENT_GRID_HOME: _, ...others } = home.env
-  const env = { ...others, ...(value !== undefined && { AGENT_GRID_HOME: value }) }
-  // Here every file is a program.
-  const run = spawnSync('sh', [
-    '-c',
-    `test() { [ "$1" = -x ] || command test "$@"; }; ${hooks.Stop[0].hooks[0].command}`,
-  ], {
-    env,
-    encoding: 'utf8',
-  })
-  expect(run).toMatchObject({ status: 0, stdout: '', stderr: '' })
+test.each(['', undefined])(
+  "a project's hook never runs a program from another folder when its variable is %j",
+  (value) => {
+    const folder = join(home.folder, 'work')
+    for (const client of clientNames) connectFiles(client, { folder })
+    const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
+    const { AGENT_GRID_HOME: _, ...others } = home.env
+    const env = { ...others, ...(value !== undefined && { AGENT_GRID_HOME: value }) }
+    // Makes every file count as executable.
+    const run = spawnSync('sh', [
+      '-c',
+      `test() { [ "$1" = -x ] || command test "$@"; }; ${hooks.Stop[0].hooks[0].command}`,
+    ], {
+      env,
+      encoding: 'utf8',
+    })
+    expect(run).toMatchObject({ status: 0, stdout: '', stderr: '' })
 
-  const texts = Object.entries(home.tree()).filter(([path]) => path.startsWith('work')).map(([, text]) => text).join(
-    '\n',
-  )
-  const commands = [...texts.matchAll(/test -x \\"\$(\w+)/g)]
-  expect(commands.length).toBeGreaterThan(5)
-  for (const { index, 1: name } of commands) {
-    expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
-  }
+    const texts = Object.entries(home.tree()).filter(([path]) => path.startsWith('work')).map(([, text]) => text).join(
+      '\n',
+    )
+    const commands = [...texts.matchAll(/test -x \\"\$(\w+)/g)]
+    expect(commands.length).toBeGreaterThan(5)
+    for (const { index, 1: name } of commands) {
+      expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
+    }
 
-  // A path that begins with nothing would be one of the working folder.
-  const plugin = 'export const AgentGrid = () => { console.log("foreign") }\n'
-  home.write('undefined/data/program/opencode-plugin.js', plugin)
-  const load = `import('./work/.opencode/plugins/agent-grid.js').then((found) => found.AgentGrid())`
-  const loaded = spawnSync(process.execPath, ['-e', load], { cwd: home.folder, env, encoding: 'utf8' })
-  expect(loaded).toMatchObject({ status: 0, stdout: '' })
-})
+    // A path with an empty prefix would be relative to the working folder.
+    const plugin = 'export const AgentGrid = () => { console.log("foreign") }\n'
+    home.write('undefined/data/program/opencode-plugin.js', plugin)
+    const load = `import('./work/.opencode/plugins/agent-grid.js').then((found) => found.AgentGrid())`
+    const loaded = spawnSync(process.execPath, ['-e', load], { cwd: home.folder, env, encoding: 'utf8' })
+    expect(loaded).toMatchObject({ status: 0, stdout: '' })
+  },
+)
 
-test('as another agent, what others put between our entries stays, and only what changes is shown', () => {
+test('connecting as another agent keeps foreign lines between our entries and shows only what changes', () => {
   home.write('.codex/config.toml', 'model = "x"\n')
   const first = connectFiles('codex', { allowedTools })
   const table = '[mcp_servers.agent-grid]\n'
@@ -159,7 +165,7 @@ test('as another agent, what others put between our entries stays, and only what
   )
 })
 
-test('the hook before edits is there only with consent, also for a client that is not woken', () => {
+test('the hook before edits is installed only with consent, even for a client without wake', () => {
   const before = home.tree()
   const off = connectFiles('claude', { wake: 'off', editWarnings: true })
   expect(JSON.parse(home.read('.claude/settings.json')).hooks).toEqual({
@@ -179,7 +185,7 @@ test('the hook before edits is there only with consent, also for a client that i
 })
 
 test.each(clientNames.filter((name) => programs[name].permissions))(
-  '%s: tools of a later version come to those that were allowed before',
+  '%s: tools of a later version are added to those already allowed',
   (client) => {
     const before = home.tree()
     const first = connectFiles(client, { allowedTools: ['read_messages'] })
@@ -196,7 +202,7 @@ test.each(clientNames.filter((name) => programs[name].permissions))(
   },
 )
 
-test('an answer about new tools does not change the earlier answer, and an option changes all', () => {
+test('an answer about new tools does not change the earlier answer, but an option changes all', () => {
   const previous = connectFiles('claude', { askedTools: allowedTools.slice(0, 8), allowedTools: ['read_messages'] })
   const answer = (isAllowed: boolean | undefined, isForAllTools = false) =>
     answersOf({ client: 'claude', isAllowed, isForAllTools, editWarnings: undefined }, previous).allowedTools
@@ -207,7 +213,7 @@ test('an answer about new tools does not change the earlier answer, and an optio
   expect([answer(true, true), answer(false, true)]).toEqual([allowedTools, []])
 })
 
-test('of a file on one line only what changes is shown, so that secrets of others are not', () => {
+test('the diff of a single-line file shows only the change, so that it reveals no other secrets', () => {
   home.write('.claude.json', `{"oauth":{"token":"${'s'.repeat(200)}"},"mcpServers":{"o":{"command":"x"}}}`)
   home.write('.claude/settings.json', '{\n  "a": "\u009b2J"\n}')
   const { plan } = planFor('claude')
@@ -243,7 +249,7 @@ test.each(twice)('connected twice %s, and disconnected in any order: nothing is 
   }
 })
 
-test('a client whose permissions are one word is connected without ours', () => {
+test('a client with a single word as its permissions is connected without ours', () => {
   home.write('.config/opencode/opencode.json', '{"permission": "ask"}')
   const { plan } = planFor('opencode', { allowedTools })
 
@@ -253,7 +259,7 @@ test('a client whose permissions are one word is connected without ours', () => 
   expect(plan.changes.find(({ path }) => path.endsWith('.json'))!.next).toMatch(/^\{"permission": "ask", "mcp": /)
 })
 
-test('CRLF is not mixed, a hard link is not broken, and an owner is not lost', () => {
+test('preserves CRLF line endings, hard links and owners', () => {
   const isRoot = process.getuid?.() === 0
   for (const path of ['.claude/settings.json', '.codex/config.toml']) {
     home.write(path, path.endsWith('toml') ? 'a = 1\r\n' : '{\r\n  "a": 1\r\n}\r\n')
@@ -269,7 +275,7 @@ test('CRLF is not mixed, a hard link is not broken, and an owner is not lost', (
   expect(home.read('backup.toml')).toContain('agent-grid')
 })
 
-test('a comment stays with its value, and a trailing comma with the file that has one', () => {
+test('a comment stays with its value, and a trailing comma stays in a file that has one', () => {
   home.write('.claude/settings.json', '{\n  "model": "opus" // big\n}\n')
   home.write('.gemini/settings.json', '{\n  "a": 1,\n}\n')
   const [claude, gemini] = [connectFiles('claude'), connectFiles('gemini')]
@@ -282,7 +288,7 @@ test('a comment stays with its value, and a trailing comma with the file that ha
   expect(home.read('.gemini/settings.json')).toBe('// mine\n{\n  "a": 1,\n}\n')
 })
 
-test('Codex shows long answers whole, also to a model that it does not know, unless its user has set a limit', () => {
+test('Codex shows long answers in full, even to unknown models, unless its user has set a limit', () => {
   home.write('.codex/config.toml', '')
   const first = connectFiles('codex', { allowedTools })
   const lines = home.read('.codex/config.toml').split('\n').filter((line) => !line.startsWith('tools.read_messages'))

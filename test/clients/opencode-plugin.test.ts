@@ -16,7 +16,7 @@ afterEach(async () => {
   home.remove()
 })
 
-/** What opencode gives a plugin in a folder. */
+/** The input that opencode passes to a plugin in a folder. */
 function openCode(directory: string) {
   const toasts: string[] = []
   const tui = {
@@ -28,7 +28,7 @@ function openCode(directory: string) {
   return { toasts, input: { directory, client: { tui, session: { promptAsync: () => Promise.resolve() } } } }
 }
 
-test('there for the user and for a project, it works once in a folder, and says once how it is woken', async () => {
+test('runs once per folder even if installed for both user and project, and says once how it is woken', async () => {
   const of = {
     url: grid.url,
     key: 'ag_key',

@@ -1,4 +1,4 @@
-/** The plugins and the extension that the npm package has. */
+/** The plugins and the extension in the npm package. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const json = (path: string) => JSON.parse(readFileSync(join(folder, path), 'utf8'))
 
-// Warnings before edits need consent, which a package does not ask for.
+// Warnings before edits need consent, which a package cannot ask for.
 test.each(
   [
     ['claude/plugin/hooks/hooks.json', 'claude'],
@@ -31,7 +31,7 @@ test.each(
   )
 })
 
-test('every file that a manifest or a hook names is there', () => {
+test('every file named by a manifest or a hook exists', () => {
   const { plugins: [{ source }] } = json('claude/.claude-plugin/marketplace.json')
   const plugin = join('claude', source)
   const { mcpServers } = json(join(plugin, '.claude-plugin/plugin.json'))
@@ -46,7 +46,7 @@ test('every file that a manifest or a hook names is there', () => {
   }
 })
 
-test('they have no key, and their program runs without anything next to it', () => {
+test('the packages contain no key, and their program has no dependencies', () => {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
   for (const { parentPath, name } of files) {
     expect(readFileSync(join(parentPath, name), 'utf8'), name).not.toMatch(/grid_agt_\w{8}/)

@@ -4,11 +4,11 @@ import { serverName, skill } from '../../src/clients/primer.ts'
 import * as snippets from '../../src/clients/snippets.ts'
 
 test('the skill has at most 700 tokens', () => {
-  // o200k_base, of OpenAI. Other models count up to a fifth more.
+  // OpenAI's o200k_base encoding. Other models count up to a fifth more.
   expect(countTokens(skill()) * 1.2).toBeLessThanOrEqual(700)
 })
 
-test('the skill begins with its name and description, as clients read it', () => {
+test('the skill begins with its name and description, as clients expect', () => {
   const [, head] = skill().split('---\n')
   const fields = Object.fromEntries(head.trim().split('\n').map((line) => line.split(/: (.*)/).slice(0, 2)))
 

@@ -1,4 +1,4 @@
-/** Files that are not edited, and that stay as they are. */
+/** Files that are not edited and remain unchanged. */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ const refused: [string, ClientName, string, HomeFile, RegExp][] = [
   ['a link to nothing', 'claude', '.claude/settings.json', { link: 'nowhere' }, /is a link to a file that does not e/],
 ]
 
-test.each(refused)('%s is refused with words, and nothing is written', (_, client, path, file, words) => {
+test.each(refused)('%s is refused with an explanation, and nothing is written', (_, client, path, file, words) => {
   home.write(path, file)
   const before = home.tree()
 
@@ -45,7 +45,7 @@ test.each(refused)('%s is refused with words, and nothing is written', (_, clien
   expect(home.tree()).toEqual(before)
 })
 
-test('a folder that may not be written is refused before anything is written', () => {
+test('a read-only folder is refused before anything is written', () => {
   home.write('.claude/settings.json', '{}')
   chmodSync(join(home.folder, '.claude'), 0o500)
   const before = home.tree()
@@ -55,7 +55,7 @@ test('a folder that may not be written is refused before anything is written', (
   chmodSync(join(home.folder, '.claude'), 0o700)
 })
 
-test.each(clientNames)('a link of a project does not lead to another file of the user: %s', (client) => {
+test.each(clientNames)("a link in a project cannot lead to the user's other files: %s", (client) => {
   const folder = join(home.folder, 'project')
   mkdirSync(folder)
   const [own] = planFor(client, { folder }).plan.changes.map(({ path }) => path).filter((path) =>
@@ -70,7 +70,7 @@ test.each(clientNames)('a link of a project does not lead to another file of the
   expect(home.tree()).toEqual(before)
 })
 
-test('a sibling whose name only begins like that of the project is outside of it', () => {
+test("a sibling folder that shares the project's name as a prefix is outside the project", () => {
   const folder = join(home.folder, 'p')
   mkdirSync(folder)
   home.write('p-evil/settings.json', '{}')
@@ -79,7 +79,7 @@ test('a sibling whose name only begins like that of the project is outside of it
   expect(() => planFor('gemini', { folder })).toThrow('is a link out of the project')
 })
 
-test('if a file changes after it was looked at, the files before it are restored', () => {
+test('if a file changes after it was read, the files written before it are restored', () => {
   home.write('.claude.json', '{}')
   home.write('.claude/settings.json', '{}')
   const { plan } = planFor('claude')
@@ -90,7 +90,7 @@ test('if a file changes after it was looked at, the files before it are restored
   expect(home.tree()).toEqual(before)
 })
 
-test('what another program changed in our values stays and is named; the rest is taken out', () => {
+test('values of ours that another program changed are kept and reported, and the rest is removed', () => {
   const claude = connectFiles('claude')
   const codex = connectFiles('codex')
   for (const path of ['.claude.json', '.codex/config.toml']) {
@@ -109,7 +109,7 @@ test('what another program changed in our values stays and is named; the rest is
   )
 })
 
-test('a file whose changed table stays is still for the user only, because it has the key', () => {
+test('a file that keeps a changed table remains private to the user, because it contains the key', () => {
   const path = '.codex/config.toml'
   home.write(path, { text: 'model = "x"\n', mode: 0o644 })
   const codex = connectFiles('codex')
@@ -121,7 +121,7 @@ test('a file whose changed table stays is still for the user only, because it ha
   expect(home.read(path)).toContain('grid_agt_')
 })
 
-test('a TOML text that looks like our table is not cut', () => {
+test('TOML text that looks like our table is not removed', () => {
   const text = 't = """\n[mcp_servers.agent-grid]\nurl = 1\n"""\n'
   home.write('.codex/config.toml', text)
   const codex = connectFiles('codex')
@@ -131,7 +131,7 @@ test('a TOML text that looks like our table is not cut', () => {
   expect(home.read('.codex/config.toml')).toBe(`a = 1\n${text}`)
 })
 
-test('a skill that two clients read goes with the last of them, and the folders too', async () => {
+test('a skill shared by two clients is removed with the last of them, along with its folders', async () => {
   const before = home.tree()
   const copilot = connectFiles('copilot')
   await saveConnection(copilot)
@@ -146,7 +146,7 @@ test('a skill that two clients read goes with the last of them, and the folders 
   expect(home.tree()).toEqual(before)
 })
 
-test('a hook that is there already, because the list of connections was lost, is not written twice', () => {
+test('a hook that is still there because the list of connections was lost is not written twice', () => {
   connectFiles('cursor')
   const hooks = home.read('.cursor/hooks.json')
   home.write('.cursor/mcp.json', '{}')
@@ -158,7 +158,7 @@ test('a hook that is there already, because the list of connections was lost, is
 })
 
 test.each(clientNames)(
-  '%s: killed between any two files, it is connected or disconnected as if nothing had been',
+  '%s: connects or disconnects cleanly after being killed between any two files',
   (client) => {
     home.write('.claude.json', '{"a": 1}')
     home.write('.codex/config.toml', 'a = 1')
@@ -169,7 +169,7 @@ test.each(clientNames)(
     disconnectFiles(whole)
     const { plan: { changes }, connection } = planFor(client)
     for (let done = 0; done <= changes.length; done++) {
-      // It is recorded before anything is written.
+      // A connection is recorded before anything is written.
       applyChanges(changes.slice(0, done))
       disconnectFiles(connection)
       expect(home.tree(), `after ${done}`).toEqual(before)

@@ -1,4 +1,6 @@
-/** Grids that hang. Bun fires neither the timeout of a request nor, at the right time, the one of a response. */
+/**
+ * Grids that hang. On Bun a request's timeout does not fire at all, and a response's timeout fires at the wrong time.
+ */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createServer, type ServerResponse } from 'node:http'
@@ -7,7 +9,7 @@ import { expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/other-runtime.js'
 import { outputOf } from '../../scripts/run-program.ts'
 
-/** Follow a wake stream whose silence may last 0.9 s, and print how it ends. */
+/** Follows a wake stream that may be silent for at most 0.9 s, and prints how it ends. */
 const program = `
 import { GridClient } from ${JSON.stringify(new URL('../../src/clients/grid-client.ts', import.meta.url).href)}
 let events = 0
@@ -24,7 +26,7 @@ const runtimes: [string, string[]][] = [
   ['bun', [runtimeBinary('bun'), '--eval', program]],
 ]
 
-/** What follows the stream of a server that hangs: at once, or after some frames. */
+/** Follows the stream of a server that hangs, either at once or after some frames. */
 async function follow(words: string[], hang: (response: ServerResponse) => void): Promise<string> {
   const server = createServer((_, response) => hang(response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -35,19 +37,22 @@ async function follow(words: string[], hang: (response: ServerResponse) => void)
   return output.trim()
 }
 
-test.each(runtimes)('%s: a grid that does not answer is given up', async (_, words) => {
+test.each(runtimes)('%s: gives up on a grid that does not answer', async (_, words) => {
   expect(await follow(words, () => {})).toMatch(/^0 .*The grid did not answer in time/)
 })
 
-test.each(runtimes)('%s: a stream goes on as long as frames come, and ends when it is silent', async (_, words) => {
-  const output = await follow(words, (response) => {
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    let frames = 0
-    const timer = setInterval(() => {
-      response.write(': heartbeat\n')
-      if (++frames === 12) clearInterval(timer)
-    }, 100)
-  })
+test.each(runtimes)(
+  '%s: a stream continues as long as frames arrive, and ends when it falls silent',
+  async (_, words) => {
+    const output = await follow(words, (response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      let frames = 0
+      const timer = setInterval(() => {
+        response.write(': heartbeat\n')
+        if (++frames === 12) clearInterval(timer)
+      }, 100)
+    })
 
-  expect(output).toMatch(/^12 .*The stream is silent/)
-})
+    expect(output).toMatch(/^12 .*The stream is silent/)
+  },
+)

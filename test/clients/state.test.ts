@@ -1,4 +1,4 @@
-/** The files that the client programs of one machine share. */
+/** The files shared by a machine's client programs. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
-/** A mark of a process that has ended: this process has another start time. */
+/** The mark of a process that has ended: its start time differs from this process's. */
 const ended = { pid: process.pid, start: 'before' }
 
 const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))
@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('one variable moves all folders, and each agent has its own', () => {
+test('one variable moves all folders, and each agent has its own state folder', () => {
   const folders = [configFolder(), dataFolder(), stateFolder(agent), stateFolder({ ...agent, alias: '@ann' })]
     .concat(stateFolder({ ...agent, url: 'http://grid.example.com' }), stateFolder({ ...agent, url: `${agent.url}/b` }))
 
@@ -36,7 +36,7 @@ test('one variable moves all folders, and each agent has its own', () => {
   expect(new Set(folders).size).toBe(6)
   expect(stateFolder({ url: `${agent.url}/`, alias: 'bob' })).toBe(stateFolder(agent))
   expect(statSync(stateFolder(agent)).mode & 0o777).toBe(0o700)
-  // No alias leads out of the folder of all.
+  // No alias leads out of the shared folder.
   for (const alias of ['@../../x', '@..\\..\\x', '@a/b', '@\0']) {
     expect(dirname(stateFolder({ ...agent, alias }))).toBe(dirname(stateFolder(agent)))
   }
@@ -48,7 +48,7 @@ test('one variable moves all folders, and each agent has its own', () => {
   expect(stateFolder(agent)).toBe(join(home, 'STATE/agent-grid/grid.example.com+bob'))
 })
 
-test('a process is told from a later one with its number', async () => {
+test('a process is distinguished from a later one with the same process id', async () => {
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'inherit'] })
   await once(child, 'spawn')
   const mark = markOf(child.pid!)!
@@ -72,14 +72,14 @@ test('a lock has one holder, and is free again after its release', () => {
 })
 
 test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']])(
-  'a lock %s is taken over by one of many',
+  'of many that try, one takes over a lock %s',
   (_, text) => {
     const path = join(home, 'lock')
     writeFileSync(path, text)
-    // A lock that is young may be in the middle of its writing.
+    // A fresh lock may be only partly written.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
-    // Another process is taking it over.
+    // Another process is taking the lock over.
     writeFileSync(`${path}.takeover`, '')
     if (text !== '{') expect(takeLock(path)).toBeUndefined()
     rmSync(`${path}.takeover`)
@@ -93,7 +93,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
   },
 )
 
-test('sessions of processes that have ended are forgotten, and the newest is the last', async () => {
+test('sessions of ended processes are forgotten, and the newest session is last', async () => {
   await saveSession(agent, { ...ownMark(), client: 'claude', id: 'a' })
   await saveSession(agent, { ...ended, client: 'codex', id: 'b' })
   await saveSession(agent, { ...ownMark(), client: 'opencode', id: 'c', since: Date.now() + 1_000 })
@@ -107,7 +107,7 @@ test('sessions of processes that have ended are forgotten, and the newest is the
 })
 
 test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
-  'of many that ask at the same time, one is given an id, and damaged state is as none: %j',
+  'gives an id to only one of many concurrent callers, and treats damaged state as empty: %j',
   async (text) => {
     writeFileSync(join(stateFolder(agent), 'told.json'), text)
     const claims = await Promise.all(
@@ -118,7 +118,7 @@ test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
   },
 )
 
-test('an id is given again after a time, once, and 200 of them are kept', async () => {
+test('an id is returned again once after a delay, and 200 ids are kept', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>
     idsOf(await claimUnnotified(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])
@@ -128,7 +128,7 @@ test('an id is given again after a time, once, and 200 of them are kept', async 
   expect(await claim(['m'])).toEqual(['m'])
 })
 
-test('the log is kept below two megabytes', () => {
+test('the log stays below two megabytes', () => {
   mkdirSync(stateFolder(agent), { recursive: true })
   const path = join(stateFolder(agent), 'client.log')
   writeFileSync(path, 'x'.repeat(1_000_001))

@@ -1,4 +1,4 @@
-/** The process that waits next to a session of Claude Code. A process that runs the real hooks plays Claude Code. */
+/** The process that waits next to a Claude Code session. A process that runs the real hooks plays Claude Code. */
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'
@@ -25,7 +25,7 @@ afterEach(() => machine.remove())
 
 const isAttended = () => waitFor('the waiter', () => machine.waiter())
 
-test('it wakes the session with counts and aliases, and not with what was written', async () => {
+test('wakes the session with counts and aliases, but none of the message text', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
@@ -54,7 +54,7 @@ test('three turns have one waiter', async () => {
   expect(isRunning(waiter.pid)).toBe(true)
 })
 
-test('it ends with 0 when its client asks, and with its client if that is killed', async () => {
+test('exits with 0 on SIGTERM, and when its client is killed', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
@@ -75,14 +75,14 @@ test.each([
   ['claude -p', { CLAUDE_CODE_ENTRYPOINT: 'sdk-cli' }],
   ['another program that runs these hooks', { CLAUDE_CODE_ENTRYPOINT: '' }],
   ['a child of agent-grid run', { AGENT_GRID_RUN: '1' }],
-])('it does not wait in %s', async (_, env) => {
+])('does not wait in %s', async (_, env) => {
   await send()
   const client = await machine.client(env)
 
   expect(await client.run(wait, stop)).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
 })
 
-test('the newest session is woken, and when it has ended, the one before', async () => {
+test('wakes the newest session, or the one before once the newest has ended', async () => {
   const [older, newer] = [await machine.client(), await machine.client()]
   const listens = (pid: number) => waitFor('the waiter', () => machine.waiter()?.clientPid === pid)
   const first = await older.start(wait, stop)
@@ -100,12 +100,12 @@ test('the newest session is woken, and when it has ended, the one before', async
   expect([code, isFirstAlive, (await first.ended()).code]).toEqual([2, true, 2])
 })
 
-test('a revoked key ends it, and the next start says so', async () => {
+test('exits when its key is revoked, and the next session start reports it', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
   await reissueKey(grid.acme.store, '@bob')
-  // The stream ends when its credential does.
+  // The stream ends when its credential is revoked.
   grid.clock.now += minute
 
   const { code } = await waiter.ended()
@@ -115,7 +115,7 @@ test('a revoked key ends it, and the next start says so', async () => {
   expect(start.stdout).toContain('does not accept the key of @bob')
 })
 
-test('it waits for a grid that is away, and hears of what came meanwhile', async () => {
+test('waits for a grid that is down, and learns of messages that arrived in the meantime', async () => {
   const port = await freePort()
   const away = await fakeMachine({ url: `http://127.0.0.1:${port}`, ...grid.bob })
   const client = await away.client()
@@ -131,7 +131,7 @@ test('it waits for a grid that is away, and hears of what came meanwhile', async
   away.remove()
 })
 
-test('above the budget nobody is woken; the next prompt tells it', async () => {
+test('wakes nobody above the budget, but the next prompt announces the message', async () => {
   const client = await machine.client({ AGENT_GRID_WAKES_PER_MINUTE: '1' })
   const first = await client.start(wait, stop)
   await isAttended()

@@ -18,7 +18,7 @@ afterEach(async () => {
   place.remove()
 })
 
-test('a runner leaves the inbox to the session of a person on another machine, until that has ended', async () => {
+test("a runner leaves the inbox to a person's session on another machine until that session ends", async () => {
   const client = (key: string) => new GridClient({ url: grid.url, key })
   const session = new AbortController()
   let isOpen = false

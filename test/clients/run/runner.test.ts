@@ -44,12 +44,12 @@ test('a command gets a message on standard input, and its output is sent as the 
   })
   expect(grid.stateOf(id)).toBe('read')
   await runner.stop()
-  // The answer and the end of the lease were one call.
+  // The answer and the end of the lease are one call.
   expect(grid.calls.filter((call) => call.includes('/ID/'))).toEqual([])
   expect(grid.calls).toContain('GET /api/agents/wake-stream')
 })
 
-test('messages of the grid itself are acknowledged, and not answered', async () => {
+test("the grid's own messages are acknowledged but not answered", async () => {
   start([place.program('echo', echo)], { format: 'text' })
   const id = grid.put({ type: 'system', user: '@grid' })
   await waitFor('the ack', () => grid.stateOf(id) === 'read')
@@ -59,7 +59,7 @@ test('messages of the grid itself are acknowledged, and not answered', async () 
   expect(grid.sent[0].message).toBe('Six times seven?')
 })
 
-test('each conversation has its own child, one after the other; a batch has one for all', async () => {
+test('each conversation has its own child, one after the other, but a batch has one child for all', async () => {
   const program = place.program('count', counting)
   for (const user of ['@a', '@b', '@a']) grid.put({ user })
   const perThread = start([program])
@@ -73,7 +73,7 @@ test('each conversation has its own child, one after the other; a batch has one 
   expect(grid.sent.slice(2).map(({ to, message }) => [to, message])).toEqual([['@a', 'to @a'], ['@b', 'to @b']])
 })
 
-test('the next conversation is leased with the answer, and given back if a person has come', async () => {
+test('the next conversation is leased with the answer, and released if a person has arrived', async () => {
   const program = place.program('slow', waiting)
   const ids = ['@a', '@b', '@a', '@c'].map((user) => grid.put({ user }))
   const runner = start([program])
@@ -100,7 +100,7 @@ test('the next conversation is leased with the answer, and given back if a perso
   expect(grid.stateOf(first)).toBe('read')
 })
 
-test.each(['', 'NO_REPLY'])('the output "%s" answers nothing, and the messages are acknowledged', async (output) => {
+test.each(['', 'NO_REPLY'])('the output "%s" sends no answer, and the messages are acknowledged', async (output) => {
   start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
   const id = grid.put({})
   await waitFor('the ack', () => grid.stateOf(id) === 'read')
@@ -108,7 +108,7 @@ test.each(['', 'NO_REPLY'])('the output "%s" answers nothing, and the messages a
   expect(grid.sent).toEqual([])
 })
 
-test('a child that fails is started again after pauses, and after five times its sender is told', async () => {
+test('a failing child is retried with pauses, and after five failures its sender is told', async () => {
   const program = place.program('fail', failing)
   const runner = start([program])
   const id = grid.put({})
@@ -122,7 +122,7 @@ test('a child that fails is started again after pauses, and after five times its
   expect(grid.stateOf(id)).toBe('read')
 })
 
-test('while one conversation waits for its next try, others are answered', async () => {
+test('while one conversation waits for a retry, others are answered', async () => {
   const program = place.program('pick', picky)
   start([program], { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } })
   const bad = grid.put({ user: '@bad' })
@@ -136,7 +136,7 @@ test('while one conversation waits for its next try, others are answered', async
   expect(grid.stateOf(bad)).toBe('unread')
 })
 
-test('a child is ended with everything it started when its time is over', async () => {
+test('a child that times out is killed along with everything it started', async () => {
   const program = place.program('hang', stubborn)
   const runner = start([program], {
     timeoutMs: 500,
@@ -151,7 +151,7 @@ test('a child is ended with everything it started when its time is over', async 
   }
 })
 
-test('no more children are started than the budget of an hour allows', async () => {
+test('no more children are started than the hourly budget allows', async () => {
   let now = Date.now()
   const runner = start([place.program('echo', echo), 'done'], { perHour: 2, now: () => now })
   const [, , last] = ['@a', '@b', '@c'].map((user) => grid.put({ user }))
@@ -168,7 +168,7 @@ test('no more children are started than the budget of an hour allows', async () 
   await waitFor('the third answer', () => grid.sent.length === 3)
 })
 
-test('calls without an answer are repeated with the same key, and the answer is stored once', async () => {
+test('calls without an answer are retried with the same key, and the answer is stored once', async () => {
   const unavailable = { status: 503, code: 'overloaded' }
   grid.failNext(/inbox$/)
   grid.failNext(/leases$/)
@@ -177,7 +177,7 @@ test('calls without an answer are repeated with the same key, and the answer is 
   grid.failNext(/messages$/, unavailable, true)
   start([place.program('echo', echo), 'done'])
   const id = grid.put({})
-  // The third call is stored but answered with 503, so the fourth one is a repeat.
+  // The third call is stored but answered with 503, so the fourth call is a repeat.
   await waitFor('the fourth call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 4)
   await runners[0].stop()
 
@@ -208,7 +208,7 @@ test('if the grid refuses an answer, the sender is told that there was one', asy
   expect(grid.stateOf(id)).toBe('read')
 })
 
-test('a runner that is stopped gives back what its child had not done, and ends the child', async () => {
+test("a stopped runner releases its child's unfinished messages and ends the child", async () => {
   const program = place.program('hang', endless)
   const runner = start([program])
   const id = grid.put({})
@@ -221,7 +221,7 @@ test('a runner that is stopped gives back what its child had not done, and ends 
   expect(runner.state.leases()).toEqual([])
 })
 
-test('a runner gives back what one that was killed held', async () => {
+test('a runner releases what a killed runner held', async () => {
   const { lease_id } = await (await fetch(`${grid.url}/api/v1/inbox/leases`, { method: 'POST', body: '{}' })).json()
   expect(lease_id).toBeNull()
   const id = grid.put({})
@@ -235,7 +235,7 @@ test('a runner gives back what one that was killed held', async () => {
   expect(JSON.parse(grid.sent[0].message).messages[0]).toMatchObject({ message_id: id, redelivered: true })
 })
 
-test('a runner ends when its key is revoked', async () => {
+test('a runner exits when its key is revoked', async () => {
   const runner = start([place.program('echo', echo)])
   await waitFor('the stream', () => grid.streams().length === 1)
   expect(grid.streams()).toEqual(['runner=command'])
