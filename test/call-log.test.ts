@@ -1,4 +1,4 @@
-/** The lines of refused and slow calls (docs/operating/monitoring.md, "Logs"). */
+/** Log lines of refused and slow calls (docs/operating/monitoring.md, "Logs"). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../src/grid/agents/agents.ts'
 import { endpoint, postA2a, send10 } from './support/a2a.ts'
@@ -182,7 +182,7 @@ function bearer(key: string) {
   return { Authorization: `Bearer ${key}` }
 }
 
-/** The lines of the log, parsed. */
+/** The parsed log lines. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function lines(): any[] {
   return grid.logs.map((line) => JSON.parse(line))

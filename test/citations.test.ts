@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 /** `docs/file.md` or `docs/folder/file.md`, followed by the cited headings. */
 const citation = /\bdocs\/((?:[a-z-]+\/)?[A-Za-z-]+\.md)((?:,\s+(?:\*\s+|\/\/\s+)?(?:and\s+)?"[^"\n]+")*)/g
-/** Documents and numbers that a reader of this repository cannot look up. */
+/** Patterns for documents and section numbers that a reader of this repository cannot look up. */
 const unpublished = [
   /\bSpec: "/,
   /\b(?:Security|Reliability|Runtime|Style)(?:,? (?:section )?|: ?(?:section )?)[A-Z]?\d/i,

@@ -47,7 +47,7 @@ test('a call waits for an agent that works on leased messages, and not once it i
   await post(send10(), bobs)
   const { leaseId } = await leaseMessages(storeOf(grid, grid.bob), {})
   const answer = post(send10({ parts: [{ text: 'another' }] }), bobs)
-  // The first task is being worked on.
+  // Bob is still working on the first task.
   const id = await newest()
   expect(await isSettled(answer)).toBe(false)
   await bob({ taskId: id, text: 'done' })
@@ -94,7 +94,7 @@ test('a call waits for any agent configured that way, on the shared endpoint wit
     await bob({ taskId: id, state: 'input-required', text: 'Which?' })
     expect(stateOf(await answer)).toBe('TASK_STATE_INPUT_REQUIRED')
 
-    // Its continuation waits too.
+    // A follow-up message on the task waits too.
     const more = post(send10({ taskId: id, metadata: undefined }), path)
     await waitFor('the further message', async () => (await inboxOf(grid, grid.bob)).length > 0)
     expect(await isSettled(more)).toBe(false)
@@ -127,7 +127,7 @@ test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
   },
 )
 
-test('a waiting call does not give the answer to a revoked credential', async () => {
+test('a waiting call does not reveal the answer to a revoked credential', async () => {
   await open('yes')
   const answer = post(send10(), bobs)
   const id = await newest()

@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test('the A2AClient of SDK 0.3 sends, and gets the error of an unknown recipient', async () => {
+test('the SDK 0.3 A2AClient sends, and gets the error for an unknown recipient', async () => {
   const client = await sdk03.A2AClient.fromCardUrl(`${grid.url}/.well-known/agent-card.json`, {
     fetchImpl: fetchAs(grid.alice.key),
   })
@@ -24,7 +24,7 @@ test('the A2AClient of SDK 0.3 sends, and gets the error of an unknown recipient
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('the ClientFactory of SDK 0.3 sends and gets errors of its own classes', async () => {
+test('the SDK 0.3 ClientFactory sends, and gets its own error classes', async () => {
   const fetchImpl = fetchAs(grid.alice.key)
   const factory = new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
   const client = await factory.createFromUrl(grid.url)

@@ -53,7 +53,7 @@ test('checklist 9: a task in 0.3 has kinds, and non-object data is wrapped', () 
   })
 })
 
-test('checklist 9: a task in 1.0 has neither kinds nor empty members, and never its generation', () => {
+test('checklist 9: a 1.0 task has no kinds or empty members, and never exposes its generation', () => {
   const written = json(writeTask(task, codec10))
 
   expect(written).toEqual({
@@ -78,7 +78,7 @@ test('checklist 9: a task in 1.0 has neither kinds nor empty members, and never 
   expect(JSON.stringify(written)).not.toMatch(/"kind"|generation|""|null|\[\]|[a-z]_[a-z]+":/)
 })
 
-test('every state has its spelling', () => {
+test('every state has a spelling in both versions', () => {
   for (const state of taskStates) {
     const changed = { ...task, status: { state, at } }
     expect(json(writeTask(changed, codec03)).status.state).toBe(state)

@@ -26,7 +26,7 @@ test.each([
       id: null,
       error: {
         code: -32054,
-        // OAuth does not help here.
+        // The endpoint does not accept OAuth, so the message must not suggest it.
         message: expect.not.stringContaining('OAuth'),
         data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'UNAUTHENTICATED', domain: 'localhost' }],
       },
@@ -222,7 +222,7 @@ test("the response has the method's version, otherwise the requested one", async
   expect(await version(request('no/such'))).toBeNull()
 })
 
-test('the response names activated extensions, and unknown ones are ignored', async () => {
+test('the response names activated extensions, and unknown extensions are ignored', async () => {
   const uri = 'http://localhost:8787/a2a/ext/grid-routing/v1'
   const both = `https://x.example/unknown, ${uri}`
 

@@ -31,7 +31,7 @@ test('the shared endpoint has three extensions, an agent has one, and none is re
     field: 'message.metadata.to',
     aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
   })
-  // As a duration and in words.
+  // As an ISO 8601 duration and in words.
   expect(shared[1].params).toEqual({ waitsAtMost: 'PT30S' })
   expect(await (await grid.request(shared[1].uri)).text()).toContain('after 30 seconds at the latest')
 })

@@ -15,7 +15,7 @@ beforeEach(async () => {
 const atOnce = { configuration: { returnImmediately: true } }
 const send = (message: object = {}, params: object = {}) => send10({ ...message }, { ...params }).params
 
-test.each([`${shared}/message:send`, `${shared}/message:send/`])('%s confirms as over JSON-RPC', async (path) => {
+test.each([`${shared}/message:send`, `${shared}/message:send/`])('%s confirms as JSON-RPC does', async (path) => {
   const { status, headers, body } = await call('POST', path, send())
 
   expect([status, headers.get('content-type'), headers.get('a2a-version')]).toEqual([200, 'application/json', '1.0'])
@@ -62,7 +62,7 @@ test('gets, lists and cancels a task', async () => {
   })
 })
 
-test('streams carry the bare results', async () => {
+test('streams carry the results without an envelope', async () => {
   const sent = await open('POST', `${ofBob}/message:stream`, send({ metadata: undefined }))
   const { result: { task } } = (await sent.next())!
   const got = await open('GET', `${shared}/tasks/${task.id}:subscribe`)
@@ -120,7 +120,7 @@ test.each([
   }
 })
 
-test('errors of the recipient, the content and the key have their own status', async () => {
+test('recipient, content and key errors each have their own status', async () => {
   const error = async (body: unknown, headers?: Record<string, string>) => {
     const { error } = (await call('POST', `${shared}/message:send`, body, headers)).body
     return [error.code, error.details[0].reason]
@@ -146,7 +146,7 @@ test("every path needs an agent's key", async () => {
   }
 })
 
-test('HEAD opens no stream', async () => {
+test('HEAD does not open a stream', async () => {
   const { task } = (await call('POST', `${ofBob}/message:send`, send({}, atOnce))).body
   const response = await grid.request(`${shared}/tasks/${task.id}:subscribe`, {
     method: 'HEAD',

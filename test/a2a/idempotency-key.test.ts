@@ -16,7 +16,7 @@ test('checklist 21: the same Idempotency-Key is one message and one response, wi
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('another request under the same Idempotency-Key is a conflict', async () => {
+test('a different request with the same Idempotency-Key is a conflict', async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   await post(send03(), key)
 
@@ -29,7 +29,7 @@ test('another request under the same Idempotency-Key is a conflict', async () =>
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('checklist 21: with the extension the messageId is the key, unless the header has another', async () => {
+test('checklist 21: with the extension, the messageId is the key unless the header provides another', async () => {
   const uri = 'http://localhost:8787/a2a/ext/idempotency/v1'
   const headers = { 'A2A-Extensions': uri }
   const first = await post(send10(), headers)
@@ -55,7 +55,7 @@ test('an Idempotency-Key of 201 characters is invalid', async () => {
   expect(body.error.code).toBe(-32602)
 })
 
-test('checklist 21: the same messageId without a key is two messages', async () => {
+test('checklist 21: the same messageId without a key creates two messages', async () => {
   await post(send03())
   await post(send03())
 

@@ -53,11 +53,12 @@ test('with A2A_PLAIN_RECEIPTS, only the text says so', async () => {
 test.each(['messageId', 'contextId'])('refuses a %s with it, because it would be returned unchanged', async (name) => {
   const { body } = await post(send03({ [name]: `c${hidden}` }))
 
-  expect(body.error).toMatchObject({
-    code: -32602,
-    message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
-  })
-})
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
+    })
+  },
+)
 
 test('compares an Idempotency-Key without it', async () => {
   const key = { 'Idempotency-Key': 'k' }
@@ -112,7 +113,9 @@ test("an older version's large data part is cleaned as JSON, and a text as text"
   expect((await partOf(message, 1)).text).toBe(text)
 })
 
-/** The value of the second part. Its handle states its size in bytes. */
+/**
+ * Reads and parses the first of the message's `parts`, and checks the size in its handle unless `tellsBytes` is false.
+ */
 async function wholePart(message: Message, tellsBytes = true): Promise<unknown> {
   const { text, handle } = await partOf(message, 0)
   if (tellsBytes) expect(handle.bytes).toBe(new TextEncoder().encode(text).length)

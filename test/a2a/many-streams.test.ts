@@ -26,7 +26,7 @@ test('a key has 100 streams; one more gets 429 before anything is stored, and a 
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
   }
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
-  // Another key has its own.
+  // Another key has its own limit.
   const bob = await openA2aStream(
     grid,
     grid.bob.key,

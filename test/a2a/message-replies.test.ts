@@ -34,7 +34,7 @@ test('a waiting call gets only the plain reply, and its task is kept', async () 
   expect((await get(taskId)).artifacts).toMatchObject([{ parts: [{ text: 'Hello yourself' }] }])
 })
 
-test('in 0.3, with tenant and over HTTP+JSON it is the same message', async () => {
+test('the plain reply is the same message in 0.3, with a tenant and over HTTP+JSON', async () => {
   const answer03 = post(send03(plain))
   await reply('one')
   expect((await answer03).body.result).toMatchObject({ kind: 'message', role: 'agent', parts: [{ text: 'one' }] })

@@ -88,7 +88,7 @@ test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields k
   expect(first.conversation_id).toBe(second.conversation_id)
 })
 
-test('checklist 16: the same message in 0.3 and in 1.0 gives equal inbox messages', async () => {
+test('checklist 16: the same message in 0.3 and in 1.0 arrives identically in the inbox', async () => {
   const shared = { contextId: 'c-1', referenceTaskIds: ['t-1'], extensions: ['https://x.example/e', routing] }
   await post(send03({
     ...shared,

@@ -43,7 +43,7 @@ const call = async (method: string, params: object, { key = grid.alice.key, path
 const set10 = async (taskId: string, config: object) =>
   (await call('CreateTaskPushNotificationConfig', { taskId, ...config })).result
 
-/** The id of a task of alice for bob, with these fields of the configuration. */
+/** Alice sends Bob a message with this configuration. Returns the task's id. */
 async function newTask(configuration: object = { returnImmediately: true }): Promise<string> {
   const { body } = await postA2a(grid, grid.alice.key, send10({}, { configuration }))
   return body.result.task.id
@@ -56,7 +56,7 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** Bob reads the task and completes it, with chunks of a text first. */
+/** Bob reads the task and completes it, after any chunks of text. */
 async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await inboxOf(grid, grid.bob)
   const bob = storeOf(grid, grid.bob)
@@ -135,7 +135,7 @@ test('checklist 15: a 0.3 webhook gets the whole task as of each event', async (
 })
 
 test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'http://127.0.0.1:1/' } }])(
-  'checklist 15: after %o the same notification is sent again under the same id, and the next ones wait',
+  'checklist 15: after %o the same notification is retried under the same id, and later ones wait',
   async (status) => {
     const hook = await webhook(status, status)
     const id = await newTask()
@@ -233,7 +233,7 @@ test('checklist 15: a deleted webhook gets no more events at once, and another o
   expect(shown(kept)).toEqual(['working', 'completed'])
 })
 
-test('a webhook that replaces another one with the same id gets only later events', async () => {
+test('a webhook that replaces another with the same id gets only later events', async () => {
   const [before, after] = [await webhook(500), await webhook()]
   const id = await newTask()
   await set10(id, { id: 'one', url: before.url })
@@ -483,7 +483,7 @@ test.each(refused)('checklist 15: refuses %s at registration, and names the fiel
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('checklist 15: a name that resolves to loopback at the attempt gets nothing', async () => {
+test('checklist 15: a name that resolves to loopback at delivery time gets nothing', async () => {
   await grid.close()
   grid = await testGrid()
   const { config, log } = grid.deps

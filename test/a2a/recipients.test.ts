@@ -28,7 +28,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('an agent may write to itself', async () => {
+test('an agent can write to itself', async () => {
   const { body } = await post(send03({ metadata: { to: 'alice' } }))
 
   expect(body.result.parts[0].text).toBe('Message delivered to @alice')

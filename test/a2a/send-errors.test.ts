@@ -118,7 +118,7 @@ test('checklist 20: a trial ends with its 10th message: the 11th is refused and 
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(10)
 })
 
-test('checklist 20: a message that a guardrail blocks is refused over both bindings, without a trace', async () => {
+test('checklist 20: a message that a guardrail blocks is refused over both bindings and leaves no trace', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'block' })
   const blocked = send10({ parts: [{ text: `a ${secret}` }] })
 

@@ -71,7 +71,7 @@ describe('a message whose id begins with', () => {
     ['tck-artifact-data', 'completed', [[{ data: { key: 'value', count: 42 } }]]],
     ['tck-input-required', 'input_required', []],
     ['tck-reject-task', 'rejected', []],
-  ])('%s is answered with a task that is %s', async (beginning, state, artifacts) => {
+  ])('%s gets a task that is %s', async (beginning, state, artifacts) => {
     const task = await send(withId(`${beginning}-${crypto.randomUUID()}`))
 
     expect(stateOf(task)).toBe(state)
@@ -83,7 +83,7 @@ describe('a message whose id begins with', () => {
     ['tck-stream-001', ['Stream hello from TCK.', 'completed']],
     ['tck-stream-artifact-file', ['output.txt.', 'completed']],
     ['tck-stream-artifact-chunked', ['chunk-1 ', '+chunk-2.', 'completed']],
-  ])('%s is answered with a stream', async (beginning, events) => {
+  ])('%s gets a stream', async (beginning, events) => {
     const streamed = (await (await stream(withId(`${beginning}-${crypto.randomUUID()}`))).rest()).map(inShort)
 
     expect(streamed).toEqual(['task submitted', 'working', ...events])
@@ -110,7 +110,7 @@ describe('a message whose id begins with', () => {
 })
 
 describe('a message whose text begins with', () => {
-  test('tck-multi-turn asks again until it is told that it is done', async () => {
+  test('tck-multi-turn asks again until told to finish', async () => {
     const { id } = await send(withText('tck-multi-turn begin'))
 
     expect(stateOf(await send(withText('more', { taskId: id })))).toBe('input_required')

@@ -17,7 +17,7 @@ test.each(each)("checklist 18: %s uses tasks of an agent's endpoint", async (_, 
 })
 
 test.each(each)(
-  '%s uses tasks of the shared endpoint, where a stream is one confirmation',
+  '%s uses tasks at the shared endpoint, where a stream is a single confirmation',
   async (_, make: MakeClient) => {
     const client = await make(`${grid.url}/a2a/v1/grid`, grid.alice.key, 'bob')
 

@@ -99,7 +99,7 @@ test('a send stream ends when the client is asked, and a subscription continues'
   expect((await subscribed.rest()).map(summary)).toEqual(['completed final'])
 })
 
-test('a stream on the shared endpoint is one confirmation', async () => {
+test('a stream on the shared endpoint is a single confirmation', async () => {
   const in10 = await open(stream10({ metadata: { to: 'bob' } }))
   const in03 = await open(stream03({ metadata: { to: 'bob' } }))
 

@@ -25,7 +25,7 @@ beforeEach(async () => {
   statements = []
 })
 
-test('an agent key authenticates its agent, which is not an admin', async () => {
+test('an agent key authenticates its agent, without admin rights', async () => {
   const account = await authenticate(`Bearer ${grid.alice.key}`)
 
   expect(account.actor).toEqual({

@@ -25,7 +25,7 @@ const open = async () => {
   grid = await testGrid({ env: { CALLS_PER_SECOND: '1' } })
 }
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
-/** The cheapest call: the method is refused, but only after the call was counted. */
+/** The cheapest call. Its method is refused, but only after the call is counted. */
 const call = (key: string, address?: string) => grid.request(gridPath, { method: 'PUT', headers: bearer(key) }, address)
 const statuses = async (count: number, send: () => Promise<{ status: number }>) => {
   const all: number[] = []

@@ -36,13 +36,13 @@ test.each([[9, false], [10, true], [200, true], [201, false]])(
   },
 )
 
-test('another Unicode form of the same characters is the same password', async () => {
+test('another Unicode form of the same password is accepted', async () => {
   const hash = await hashPassword('Gr\u00fc\u00dfe aus Ｋöln')
 
   expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
 })
 
-test('without a hash every password is wrong, and so is one that is far too long', async () => {
+test('every password is wrong without a hash, and so is one that is far too long', async () => {
   for (const hash of [null, undefined]) expect(await verifyPassword(hash, 'correct horse')).toBe(false)
   expect(await verifyPassword(hashOfNothing, 'x'.repeat(1_000_000))).toBe(false)
 })
@@ -116,7 +116,7 @@ test('hashing does not block the event loop, and a stored hash is verified with 
   expect(turns).toBeGreaterThan(10)
 })
 
-/** A text of `length` varied characters. */
+/** Returns a text of `length` varied characters. */
 function textOfLength(length: number): string {
   return Array.from({ length }, (_, i) => String.fromCharCode(97 + (i * i * 7 + i * 3) % 26)).join('')
 }

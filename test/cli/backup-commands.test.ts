@@ -15,7 +15,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** On Bun, which starts fastest. Resolves to the error. */
+/** Runs the command on Bun, which starts fastest. Resolves to the error. */
 async function refusal(...words: string[]) {
   const { stdout } = await runCommand('bun', [...words, '--json'], { DATABASE_URL: database.url })
   return JSON.parse(stdout).error
@@ -51,7 +51,7 @@ test('backup reports a problem with its path before it looks for the database', 
     message: `There is no folder ${database.folder}/no. Make it first, or write the backup elsewhere.`,
   })
   expect(await refusal('backup', database.folder, '--plain')).toMatchObject({ code: 'backup_exists' })
-  // Root may write everywhere.
+  // Root can write everywhere.
   if (process.getuid?.() !== 0) {
     expect(await refusal('backup', join(closed, 'b'), '--plain')).toMatchObject({ code: 'not_writable' })
   }

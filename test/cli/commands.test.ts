@@ -51,7 +51,7 @@ test.each([
   ['an unknown command', ['nope'], 2, 'usage'],
   ['a bad option', ['create-agent', '--nope'], 2, 'usage'],
   ['an unknown account', ['create-agent', '--account', 'nobody', '--alias', 'carol'], 1, 'account_not_found'],
-])('a failure with --json is one JSON object too: %s', async (_, words, exitCode, code) => {
+])('with --json a failure is one JSON object too: %s', async (_, words, exitCode, code) => {
   await run('migrate')
 
   const { stdout, stderr, ...ended } = await run(...words, '--json')

@@ -143,7 +143,7 @@ test('distinguishes a disk that ignores fsync and a slow disk from a good one', 
   expect(judgeFsync(2)).toMatchObject({ status: 'ok' })
 })
 
-/** Others can reach it, through a proxy. */
+/** Makes the grid reachable for others, through a proxy. */
 function makePublic(): void {
   env.BASE_URL = 'https://grid.example'
 }

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts'
 const evil = 'evil\u001b]0;owned\u0007\u001b[2J\u009b31m\r\u007f\u202e'
 const key = `grid_agt_${'k'.repeat(49)}`
 
-/** Their output is for the program that starts them. */
+/** Commands whose output is for the program that starts them. */
 const ofPrograms = ['channel', 'hook']
 const commands = [...clientCommands, clientDoctor].filter(({ name }) => !ofPrograms.includes(name))
 
@@ -59,7 +59,7 @@ const folder = process.cwd()
 let respond: (path: string, response: ServerResponse) => void
 beforeEach(async () => {
   home = testHome()
-  // `connect` and `read` write into the current folder.
+  // `connect` and `read` write to the current folder.
   process.chdir(home.folder)
   server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, url)
@@ -105,7 +105,7 @@ test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name,
   },
 )
 
-/** The command line without options, and with each of its options. */
+/** Returns the command line without options, and with each of its options. */
 function linesOf({ name, options }: ProcessCommand): string[][] {
   const first = name === 'health' ? ['health', '--url', url] : [name, ...beginnings[name] ?? []]
   const others = Object.entries(options).filter(([option, { required }]) =>

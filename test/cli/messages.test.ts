@@ -49,7 +49,7 @@ test('sends a message from an option or standard input, which is read once', asy
   expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
 })
 
-test('a person is offered choices', async () => {
+test('a message offers a person choices', async () => {
   await personWithAlias(grid, 'ann')
   const sent = await run(grid.alice.key, ['send', '@ann', 'May I?', '--choice', 'Yes', '--choice', 'No, wait'])
   const refused = await run(grid.alice.key, ['send', '@bob', 'May I?', '--choice', 'Yes'])
@@ -133,7 +133,7 @@ test.each([
   expect([result.code, JSON.parse(result.stdout).error.code]).toEqual([exitCode, code])
 })
 
-test('watch prints a line for each wake, and with --once ends with the first', async () => {
+test('watch prints a line for each wake, and with --once exits after the first', async () => {
   const watching = start(grid.bob.key, ['watch'])
   await waitFor('the stream', () => grid.store.waiting.streams.count === 1)
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('--check names the missing steps and changes nothing, and migrate applies them', async () => {
+test('--check lists the missing steps and changes nothing, and migrate applies them', async () => {
   await run()
   const schema = migrations.length
   const missing = [addStep('CREATE TABLE later (id text)'), addStep('DROP TABLE later')]
@@ -69,7 +69,7 @@ test('next to a running server, migrate applies nothing, and --check asks that s
   await server.stop()
 })
 
-test('--check fails as a start would', async () => {
+test('--check fails whenever a start would', async () => {
   await run()
   const client = createClient({ url: database.url, concurrency: 1 })
   await client.execute("UPDATE __drizzle_migrations SET hash = 'x'")

@@ -19,7 +19,7 @@ test.each([
   expect(ownCommandLine('serve', url)).toBe(line)
 })
 
-test('the command after the first account works on the same database', async () => {
+test('the command suggested after creating the first account works on the same database', async () => {
   const { stdout } = await runCommand(
     'bun',
     ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new'],

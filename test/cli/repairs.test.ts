@@ -9,7 +9,7 @@ import { sendMessage } from '../support/messaging.ts'
 import { runCommand } from '../support/process.ts'
 import { wellGrid } from '../support/well-grid.ts'
 
-test('the new signing key signs at once, and is the only one', async () => {
+test('a new signing key signs at once, and is the only one', async () => {
   const grid = await testGrid()
   await readSigningKeys(grid.store)
 

@@ -1,4 +1,4 @@
-/** Commands on accounts, agents, keys and links, run in the process that holds the database. */
+/** Commands for accounts, agents, keys and links, which run in the process that holds the database. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -120,7 +120,7 @@ test("agent commands refuse unknown accounts and others' agents, and log the lat
   ])
 })
 
-test('the sign-in link of create-account signs the owner in, once and within a day', async () => {
+test('the sign-in link of create-account signs the owner in once and within a day', async () => {
   const owner = { name: 'New', 'owner-email': 'new@new.example' }
   const { sign_in_url: url, works_once } = await run('create-account', owner)
   const path = new URL(url as string).pathname
@@ -236,7 +236,7 @@ test('delete-admin-key refuses agent keys, keys of other accounts and deleted ke
   expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
 })
 
-test('reset-second-factor lets a user sign in again, and says what it did', async () => {
+test('reset-second-factor lets a user sign in again, and reports its result', async () => {
   const { id, email } = await person(grid, { role: 'owner' })
   await addPasskey(grid, { id }, 'Laptop')
 

@@ -47,7 +47,7 @@ test('prints the verdict, the time and the raw response, and logs neither the te
   expect(JSON.parse(rows[0].arguments)).toEqual({ guardrail: 'pd' })
 })
 
-test('a provider with a configuration and a token, which fails', async () => {
+test('reports a failing provider that was given a configuration and a token', async () => {
   const result = await run({
     provider: 'openai-moderation',
     config: JSON.stringify({ baseUrl: service.url }),

@@ -1,4 +1,4 @@
-/** `agent-grid up`, `down` and `as`, as a person runs them in an untouched home. */
+/** `agent-grid up`, `down` and `as`, as a person runs them in a fresh home folder. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -40,7 +40,7 @@ async function up(path: string) {
   return JSON.parse(stdout)
 }
 
-test('one command connects a folder, the next folder joins its grid, and a client of another grid stays there', async () => {
+test('one command connects a folder, the next folder joins its grid, and a client of another grid is left alone', async () => {
   const first = await up('a/My Répo')
   const second = await up('b/my-repo')
 

@@ -10,7 +10,7 @@ import { type ErrorCode, GridError } from '../../src/errors.ts'
 
 const createAgent = findCommand('create-agent')
 
-test('help settings prints the description, the format and the default of every setting', () => {
+test('help settings prints the description, format and default of every setting', () => {
   const text = help('settings')
 
   for (const { name, description, format, fallback } of describeSettings()) {
@@ -24,7 +24,7 @@ test("help prints the manual's pages, which are all documents for users, without
     .map((name) => `docs/${name}`)
 
   expect(Object.values(manual).sort()).toEqual(files.sort())
-  // In a binary they are in one folder.
+  // The binary stores all pages in one folder, so their names must be unique.
   expect(new Set(files.map((file) => file.split('/').at(-1))).size).toBe(files.length)
   for (const page of Object.keys(manual)) {
     expect(commands.map(({ name }) => name)).not.toContain(page)

@@ -21,7 +21,7 @@ afterEach(() => {
 })
 
 interface SentRequest {
-  /** As OpenAPI names a call. */
+  /** Method and path, as in OpenAPI. */
   call: string
   /** Its query, headers and body, as in the interface of a release. */
   input: Record<string, unknown>
@@ -116,7 +116,7 @@ test('the program accepts responses with later fields, and the first release acc
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const refused = requests.filter(({ call, input }) => {
     const { properties = {}, ...schema } = first.inputs[call] ?? { not: {} }
-    // The call determines the path and the headers.
+    // The call implies the path and the headers.
     const required = schema.required?.filter((name) => !/^(path|header) /.test(name))
     const valid = ajv.validate({
       ...schema,

@@ -60,7 +60,7 @@ const like = (text: string) => expect.stringContaining(text)
 const skill = () => join(place.folder, 'SKILL.md')
 const claudeSettings = () => join(process.env.CLAUDE_CONFIG_DIR!, 'settings.json')
 
-/** A connection with one file. */
+/** Saves a connection with one file. */
 async function connectWithFile(): Promise<void> {
   const [path, text] = [skill(), 'a skill']
   writeFileSync(path, text)

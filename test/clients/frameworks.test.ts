@@ -77,13 +77,16 @@ test('mastra: the example parses', () => {
 
 const hasPython = process.env.CI === 'true' || spawnSync('python3', ['--version']).status === 0
 
-test.skipIf(!hasPython)('Python: a program without packages leases the messages, and its answer arrives', async () => {
-  const { url, key, answers, leases } = await askedInbox()
+test.skipIf(!hasPython)(
+  'Python: a program without dependencies leases the messages, and its answer arrives',
+  async () => {
+    const { url, key, answers, leases } = await askedInbox()
 
-  const env = { PATH: process.env.PATH, GRID_URL: url, GRID_KEY: key }
-  const child = spawn('python3', ['docs/examples/rest.py'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  expect(await outputOf(child)).toBe('Answered @alice\n')
+    const env = { PATH: process.env.PATH, GRID_URL: url, GRID_KEY: key }
+    const child = spawn('python3', ['docs/examples/rest.py'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    expect(await outputOf(child)).toBe('Answered @alice\n')
 
-  expect(await answers()).toEqual(['You asked: What is 6 times 7?'])
-  expect(await leases()).toBe(0)
-})
+    expect(await answers()).toEqual(['You asked: What is 6 times 7?'])
+    expect(await leases()).toBe(0)
+  },
+)

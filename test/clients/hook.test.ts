@@ -36,7 +36,7 @@ afterEach(() => {
 
 const hookClients = clientNames.filter((name) => programs[name].hooks)
 
-/** A hook in this process. */
+/** Prepares a hook call in this process. */
 function callOf(words: string, session = 's1'): HookCall {
   return {
     hook: parseHookWords(words.split(' '))!,
@@ -47,7 +47,7 @@ function callOf(words: string, session = 's1'): HookCall {
   }
 }
 
-/** As if 15 seconds had passed. */
+/** Has the effect of 15 seconds passing. */
 function forgetPeeks(): void {
   rmSync(join(stateFolder({ url: grid.url, alias: '@bob' }), 'peeks.json'), { force: true })
 }
@@ -148,7 +148,7 @@ test('a new session is told at its start what an earlier one was told', async ()
   expect(prompt.stdout).toBeUndefined()
 })
 
-test.each(hookClients)('%s is told at a prompt in its own format', async (client) => {
+test.each(hookClients)('%s gets the notice at a prompt in its own format', async (client) => {
   await send()
 
   const { stdout } = await fastHook(callOf(`${client} prompt`))

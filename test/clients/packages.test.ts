@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const json = (path: string) => JSON.parse(readFileSync(join(folder, path), 'utf8'))
 
-// Warnings before edits need consent, which a package does not ask for.
+// Warnings before edits need consent, which a package cannot ask for.
 test.each(
   [
     ['claude/plugin/hooks/hooks.json', 'claude'],

@@ -8,7 +8,7 @@ test('the skill has at most 700 tokens', () => {
   expect(countTokens(skill()) * 1.2).toBeLessThanOrEqual(700)
 })
 
-test('the skill begins with its name and description, as clients read it', () => {
+test('the skill begins with its name and description, as clients expect', () => {
   const [, head] = skill().split('---\n')
   const fields = Object.fromEntries(head.trim().split('\n').map((line) => line.split(/: (.*)/).slice(0, 2)))
 

@@ -169,7 +169,7 @@ test.each(clientNames)(
     disconnectFiles(whole)
     const { plan: { changes }, connection } = planFor(client)
     for (let done = 0; done <= changes.length; done++) {
-      // It is recorded before anything is written.
+      // A connection is recorded before anything is written.
       applyChanges(changes.slice(0, done))
       disconnectFiles(connection)
       expect(home.tree(), `after ${done}`).toEqual(before)

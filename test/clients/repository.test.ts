@@ -64,7 +64,7 @@ test.each([
   ['src', '../../elsewhere/a.ts', '../../elsewhere/a.ts'],
   ['src', '/etc/passwd', '/etc/passwd'],
   ['../elsewhere', 'a.ts', 'a.ts'],
-])('in the folder %j of a repository %j is the name %j', (folder, given, name) => {
+])('in the folder %j of a repository, %j resolves to the name %j', (folder, given, name) => {
   home.write('work/.git/config', origin)
   home.write('work/src/deep/a.ts', '')
   home.write('elsewhere/a.ts', '')
@@ -72,7 +72,7 @@ test.each([
   expect(nameInRepository(given, join(home.folder, 'work', folder))).toBe(name)
 })
 
-test('every path and pattern of a repository has one name, wherever it is written', () => {
+test('every path and pattern in a repository has one name, no matter where it is used', () => {
   home.write('work/.git/config', origin)
   home.write('work/a/b/c.ts', '')
   const segment = fc.constantFrom('a', 'b', '*', '**', '?.ts', 'c.ts', '..x', 'ü [1]')

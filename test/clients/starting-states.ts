@@ -6,9 +6,9 @@ export interface StartingState {
   title: string
   client: ClientName
   files: Record<string, HomeFile>
-  /** In this folder of the home. */
+  /** Project folder, relative to the home folder. */
   project?: string
-  /** What another program does between connecting and disconnecting. */
+  /** Plays another program's changes between connecting and disconnecting. */
   meanwhile?(home: Home): void
   /** The files that differ afterwards, in their expected final state. */
   after?: Record<string, string>
@@ -39,7 +39,7 @@ const claudeSettings = '.claude/settings.json'
 const codexFile = '.codex/config.toml'
 const table = '[mcp_servers.agent-grid'
 
-/** A client with one file. */
+/** Clients with a single file. */
 const layouts: [title: string, client: ClientName, path: string, file: HomeFile][] = [
   ['without a line break at the end, for the user only', 'claude', claudeFile, { text: claudeState, mode: 0o600 }],
   ['others can read it', 'claude', claudeFile, { text: claudeState, mode: 0o664 }],
@@ -105,7 +105,7 @@ export const startingStates: StartingState[] = [
       'work/.claude/settings.local.json': '{"permissions": {"allow": []}}\n',
     },
   },
-  // What others do meanwhile stays.
+  // Changes by other programs in the meantime are kept.
   {
     title: 'claude: its state is written again, with a value before and another server behind',
     client: 'claude',

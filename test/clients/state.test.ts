@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('one variable moves all folders, and each agent has its own', () => {
+test('one variable moves all folders, and each agent has its own state folder', () => {
   const folders = [configFolder(), dataFolder(), stateFolder(agent), stateFolder({ ...agent, alias: '@ann' })]
     .concat(stateFolder({ ...agent, url: 'http://grid.example.com' }), stateFolder({ ...agent, url: `${agent.url}/b` }))
 
@@ -79,7 +79,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
     // A new lock may still be being written.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
-    // Another process is taking it over.
+    // Another process is taking the lock over.
     writeFileSync(`${path}.takeover`, '')
     if (text !== '{') expect(takeLock(path)).toBeUndefined()
     rmSync(`${path}.takeover`)

@@ -105,7 +105,7 @@ test('a revoked key ends it, and the next start reports it', async () => {
   const waiter = await client.start(wait, stop)
   await isAttended()
   await reissueKey(grid.acme.store, '@bob')
-  // The stream ends when its credential does.
+  // The stream ends when its credential is revoked.
   grid.clock.now += minute
 
   const { code } = await waiter.ended()

@@ -102,7 +102,7 @@ describe("a public agent's card", () => {
     }])
   })
 
-  test('is the same for callers with any key, and with none', async () => {
+  test('is the same with any key and without a key', async () => {
     await publish()
     const card = (await answerTo('/a2a/v1/agents/bob')).body
 

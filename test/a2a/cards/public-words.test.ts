@@ -1,4 +1,4 @@
-/** Public cards contain no words that the official suite for 0.3 reports as a leak. */
+/** Public cards contain no words that the official 0.3 suite reports as a leak. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -17,7 +17,7 @@ test.each([
   ['/.well-known/agent-card.json', '1.0'],
   ['/a2a/v1/agents/bob', '0.3'],
   ['/a2a/v1/agents/bob', '1.0'],
-])('the official suite sees no leak in %s of %s', async (path, version) => {
+])('the official suite finds no leak in %s of %s', async (path, version) => {
   const response = await grid.request(path, { headers: { 'A2A-Version': version } })
   const { signatures, ...card } = await response.json()
   const text = JSON.stringify(card).toLowerCase()

@@ -150,7 +150,7 @@ test('after a compromised key is removed, nothing that it signed verifies', asyn
   await expect(verify(before)).rejects.toThrow('No valid signatures')
 })
 
-test('without encryption keys cards are served unsigned, and the key set is empty', async () => {
+test('without encryption keys, cards are unsigned and the key set is empty', async () => {
   const withoutRing = { ...grid.store.keyRing, ids: [], canSeal: false }
   Object.assign(grid.store, { keyRing: withoutRing })
 
@@ -169,7 +169,7 @@ test('the private key is sealed, and a second process signs with the same key', 
   expect(decodeProtectedHeader(first.signatures![0]).kid).toBe(decodeProtectedHeader(second.signatures![0]).kid)
 })
 
-/** As `json.dumps` writes it: in ASCII. */
+/** Escapes to ASCII, as Python's `json.dumps` does. */
 function inPython(json: string): string {
   return [...json].flatMap((char) => char.split('')).map((unit) =>
     unit < '\x7f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -72,6 +72,6 @@ test('past turns and costs determine how long to wait', () => {
   expect(waitForTurn(turns, { perHour: 3 }, now)).toEqual({ ms: 0 })
   expect(waitForTurn(turns, { perHour: 2 }, now)).toMatchObject({ ms: 600_000 })
   expect(waitForTurn(turns, { perHour: 3, perDayUsd: 5 }, now)).toEqual({ ms: 0 })
-  // Without the first turn, 1 USD is left of 2.
+  // Without the first turn, 1 USD of the 2 remains.
   expect(waitForTurn(turns, { perHour: 3, perDayUsd: 2 }, now)).toMatchObject({ ms: 86_400_000 - 3_000_000 })
 })

@@ -44,7 +44,7 @@ test('a command gets a message on standard input, and its output is sent as the 
   })
   expect(grid.stateOf(id)).toBe('read')
   await runner.stop()
-  // The answer and the end of the lease were one call.
+  // The answer and the end of the lease are one call.
   expect(grid.calls.filter((call) => call.includes('/ID/'))).toEqual([])
   expect(grid.calls).toContain('GET /api/agents/wake-stream')
 })
@@ -177,7 +177,7 @@ test('repeats calls without a response with the same key, and the answer is stor
   grid.failNext(/messages$/, unavailable, true)
   start([place.program('echo', echo), 'done'])
   const id = grid.put({})
-  // The third call is stored but answered with 503, so the fourth one is a repeat.
+  // The third call is stored but answered with 503, so the fourth call is a repeat.
   await waitFor('the fourth call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 4)
   await runners[0].stop()
 
@@ -235,7 +235,7 @@ test('a runner releases what a killed one held', async () => {
   expect(JSON.parse(grid.sent[0].message).messages[0]).toMatchObject({ message_id: id, redelivered: true })
 })
 
-test('a runner ends when its key is revoked', async () => {
+test('a runner exits when its key is revoked', async () => {
   const runner = start([place.program('echo', echo)])
   await waitFor('the stream', () => grid.streams().length === 1)
   expect(grid.streams()).toEqual(['runner=command'])
