@@ -1,4 +1,4 @@
-/** The activity log as a file: CSV for spreadsheets, JSON lines for programs. */
+/** Exports the activity log as a file: CSV for spreadsheets, JSON Lines for programs. */
 import { downloadBody } from '../../answers/downloads.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { isoTime } from '../../lib/time.ts'
@@ -7,7 +7,7 @@ import type { ActivityFilter, ListedActivity } from '../../store/account/activit
 
 const perPiece = 200
 
-/** The columns of the file. */
+/** The CSV columns. */
 const columns: Record<string, (row: ListedActivity) => string | number | null> = {
   n: (row) => row.n,
   at: (row) => isoTime(row.createdAt),
@@ -35,7 +35,7 @@ const formats = {
   },
 }
 
-/** The rows that a filter selects, newest first. `as` is `csv`; with anything else it is JSON lines. */
+/** Exports the rows that match a filter, newest first: as CSV if `as` is `csv`, otherwise as JSON Lines. */
 export function activityFile(
   account: AccountStore,
   connection: CallerConnection,
@@ -65,7 +65,7 @@ async function* pieces(
   }
 }
 
-/** A spreadsheet would run a text that begins like a formula. @see RFC 4180 */
+/** Quotes a cell, and escapes text that a spreadsheet would evaluate as a formula. @see RFC 4180 */
 function cell(value: string | number | null): string {
   const text = String(value ?? '')
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text

@@ -1,11 +1,11 @@
-/** Sentences that describe the calls of the activity log. */
+/** Sentences that describe calls in the activity log. */
 import type { NamedEntity } from '../../store/account/profile.ts'
 
-/** A placeholder of a sentence: the arguments that fill it, and the text for when they cannot. */
+/** A placeholder in a sentence: the arguments that can fill it, and fallback texts. */
 export interface SentencePlaceholder {
-  /** Names of arguments; the first readable one is used. */
+  /** Names of arguments, in order of preference. The first readable one is used. */
   argumentNames: string[]
-  /** What the argument refers to; undefined for plain text. */
+  /** The kind of entity that the argument refers to. Undefined for plain text. */
   kind?: NamedEntity['kind']
   /** Shown before the name: `skill` in “skill proofreading”. */
   noun?: string
@@ -48,19 +48,19 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   host: { argumentNames: ['host'], fallback: 'a service' },
 }
 
-/** Infinitive, past tense and object. A part in brackets is omitted when its placeholder cannot be filled. */
+/** Infinitive, past tense and object. A part in brackets is omitted if its placeholder cannot be filled. */
 type Phrase = readonly [verb: string, past: string, object: string]
 export type Phrases = Readonly<Record<string, Phrase>>
 
-/** Sources of phrases besides the core. */
+/** Features that add phrases to those of the core. */
 type Features = readonly { readonly phrases?: Phrases }[]
 
 /**
- * Phrases by the name in the log: an admin tool, an action of a page, or a command. The command `create-agent` has the
- * phrase of `create_agent` or `admin_create_agent`, if it has none of its own.
+ * Phrases by logged name: an admin tool, a page action, or a command. If the command `create-agent` has no phrase of
+ * its own, it uses that of `create_agent` or `admin_create_agent`.
  */
 const phrases: Phrases = {
-  // Refused before the tool ran, or the tool does not exist.
+  // The call was refused before the tool ran, or the tool does not exist.
   'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
   admin_list_agents: ['List', 'Listed', 'the agents'],
   admin_list_channels: ['List', 'Listed', 'the channels'],
@@ -167,18 +167,18 @@ const phrases: Phrases = {
   hand_over_account: ['Hand over', 'Handed over', 'the account to {member}'],
 }
 
-/** Whether there is a phrase for this call. Other calls are shown by their names. */
+/** Whether a phrase describes this call. Other calls are shown by name. */
 export function hasPhrase(tool: string, features: Features): boolean {
   return findPhrase(tool, features) !== undefined
 }
 
-/** A sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
+/** Returns a sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
 export function sentenceOf(tool: string, outcome: string, features: Features): string {
   const [verb, past, object] = phraseOf(tool, features)
   return outcome === 'ok' ? `${past} ${object}` : `Could not ${verb.toLowerCase()} ${object}`
 }
 
-/** The title of this kind of call in the filter: `Create an agent`. */
+/** Returns the title of this kind of call in the filter: `Create an agent`. */
 export function titleOf(tool: string, features: Features): string {
   const [verb, , object] = phraseOf(tool, features)
   const title = `${verb} ${object}`.replace(/\[.*?\]/g, '').replace(
@@ -188,7 +188,7 @@ export function titleOf(tool: string, features: Features): string {
   return tool.includes('-') ? `${title}, by command` : title
 }
 
-/** The phrase of a call; a call without one is described by its name. */
+/** Returns the phrase for a call. A call without one is described by its name. */
 function phraseOf(tool: string, features: Features): Phrase {
   return findPhrase(tool, features) ?? ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
 }
@@ -212,7 +212,7 @@ const reasons: Record<string, string> = {
   unavailable: 'the database did not answer',
 }
 
-/** The outcome of a failed call in words. */
+/** Describes why a call failed. */
 export function reasonOf(outcome: string): string {
   return Object.hasOwn(reasons, outcome) ? reasons[outcome] : outcome.replaceAll('_', ' ')
 }

@@ -9,7 +9,7 @@ import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
 import { pathAfterLink } from '../people/email-links.tsx'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
 
-/** The email link that verifies the address of a claim. It also registers the user if the address has none yet. */
+/** The email link that verifies the address in a claim. It also registers the user if nobody has that address yet. */
 export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions, features }: PageDeps): void {
   const { config, email: mailer } = store.deps
 
@@ -31,10 +31,10 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
 
   async function show(visit: PublicVisit): Promise<PageResult> {
     const { param, visitor, inputError } = visit
-    // Says so if the agents were claimed already.
+    // Fails if the agents have already been claimed.
     await openClaim(store, param('token'))
     const link = await findClaimEmailLink(store, param('proof')).catch((error) => {
-      // A second look at the email: a signed-in user needs the page of the claim, not a new link.
+      // A signed-in user who reopens a used link needs the claim's page, not a new link.
       if (error instanceof GridError && error.code === 'link_expired' && visitor && !inputError) return undefined
       throw error
     })

@@ -23,15 +23,15 @@ import { type PageDeps, type Pages, type PublicVisit, signedIn, wholly } from '.
 import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
-/** The number of accounts of a visitor that are checked. */
+/** Maximum number of the visitor's accounts that are searched for agents. */
 const maxLooked = 20
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
 type Choice = keyof typeof choices
 
 /**
- * Claiming agents: the owner of their address keeps, moves or discards each. The pages are opened by the claim link of a signup,
- * or by the offer that the owner sees after sign-in.
+ * Pages on which users claim agents that signed up with their email address, and keep, move or discard each. They are
+ * opened by a signup's claim link, or by the offer that the user sees after signing in.
  */
 export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): void {
   const { store, sessions } = deps
@@ -61,7 +61,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
     return await decide(visit, claim, `/claims/${encodeURIComponent(visit.param('id'))}`, left)
   }
 
-  /** The page of the decision. Moving is proposed into an account that has agents. */
+  /** Shows the page with the choices. It proposes to move the agents to an owned account that already has agents. */
   async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
     const visitor = signedIn(visit)
     const owned = visitor.accounts.filter(({ role }) => role === 'owner')
@@ -90,14 +90,14 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
   post('/claims/:id', (visit) => claim(visit, { offered: visit.param('id') }), showOffer)
 }
 
-/** The ids of the agents with this choice. The form has one field per agent: `agent-ID=keep`. */
+/** Returns the ids of the agents with this choice. The form has one field per agent: `agent-ID=keep`. */
 function chosen(form: URLSearchParams, choice: Choice): string[] {
   return [...form].filter(([name, value]) => name.startsWith('agent-') && value === choice).map(([name]) =>
     name.slice(6)
   )
 }
 
-/** Shown before sign-in, and to the user of the address while it is not verified. */
+/** Shown before sign-in, and to the address's user until the address is verified. */
 function verifyAddressPage(
   { visitor, csrf, param, inputError }: PublicVisit,
   { ownerEmail, agents }: OpenClaim,
@@ -145,8 +145,8 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
 }
 
 /**
- * Posts to `action`. `left` more agents are offered, in accounts of their own. `target` is the account of the visitor
- * that moving is proposed into.
+ * Posts to `action`. `left` is the number of further agents, which are offered in accounts of their own. `target` is
+ * the visitor's account to which the page proposes to move the agents.
  */
 function decisionPage(
   visit: PublicVisit,

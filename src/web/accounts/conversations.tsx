@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Resuming conversations that ran away, and their limits. See docs/conversations.md, "Conversations that run away". */
+/** Limits on runaway conversations, and their resumption. See docs/conversations.md, "Conversations that run away". */
 import { maxTurnLimit, resumeConversation, setTurnLimits } from '../../grid/messaging/turns.ts'
 import { Card, Facts } from '../../html/components.tsx'
 import { TextInput } from '../../html/fields.tsx'
@@ -10,7 +10,7 @@ import { originOf, PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountSubject, PageResult, Pages, Visit } from '../visit.ts'
 
-/** The fields of the form, which are also the names of the limits. */
+/** The form's fields, named like the limits. */
 const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
   {
     name: 'warn',
@@ -51,7 +51,7 @@ function limitsInWords({ warn, perHour, hops }: TurnLimits): string {
   return limits === '' ? 'No limits' : limits[0].toUpperCase() + limits.slice(1)
 }
 
-/** The forms: resuming a conversation, and the limits. `show` is the page of the limits. */
+/** Registers the forms: resuming a conversation, and the limits. `show` is the page with the limits. */
 export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
   post('/conversations/:conversation/resume', async (visit) => {
     const id = visit.param('conversation')
@@ -69,7 +69,7 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
   }, show)
 }
 
-/** The number in a field; NaN if it has none, and undefined without the field. */
+/** Parses the number in a field. Returns NaN if it is not a number, and undefined if the form has no such field. */
 function numberOf(text: string | null): number | undefined {
   if (text === null) return undefined
   return /^\d+$/.test(text.trim()) ? Number(text) : NaN

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Which messages people can read, as the owners of the account decide. */
+/** Settings with which owners decide which messages people can read. */
 import { type PeopleRead, setContentsVisible, setPeopleRead } from '../../grid/accounts/people-read.ts'
 import { Card, dateInWords } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
@@ -40,14 +40,14 @@ export const contents: AccountSubject = {
   },
 }
 
-/** How each choice is recorded in the activity log, and its notice. */
+/** For each choice, its name in the activity log and the notice that confirms it. */
 const choices: Record<PeopleRead, { tool: string; notice: NoticeCode }> = {
   on: { tool: 'show_conversations', notice: 'conversations-shown' },
   older: { tool: 'show_older_conversations', notice: 'older-conversations-shown' },
   off: { tool: 'hide_conversations', notice: 'conversations-hidden' },
 }
 
-/** The forms of the cards. `show` makes the page of a subject. */
+/** Registers the forms of the cards. `show` returns a subject's page. */
 export function readingActions(
   { post }: Pages<Visit>,
   show: (subject: AccountSubject) => (visit: Visit) => Promise<PageResult>,
@@ -67,7 +67,7 @@ export function readingActions(
 }
 
 /**
- * Whether owners and admins read what agents write to each other. `since` is as `setPeopleRead` resolves to. See
+ * Whether owners and admins read messages between agents. `since` is the value that `setPeopleRead` resolves to. See
  * docs/people.md, "People who read".
  */
 function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {
@@ -113,7 +113,7 @@ function whoReads(since: number | null, zone: string): string {
   return `Owners and admins can read ${which}${from}. Each reading is in Activity.`
 }
 
-/** Whether people see the texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
+/** Whether people see texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
 function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
   return (
     <Card title='Blocked texts' lead='Who may read the texts that guardrails block.'>

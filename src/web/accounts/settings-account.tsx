@@ -43,7 +43,7 @@ const deletion: AccountSubject = {
   page: (visit) => <DeleteAccountCard visit={visit} />,
 }
 
-/** The subjects in their order, with those of features. */
+/** All subjects in order, including those that features add. */
 export function accountSubjects({ features }: Pick<Visit, 'features'>): AccountSubject[] {
   const added = features.flatMap(({ accountSubjects }) => accountSubjects ?? [])
   return [name, usage, secondFactor, turns, reading, contents, adminAccess, programs, deletion]
@@ -51,8 +51,8 @@ export function accountSubjects({ features }: Pick<Visit, 'features'>): AccountS
 }
 
 /**
- * The account itself, and the admin keys and programs with access to it. See docs/protocol/README.md, "Admin keys", and
- * docs/protocol/oauth.md, "Grants".
+ * Account settings, plus the admin keys and programs that can access the account. See docs/protocol/README.md, "Admin
+ * keys", and docs/protocol/oauth.md, "Grants".
  */
 export function accountSettingsPages({ get, post, may }: AccountPages, deps: PageDeps): void {
   const show = (subject: AccountSubject) => (visit: Visit) => showSubject(visit, deps, subject)
@@ -108,13 +108,13 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
   })
 }
 
-/** The page of a subject. Fails with `not_allowed`. */
+/** Shows a subject's page. Fails with `not_allowed`. */
 export async function showSubject(visit: Visit, deps: PageDeps, subject: AccountSubject): Promise<Response> {
   requirePermission(visit.actor, subject.may ?? 'view')
   return await settingsPage(visit, 'account', await subject.page(visit, deps), subject.title)
 }
 
-/** A row for each subject, which leads to its page. */
+/** Lists the subjects, each linked to its page. */
 async function showList(visit: Visit, deps: PageDeps): Promise<Response> {
   const subjects = accountSubjects(visit).filter(({ may }) => visit.may(may ?? 'view'))
   const states = await Promise.all(subjects.map((subject) => subject.state(visit, deps)))
@@ -166,7 +166,7 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-/** It asks for the name of the account. */
+/** Deletes the account, once the user has typed its name. */
 function DeleteAccountCard({ visit }: { visit: Visit }) {
   return (
     <Card

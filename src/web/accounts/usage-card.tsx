@@ -18,7 +18,7 @@ export const usage: AccountSubject = {
   page: (visit) => UsageCard({ visit }),
 }
 
-/** The use of today's quotas. */
+/** Usage of today's quotas. */
 export async function UsageCard({ visit }: { visit: Visit }) {
   const { messages, megabytes } = await usedToday(visit)
   return (

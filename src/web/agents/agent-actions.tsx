@@ -128,14 +128,14 @@ export function agentActions({ get, post, may }: AccountPages): void {
 
   may('own').post('/agents/:alias/erase-words', async (visit) => {
     const alias = visit.param('alias')
-    // In many units, so the row of Activity comes with none of them.
+    // Erasing takes many units of work, so the row in Activity has none of these counts.
     const { rows } = await visit.record('erase_words', { alias }, () => eraseWords(visit.account, alias))
     const erased: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
     return await visit.showOnce(visit.path('agents', alias, 'settings'), erased)
   }, showSettings)
 }
 
-/** The changes that the form contains. Fields that it does not have stay unchanged. */
+/** Returns the changes that the form contains. Fields that the form lacks remain unchanged. */
 function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
   const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')
@@ -154,7 +154,7 @@ function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
   }
 }
 
-/** Reads `direction-ID`, empty when the guardrail is not attached, and `action-ID`, which overrides its default action. */
+/** Reads `direction-ID`, empty for a detached guardrail, and `action-ID`, which overrides its default action. */
 function guardrailsOf(form: URLSearchParams): AgentGuardrailInput[] {
   const ids = [...form].filter(([name, value]) => name.startsWith('direction-') && value !== '')
     .map(([name]) => name.slice('direction-'.length))

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** A field that chooses agents: checkboxes if there are few, otherwise their aliases as text. */
+/** A field to choose agents: checkboxes if there are few, otherwise a text field for aliases. */
 import { ChoiceList, TextArea } from '../../html/fields.tsx'
 import type { AccountStore } from '../../store/account.ts'
 
 const maxCheckboxes = 50
 
-/** The first agents of the account, one more than there are checkboxes. */
+/** Returns the account's first agents: one more than the maximum number of checkboxes. */
 export async function choosableAgents({ read }: AccountStore) {
   return await read.agents.page('', maxCheckboxes + 1)
 }
@@ -15,10 +15,10 @@ export function AgentChoice({ agents, hint, value, ...field }: {
   name: string
   label: string
   isOptional?: boolean
-  /** Of the checkboxes, and of the text. */
+  /** The hint for the checkboxes, and the one for the text field. */
   hint: [string, string]
   agents: Awaited<ReturnType<typeof choosableAgents>>
-  /** The typed text. */
+  /** The text already typed. */
   value: string
 }) {
   return agents.length > 0 && agents.length <= maxCheckboxes
@@ -33,7 +33,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
     : <TextArea {...field} hint={hint[1]} value={value} placeholder='@alice @bob' rows={3} isMono />
 }
 
-/** The agents named in the fields: ids, or aliases with or without `@`, several per field. */
+/** Returns the agents named in the fields: ids, or aliases with or without `@`, several per field. */
 export function parseAgentRefs(form: URLSearchParams, name: string): string[] {
   return form.getAll(name).flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How programs act as an agent: keys, client configurations, and authorized programs. */
+/** Ways for programs to act as an agent: keys, client configurations, and authorized programs. */
 import { isProgram } from '../../grid/agents/find-agent.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'
@@ -13,7 +13,7 @@ import type { PageResult, Visit } from '../visit.ts'
 import { accessOf, agentOf, agentPage, agentPath } from './agent.tsx'
 import { ConnectCard } from './connect.tsx'
 
-/** Programs cannot act as people: for them this leads to their first page. Fails with `agent_not_found`. */
+/** Shows how programs connect. Redirects for people, as whom no program acts. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
   if (!isProgram(agent)) return { redirectTo: agentPath(visit, agent.alias, 'now') }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Form fields that the pages of new and existing agents share. */
+/** Form fields shared by the pages for new and existing agents. */
 import { GridError } from '../../errors.ts'
 import { externalShare, maxAccessList, maxDescriptionLength } from '../../grid/agents/agents.ts'
 import { Checkbox, ChoiceList, PasswordInput, TextArea, TextInput } from '../../html/fields.tsx'
@@ -11,13 +11,13 @@ export interface AgentFieldsProps {
   stored?: Partial<Record<string, string>>
 }
 
-/** The types of agents that can be created, with their labels. */
+/** The types of agents that users can create, with labels. */
 export const agentTypes: { value: ProgramType; title: string; hint: string }[] = [
   { value: 'mcp', title: 'MCP', hint: 'An MCP client such as Claude Code reads its messages here.' },
   { value: 'a2a', title: 'A2A', hint: 'A remote agent with its own A2A endpoint.' },
 ]
 
-/** `MCP`, `A2A`, `Person` or `Hook`. */
+/** Returns `MCP`, `A2A`, `Person` or `Hook`. */
 export function typeName(type: AgentType): string {
   return agentTypes.find(({ value }) => value === type)?.title ?? (type === 'hook' ? 'Hook' : 'Person')
 }
@@ -109,7 +109,7 @@ export function replyName(messageReplies: string): string {
   return replies.find(({ value }) => value === messageReplies)!.title
 }
 
-/** Whether plain replies over A2A are messages. See docs/protocol/a2a.md, "Message replies". */
+/** Whether plain replies over A2A become messages. See docs/protocol/a2a.md, "Message replies". */
 export function ReplyField({ stored }: AgentFieldsProps) {
   return (
     <ChoiceList
@@ -131,7 +131,7 @@ export function waitName(callersWait: CallersWait): string {
   return waits.find(({ value }) => value === callersWait)!.title
 }
 
-/** Whether calls over A2A wait for the answer. See docs/protocol/a2a.md, "Confirmation or task". */
+/** Whether calls over A2A wait for an answer. See docs/protocol/a2a.md, "Confirmation or task". */
 export function WaitField({ stored }: AgentFieldsProps) {
   return (
     <ChoiceList
@@ -143,7 +143,7 @@ export function WaitField({ stored }: AgentFieldsProps) {
   )
 }
 
-/** The URL and token of a remote agent. `hasToken`: a token is already stored. */
+/** A remote agent's URL and token. `hasToken`: a token is already stored. */
 export function RemoteFields({ stored, hasToken }: AgentFieldsProps & { hasToken?: boolean }) {
   return (
     <>
@@ -184,7 +184,7 @@ export function SkillsField({ stored }: AgentFieldsProps) {
   )
 }
 
-/** The visibility that a form chooses. Fails with `invalid_input` if it makes an agent public without saying so twice. */
+/** Returns the visibility chosen in a form. Fails with `invalid_input` if making an agent public is not confirmed. */
 export function visibilityIn(form: URLSearchParams, isPublic: boolean): Visibility | undefined {
   const visibility = readChoice(form, 'visibility', ['private', 'public'])
   if (visibility === 'public' && !isPublic && !form.has('publicSure')) {
@@ -194,7 +194,7 @@ export function visibilityIn(form: URLSearchParams, isPublic: boolean): Visibili
   return visibility
 }
 
-/** Words separated by spaces, commas or line breaks. */
+/** Splits text into words at spaces, commas and line breaks. */
 export function wordsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '')
 }
@@ -203,7 +203,7 @@ export function linesOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '')
 }
 
-/** The text of a form field. Browsers send line breaks as CRLF; the result has LF. */
+/** Returns a form field's text. Browsers send line breaks as CRLF. The result has LF. */
 export function textOf(form: URLSearchParams, name: string): string {
   return (form.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

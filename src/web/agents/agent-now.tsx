@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The current state of an agent: its presence, waiting messages, and latest conversations. */
+/** An agent's current state: its presence, waiting messages, and latest conversations. */
 import type { Child } from 'hono/jsx'
 import { isProgram, presenceOf } from '../../grid/agents/find-agent.ts'
 import { answerTimesOf } from '../../grid/conversations/answer-times.ts'
@@ -32,7 +32,7 @@ import { accessOf, agentOf, agentPage, agentPath, PresenceNow } from './agent.ts
 const maxChannels = 20
 const maxReservations = 20
 
-/** The page of one agent. Fails with `agent_not_found`. */
+/** Shows an agent's first page. Fails with `agent_not_found`. */
 export async function showAgent(visit: Visit): Promise<Response> {
   const { account, param, requestId } = visit
   const [talk, found] = await Promise.all([talkOfAgent(account, param('alias'), { requestId }), agentNow(visit)])
@@ -58,7 +58,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
-    // Of a remote agent, only the use of a key is seen.
+    // A remote agent is seen only when it uses a key.
     ['Last seen', (agent.type !== 'a2a' || agent.lastSeenAt !== null) && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],
@@ -168,7 +168,7 @@ function OldestUnread({ fromAlias, at, now }: { fromAlias: string; at: number; n
   )
 }
 
-/** Messages that were set aside, and what makes them unread again. */
+/** Messages that were set aside, and how they become unread again. */
 function Parked({ visit, agent, count }: { visit: Visit; agent: Agent; count: number }) {
   return (
     <>
@@ -217,11 +217,11 @@ function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }:
   )
 }
 
-/** The agents and channels of its newest conversations, each with the conversation. */
+/** The agents and channels of the agent's newest conversations, linked to each conversation. */
 function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
   const nameOf = (thread: Thread) =>
     namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`
-  // The newest conversation with each; others with it have a label.
+  // Keeps the newest conversation per name, and any other with a label that tells it apart.
   const others = talks.filter((thread, n) =>
     thread.kind !== 'channel' &&
     (labelOf(thread) !== undefined || talks.findIndex((other) => nameOf(other) === nameOf(thread)) === n)

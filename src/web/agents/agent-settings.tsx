@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The settings of an agent. Users who may not change them see the values. */
+/** An agent's settings. Users who may not change them see the values. */
 import { isProgram } from '../../grid/agents/find-agent.ts'
 import { approvalConsent, servicesFor } from '../../grid/guardrails/consents.ts'
 import { listedProviders } from '../../guardrails/providers.ts'
@@ -27,7 +27,7 @@ import {
 } from './agent-fields.tsx'
 import { agentOf, agentPage } from './agent.tsx'
 
-/** The page. Fails with `agent_not_found`. */
+/** Shows the settings. Fails with `agent_not_found`. */
 export async function showSettings(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, path, may } = visit
@@ -43,7 +43,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   ])
   const here = path('agents', agent.alias)
   const erased = await visit.takeShown<ErasedWords>()
-  // A person is changed on the page of their profile, and a hook ends with its address.
+  // People are changed on their profile page, and a hook is deleted with its address.
   const isOfProgram = isProgram(agent)
   return await agentPage(visit, agent, 'settings', {
     content: (
@@ -97,7 +97,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   })
 }
 
-/** The erased messages, and recipients who may still have copies. */
+/** Counts of erased messages, and recipients who may still have copies. */
 export interface ErasedWords {
   rows: Record<string, number>
   kept: string[]
@@ -187,7 +187,7 @@ function SettingsCard(
   )
 }
 
-/** Whether the agent is a script, whose messages are never turns. See docs/conversations.md, "Conversations that run away". */
+/** Whether the agent is a script, which never takes turns. See docs/conversations.md, "Conversations that run away". */
 function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated: boolean }) {
   return (
     <Card
@@ -242,7 +242,7 @@ function GuardrailsCard(
   { visit, action, guardrails, attached, refused }: CardProps & {
     guardrails: Guardrail[]
     attached: GuardrailAttachment[]
-    /** The services that the person with this alias does not allow. */
+    /** The services that the person with this alias has not allowed. */
     refused: TextService[]
   },
 ) {

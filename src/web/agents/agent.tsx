@@ -12,22 +12,22 @@ import type { Agent } from '../../store/account/agents.ts'
 import { Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 
-/** The pages of one agent: its current state, how programs act as it, and its settings. */
+/** An agent's pages: its current state, how programs connect as it, and its settings. */
 export type AgentTab = 'now' | 'connect' | 'settings'
 
-/** The path of a page of an agent, or of an action on it. */
+/** Returns the path of an agent's page, or of an action on the agent. */
 export function agentPath({ path }: Pick<Visit, 'path'>, alias: string, tab: AgentTab): string {
   return tab === 'now' ? path('agents', alias) : path('agents', alias, tab)
 }
 
-/** The live agent that the path names. Fails with `agent_not_found`. */
+/** Returns the live agent named in the path. Fails with `agent_not_found`. */
 export async function agentOf({ account, param }: Visit): Promise<Agent> {
   const agent = await account.read.agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   return agent
 }
 
-/** The keys of an agent, and the programs that act as it, as far as the visitor may see them. Only MCP agents have those. */
+/** Returns an agent's keys, and the programs that act as it and the visitor may see. Only MCP agents have either. */
 export async function accessOf({ account, may }: Visit, { id, type }: Agent) {
   const maySignIn = type === 'mcp' && may('use')
   const [keys, programs] = await Promise.all([
@@ -40,7 +40,7 @@ export async function accessOf({ account, may }: Visit, { id, type }: Agent) {
 /** Actions whose forms show their own errors. */
 const showsItself = /\/(settings|skills|guardrails|keys)$/
 
-/** A page of one agent with its tabs. People have neither keys nor programs here. */
+/** An agent's page with its tabs. People have neither keys nor programs here. */
 export function agentPage(
   visit: Visit,
   agent: Agent,
@@ -84,7 +84,7 @@ export function agentPage(
   )
 }
 
-/** Who is at an agent, or when it was last seen. See docs/conversations.md, "Presence". */
+/** The agent's presence, or when it was last seen. See docs/conversations.md, "Presence". */
 export function PresenceNow(
   { presence, lastSeenAt, now }: {
     presence: Presence | RemotePresence | undefined

@@ -14,10 +14,10 @@ import { PresenceNow } from './agent.tsx'
 import { newAgentPages } from './new-agent.tsx'
 
 const shownSkills = 3
-/** All agents are counted up to here: this number stands for itself or more. */
+/** Counting stops at this number, which therefore means "this many or more". */
 const maxCounted = 1_000
 
-/** Registers the list of agents, the page of each, and the form for a new one. */
+/** Registers the list of agents, the pages of each agent, and the form for a new one. */
 export function agentPages(pages: AccountPages): void {
   pages.get('/agents', list)
   newAgentPages(pages)
@@ -31,15 +31,15 @@ const orders: Record<AgentOrder, string> = {
   seen: 'Last seen',
 }
 
-/** The selection in the address of a page of the list. */
+/** The part of the list that a URL selects. */
 interface ListPlace {
   search: string
   order: AgentOrder
-  /** The last agent of the page before; undefined on the first. */
+  /** The last agent on the previous page. Undefined on the first page. */
   after?: AgentPlace
 }
 
-/** Reads `?search=`, `?sort=` and `?after=`. Invalid values are ignored. */
+/** Reads `?search=`, `?sort=` and `?after=`. Ignores invalid values. */
 function listPlace(query: URLSearchParams): ListPlace {
   const { search } = listPosition(query)
   const sort = query.get('sort') ?? ''

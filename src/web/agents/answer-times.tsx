@@ -7,7 +7,7 @@ import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { Plot } from '../../html/plots.tsx'
 import { pluralize } from '../listing.tsx'
 
-/** Small plots of the answer times of an agent: all, and those to its most frequent partners. */
+/** Small charts of an agent's answer times: overall, and to its most frequent partners. */
 export function AnswerTimes({ times }: { times: Times[] }) {
   if (times.length === 0) return null
   return (

@@ -37,21 +37,21 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
   }, showForm)
 }
 
-/** A key that was just made. */
+/** A newly created key. */
 interface CreatedKey {
   apiKey: string
-  /** Whether the agent is new too. */
+  /** Whether the agent is new, too. */
   isNew: boolean
-  /** Whether the other keys of the agent stay. */
+  /** Whether the agent's other keys remain valid. */
   isFurther?: boolean
 }
 
-/** Leads to the page that shows a new key of an agent, once. */
+/** Redirects to the page that shows an agent's new key once. */
 export function showKeyOnce(visit: Visit, alias: string, created: CreatedKey): Promise<PageResult> {
   return visit.showOnce(visit.path('agents', alias, 'key'), created)
 }
 
-/** The page that shows a new key. It leads to the agent if there is none to show, as after a reload. */
+/** Shows a new key. Redirects to the agent if there is no key to show, for example after a reload. */
 export async function showKey({ account, frame, path, param, done, takeShown }: Visit): Promise<PageResult> {
   const alias = param('alias')
   const created = await takeShown<CreatedKey>()
@@ -93,7 +93,7 @@ function inputOf(form: URLSearchParams): NewAgent {
     type,
     visibility: visibilityIn(form, false),
     accessPolicy,
-    // Ignore the field when the policy does not use it.
+    // The form may send a list that the policy does not use.
     accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],
     description: textOf(form, 'description'),
     ...(isRemote && {

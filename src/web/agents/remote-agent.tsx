@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How messages get to a remote agent: its card, and what waits for it. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** A remote agent's card, and messages waiting for it. See docs/protocol/remote-agents.md, "How messages are sent". */
 import type { RemoteState } from '../../grid/remote-agents/manage.ts'
 import { Name } from '../../html/bidi.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The ledger of decisions on held messages. Owners and admins see all of them, others theirs. */
+/** The log of decisions on held messages. Owners and admins see all decisions, others only their own. */
 import { decisions } from '../../grid/approvals/held.ts'
 import { downloadBody } from '../../answers/downloads.ts'
 import { isolated, Name } from '../../html/bidi.tsx'
@@ -33,7 +33,7 @@ export function decisionPages({ get }: Pages<Visit>): void {
   })
 }
 
-/** `?state=`, `?by=`, `?rule=`, and `?before=` with the time and id of the last row of the page before. */
+/** Reads `?state=`, `?by=`, `?rule=`, and `?before=` with the time and id of the previous page's last row. */
 function filterOf(query: URLSearchParams) {
   const [, at, id] = query.get('before')?.match(/^(\d{1,15})-(\S{1,64})$/) ?? []
   return {
@@ -153,7 +153,7 @@ function DecisionTable({ visit, rows }: { visit: Visit; rows: DecisionRow[] }) {
   )
 }
 
-/** One decision a line, as JSON. */
+/** Exports one decision per line, as JSON. */
 async function* exported(
   { account }: Visit,
   filter: ReturnType<typeof filterOf>,

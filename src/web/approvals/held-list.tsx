@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Rows of messages that wait for the decision of the visitor. */
+/** Rows of messages that await the visitor's decision. */
 import { endsSoon } from '../../grid/approvals/held.ts'
 import { NeedCard, type NeedRow } from '../../html/attention.tsx'
 import { Name } from '../../html/bidi.tsx'
@@ -11,8 +11,8 @@ import { oneLine } from '../../lib/one-line.ts'
 import type { Visit } from '../visit.ts'
 
 /**
- * Nothing if there is none. Those with the same sender, recipient, rule and text are one row: it leads to the first to
- * expire, or with `isWhole` opens to all of them. `max`: how many rows there are at most. `total`: how many wait.
+ * Messages with the same sender, recipient, rule and text share a row. It links to the first to expire, or expands to
+ * all of them with `isWhole`. At most `max` rows are shown. `total` is the number of all waiting messages.
  */
 export function HeldForYou(
   { visit, held, max, total, isShort, isWhole }: {
@@ -45,7 +45,7 @@ export function HeldForYou(
   )
 }
 
-/** Whether both have the same sender, recipient, rule and text. */
+/** Whether both messages have the same sender, recipient, rule and text. */
 export function isAlike(one: HeldRow, other: HeldRow): boolean {
   return likenessOf(one) === likenessOf(other)
 }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Messages that wait for the decision of the visitor. See docs/protocol/messages.md, "Held messages". */
+/** Messages that await the visitor's decision. See docs/protocol/messages.md, "Held messages". */
 import type { Child } from 'hono/jsx'
 import { requirePermission } from '../../auth/actor.ts'
 import { approve, type Decision, refuse } from '../../grid/approvals/decide.ts'
@@ -62,7 +62,7 @@ interface Choice {
   hash: string
 }
 
-/** The log records who decided on which message, but not its text. */
+/** The log records who decided about which message, but not its text. */
 async function decide(
   visit: Visit,
   tool: string,
@@ -80,7 +80,7 @@ async function decide(
   return visit.done('held-undeliverable', 'held', id)
 }
 
-/** To the list, which offers the next message like this one. */
+/** Redirects to the list, which offers the next similar message. */
 async function toNext(visit: Visit, held: HeldMessage, done: NoticeCode): Promise<PageResult> {
   const next = (await heldMessages(visit.account)).find((one) => isAlike(one, held))
   const { redirectTo } = visit.done(done, 'held') as { redirectTo: string }
@@ -171,7 +171,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** Links to the message that it answers and to its conversation. */
+/** Links to the answered message and to the conversation. */
 function Around({ visit, place: { thread, answered } }: { visit: Visit; place: HeldPlace }) {
   if (thread === undefined && answered === undefined) return null
   return (
@@ -206,7 +206,7 @@ const outcomes = {
   joined: 'Its sender has added to it: the whole is a newer message',
 } as const
 
-/** Shows the decision to a visitor who comes too late. */
+/** Shows the decision to a visitor who comes too late to decide. */
 function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held: HeldMessage }) {
   return (
     <Notice kind={state === 'approved' ? 'good' : 'info'} title={outcomes[state]}>
@@ -286,10 +286,10 @@ const fieldNames: Record<string, string> = {
   artifactId: 'Artifact',
   artifactName: 'Name of the artifact',
 }
-/** A longer value is folded. */
+/** Longer values are collapsed. */
 const maxUnfolded = 300
 
-/** What recipients get besides the text and the parts. A name that this page does not know is shown as it is. */
+/** A field that recipients get in addition to the text and parts. An unknown name is shown as it is. */
 function Field({ name, value }: { name: string; value: unknown }) {
   const title = fieldNames[name] ?? name
   return (
@@ -319,7 +319,7 @@ function Value({ title, value }: { title: string; value: unknown }) {
   return text.length > maxUnfolded ? <Disclosure title='Show'>{shown}</Disclosure> : shown
 }
 
-/** Each form carries the hash of the content above it. */
+/** The forms to decide. Each carries the hash of the content shown above it. */
 function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held: HeldMessage }) {
   const here = visit.path('held', id)
   const fields = { hash }

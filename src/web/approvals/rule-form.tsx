@@ -18,7 +18,7 @@ const hours = [1, 4, 8, 24, 72, 168]
 
 type Choices = Awaited<ReturnType<typeof loadChoices>>
 
-/** What the fields offer. */
+/** Loads the options that the fields offer. */
 export async function loadChoices({ read }: AccountStore) {
   const [agents, channels, guardrails, members] = await Promise.all([
     read.agents.page('', maxOffered),
@@ -34,7 +34,7 @@ export async function loadChoices({ read }: AccountStore) {
   }
 }
 
-/** `rule` is undefined for a new one. */
+/** `rule` is undefined for a new rule. */
 export function RuleForm(
   { visit, action, rule, choices }: { visit: Visit; action: string; rule?: ShownRule; choices: Choices },
 ) {
@@ -122,7 +122,7 @@ export function RuleForm(
   )
 }
 
-/** A kind of senders or recipients, or one of them by name. */
+/** Selects a kind of sender or recipient, or a single one by name. */
 function EndFields(
   { name, label, what, end, known }: {
     name: 'from' | 'to'
@@ -160,7 +160,7 @@ function EndFields(
   )
 }
 
-/** The posted rule, whole. Fails with `invalid_input`. */
+/** Returns the complete posted rule. Fails with `invalid_input`. */
 export function ruleOf(form: URLSearchParams): RuleInput {
   const condition = readChoice(form, 'condition', conditions) ?? 'always'
   return {
@@ -168,7 +168,7 @@ export function ruleOf(form: URLSearchParams): RuleInput {
     from: endOf(form, 'from'),
     to: endOf(form, 'to'),
     condition,
-    // A browser also sends the fields that it does not show.
+    // Browsers also send hidden fields.
     guardrail: (condition === 'finding' && form.get('guardrail')) || null,
     mediaType: (condition === 'parts' && form.get('mediaType')) || null,
     minBytes: condition === 'parts' ? wholeNumber(form, 'minBytes', 1e12) : null,

@@ -28,7 +28,7 @@ import { FailedBackup } from './failed-backup.tsx'
 import { WaitingForYou } from './questions.tsx'
 import { byUrgency, foldedRows, type ShownConditions } from './rows.tsx'
 
-/** The filters above the rows, by the value of `show`. They have the numbers of Home and, together, of the navigation. */
+/** The filters above the rows, by the value of `show`. Home has the same counts, and the navigation has their sum. */
 const titles = { decisions: 'Decisions', answers: 'Answers', broken: 'Broken', warnings: 'Warnings' } as const
 type Part = keyof typeof titles
 const parts = Object.keys(titles) as Part[]
@@ -77,9 +77,9 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
 interface Waiting {
   questions: Question[]
   held: HeldRow[]
-  /** How many messages wait for the decision of the visitor. */
+  /** Number of messages that await the visitor's decision. */
   decisions: number
-  /** The last messages of conversations, by thread. */
+  /** The latest messages of conversations, by thread. */
   said: Map<number, OpenMessage[]>
 }
 
@@ -92,7 +92,7 @@ function page(
   const { account, frame, path, query } = visit
   const now = account.deps.now()
   const show = query.get('show')
-  // A row of Home leads to those of its fold.
+  // A collapsed row on Home links to this page with its fold as the filter.
   const ofFold = open.filter((condition) => foldOf(condition) === show)
   const found = byUrgency(visit, ofFold.length > 0 ? ofFold : open, 'attention')
   const all = byUrgency(visit, open, 'attention')
@@ -172,7 +172,7 @@ function page(
   )
 }
 
-/** `isOpen`: the rows of a fold stand alone. */
+/** `isOpen` shows a fold's rows individually. */
 function Conditions(
   { visit, title, found, said, isOpen }: {
     visit: Visit

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Descriptions of items that need a person, and their actions. */
+/** Descriptions of items that need a person, and their buttons. */
 import type { Child } from 'hono/jsx'
 import { type Condition, keyOldMs, maxCounted } from '../../grid/attention/attention.ts'
 import { nearlyUsed } from '../../grid/message/quota.ts'
@@ -26,11 +26,11 @@ import type { FeatureWords, Visit } from '../visit.ts'
 type Words = Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
 
 const maxNamed = 8
-/** A row for several items names at most this many. */
+/** Maximum number of names in a row that stands for several items. */
 const maxFolded = 3
 
 type Follower = Extract<Condition, { kind: 'follower' }>['of']['follower']
-/** Where a person misses what a follower of the log does, and what it takes in. */
+/** For each follower of the log, the part of the product that misses its updates, and what the updates are. */
 const missed: Record<Follower, { place: string; noun: string }> = {
   conversations: { place: 'Conversations', noun: 'message' },
   traffic: { place: 'Network', noun: 'message' },
@@ -42,7 +42,7 @@ const missed: Record<Follower, { place: string; noun: string }> = {
   'task notices': { place: 'Push notifications of tasks', noun: 'event' },
 }
 
-/** A condition in words. `now` is in milliseconds since the epoch. */
+/** Describes a condition in words. `now` is in milliseconds since the epoch. */
 export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, now: number): Words {
   const time = (at: number) => <Time at={at} now={now} />
   const at = condition.since === null ? undefined : time(condition.since)
@@ -196,7 +196,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         facts: [
           `${unread.toLocaleString('en')} waiting`,
           sender && <>oldest from {named([sender])}</>,
-          // Whether its program is gone, or is connected but does not read.
+          // Whether the agent's program is disconnected, or connected but not reading.
           presence
             ? `connected now: ${presenceWords(presence, lastSeenAt, now)}`
             : lastSeenAt === null
@@ -296,7 +296,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
   }
 }
 
-/** Conditions with the same fold may stand in one row. */
+/** Conditions with the same fold may share a row. */
 export function foldOf({ kind, of }: Condition): string {
   return kind === 'task' ? `task ${taskFold(of)}` : kind
 }
@@ -306,7 +306,7 @@ function taskFold({ state, quietSince }: SeenTask): 'failed' | 'input' | 'auth' 
   return state === 'failed' || state === 'rejected' ? 'failed' : state === 'auth-required' ? 'auth' : 'input'
 }
 
-/** `n` conditions of one fold in one line, with the names of the first. */
+/** Describes `n` conditions of one fold in one line, naming the first few. */
 export function sumInWords(
   visit: Pick<Visit, 'features'>,
   found: Condition[],
@@ -388,12 +388,12 @@ function manyInWords(visit: Pick<Visit, 'features'>, condition: Condition, n: st
   }
 }
 
-/** The words of the feature that reports conditions of this kind. */
+/** Returns the wording of the feature that reports this kind of condition. */
 function wordsOf({ features }: Pick<Visit, 'features'>, kind: FeatureCondition['kind']): FeatureWords {
   return features.flatMap(({ conditions }) => conditions?.[kind] ?? [])[0]
 }
 
-/** The page that a condition is about; undefined if the visitor may not open it. */
+/** Returns the path of the page about a condition. Undefined if the visitor may not open it. */
 export function hrefOf(visit: Visit, condition: Condition): string | undefined {
   const { path, may, membership } = visit
   if (condition.isHidden) return undefined
@@ -439,7 +439,7 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
   }
 }
 
-/** The buttons that act on a condition at once. */
+/** Buttons that act on a condition directly. */
 export function actionOf(visit: Visit, condition: Condition, from: Origin): Child {
   const { path, may } = visit
   if (condition.kind === 'paused') return <Resume visit={visit} conversation={condition.of.key} from={from} />
@@ -457,7 +457,7 @@ function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
-/** How full an inbox is, in words. An inbox that is not nearly full refuses only messages of other accounts. */
+/** Describes how full an inbox is. One that is not nearly full refuses only messages from other accounts. */
 export function fullness({ unread, max }: FullInbox): string {
   if (unread >= max) return 'full'
   const percent = Math.floor(unread / max * 100)
@@ -479,7 +479,7 @@ function named(aliases: readonly string[], before = ', '): Child {
   )
 }
 
-/** A number that is counted up to `maxCounted`. */
+/** Formats a number that is counted only up to `maxCounted`. */
 function count(n: number, noun: string): string {
   return n >= maxCounted ? `${maxCounted.toLocaleString('en')} or more ${noun}s` : pluralize(n, noun)
 }

@@ -12,11 +12,11 @@ import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 
-/** How old the number may be. */
+/** How long a count is cached. */
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as its visitor opened it: its id, what the visitor can claim, and what waits for them. */
+/** An account as the visitor opened it, with lookups of everything that the visitor's count includes. */
 export interface CountedVisit {
   id: string
   account: AccountStore
@@ -26,7 +26,7 @@ export interface CountedVisit {
   questions(): Promise<Question[]>
 }
 
-/** All items in the number of a visitor. */
+/** Returns the lookups for a visitor's count. */
 export function countedVisit(
   store: Store,
   { user }: Pick<Visitor, 'user'>,
@@ -45,7 +45,7 @@ interface Kept<T> {
   value: Promise<T>
 }
 
-/** The numbers of this process. They are counted again after some seconds, once for all requests of that time. */
+/** Counts open items for the navigation. Requests within a few seconds share a cached count. */
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new LruMap<string, Kept<Condition[]>>(maxKept)
@@ -55,7 +55,7 @@ export class AttentionCounts {
     this.#deps = deps
   }
 
-  /** The open items of the visitor. Undefined if the count fails: the page is then shown without it. */
+  /** Returns the visitor's open items. Undefined if counting fails, so that the page is shown without a count. */
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
     const { id, account, findOffer, conditions, questions } = visit
     try {
@@ -71,7 +71,7 @@ export class AttentionCounts {
     }
   }
 
-  /** The rows that the page has just loaded. */
+  /** Caches the rows that the page has just loaded. */
   found(visit: Pick<CountedVisit, 'id' | 'account'>, open: readonly Condition[]): void {
     this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(needsOf(open)) })
   }
@@ -109,7 +109,7 @@ function withQuestions(
   }
 }
 
-/** Roles see different rows. */
+/** Rows depend on the role. */
 function keyOf({ id, account }: Pick<CountedVisit, 'id' | 'account'>): string {
   const { userId, role } = callingUser(account.actor)
   return `${id} ${userId} ${role}`

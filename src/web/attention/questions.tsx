@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Questions that wait for the visitor. See docs/web.md, "Attention". */
+/** Questions that await the visitor's answer. See docs/web.md, "Attention". */
 import type { Child } from 'hono/jsx'
 import { countQuestions, dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
 import { NeedCard } from '../../html/attention.tsx'
@@ -14,10 +14,10 @@ import { type Origin, originOf } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 
-/** Choices whose JSON is so long find room beside their question. */
+/** Maximum length of the choices' JSON that fits next to the question. */
 const maxInLine = 60
 
-/** The conversations that wait for the visitor, at most `max` of them; nothing if there is none. */
+/** Conversations that await the visitor's answer, at most `max`. Renders nothing if there are none. */
 export function WaitingForYou(
   { visit, questions, from, max, isShort }: {
     visit: Visit
@@ -70,7 +70,7 @@ export function WaitingForYou(
   )
 }
 
-/** Above the composer of a conversation: that it waits for the visitor. */
+/** Shown above a conversation's composer while the conversation awaits the visitor's answer. */
 export function WaitsHere({ visit, question }: { visit: Visit; question: Question | undefined }): Child {
   const { show } = listPlace(visit.query)
   return (
@@ -85,7 +85,7 @@ export function WaitsHere({ visit, question }: { visit: Visit; question: Questio
   )
 }
 
-/** The answers that the newest message offers. */
+/** The choices that the newest message offers. */
 function Offer({ visit, question, from }: { visit: Visit; question: Question; from: Origin }) {
   const { threadId, seq, sender, choices } = question
   return (
@@ -115,7 +115,7 @@ function Dismiss(
   )
 }
 
-/** Takes the form of `Dismiss`. */
+/** Handles the `Dismiss` form. */
 export async function dismiss(visit: Visit): Promise<PageResult> {
   const { account, form } = visit
   await dismissQuestion(account, threadIn(visit), seqIn(form, 'upTo') ?? 0)

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Rows of items that need a person: first failures, then warnings. */
+/** Rows of items that need a person: failures first, then warnings. */
 import { type Condition, countConditions } from '../../grid/attention/attention.ts'
 import type { NeedRow } from '../../html/attention.tsx'
 import type { Origin } from '../forms.tsx'
@@ -8,7 +8,7 @@ import { hiddenWords } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
 
-/** From this number on, conditions with the same fold become one row. */
+/** Minimum number of conditions with the same fold that collapse into one row. */
 const manyAlike = 3
 
 interface ShownCondition {
@@ -16,13 +16,13 @@ interface ShownCondition {
   row: NeedRow
 }
 
-/** Conditions of one urgency. `total` counts those, too, that are more than `maxOfKind` of a kind. */
+/** Conditions of one urgency. `total` also counts those beyond `maxOfKind` per kind. */
 export interface ShownConditions {
   shown: ShownCondition[]
   total: number
 }
 
-/** Both totals add up to the count of all. `from`: the page that has the rows. */
+/** Splits conditions into failures and warnings, whose totals add up to all. `from` is the page with the rows. */
 export function byUrgency(
   visit: Visit,
   open: Condition[],
@@ -47,7 +47,7 @@ function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   }
 }
 
-/** Three or more conditions of one kind become one row. `fold` says how that row leads to them. */
+/** Collapses three or more conditions of one kind into a row. `fold` returns how that row leads to them. */
 export function foldedRows(
   visit: Visit,
   { shown }: ShownConditions,

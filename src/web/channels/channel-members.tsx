@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The members of a channel, and agents that can be added. */
+/** A channel's members, and agents that can be added. */
 import { type Channel, maxMembers } from '../../grid/channels/channels.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { CellSelect, ChoiceList, TextInput } from '../../html/fields.tsx'
@@ -35,7 +35,7 @@ interface MembersProps {
   at: ListPosition & { path: string }
 }
 
-/** The page. Fails with `channel_not_found`. */
+/** Shows the members. Fails with `channel_not_found`. */
 export async function showMembers(visit: Visit): Promise<Response> {
   const { account, query, may } = visit
   const channel = await channelOf(visit)
@@ -144,15 +144,15 @@ function Members({ visit, channel, members, at }: MembersProps) {
   )
 }
 
-/** What wakes a member. A person is notified as they have chosen. */
+/** Which posts wake a member. People are notified according to their own settings. */
 const wakeOptions = Object.entries({ default: 'Default', all: 'All posts', mentions: 'Mentions', none: 'Nothing' })
   .map(([value, title]) => ({ value, title }))
 
-/** Adds members by checkbox or by alias. `path` is the page, to which it posts. */
+/** Adds members by checkbox or alias. Posts to `path`, the page's own path. */
 function AddMembers(
   { visit, nonMembers, path, search, isFull }: {
     visit: Visit
-    /** Agents that are not in the channel; `maxListed + 1` of them if there are more. */
+    /** Agents that are not in the channel. Contains `maxListed + 1` agents if there are more. */
     nonMembers: NonMember[]
     path: string
     search: string

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The posts of a channel. See docs/people.md, "People who read". */
+/** A channel's posts. See docs/people.md, "People who read". */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { readerOf } from '../../grid/conversations/may-read.ts'
 import { threadOf } from '../../grid/conversations/threads.ts'
@@ -17,7 +17,7 @@ import { ChannelDetails, channelOf, channelPage, channelPath } from './channel.t
 
 const maxNamed = 12
 
-/** The page of a channel: its posts and facts. Fails with `channel_not_found`. */
+/** Shows a channel's posts and facts. Fails with `channel_not_found`. */
 export async function showPosts(visit: Visit): Promise<Response> {
   const { account, param, path } = visit
   const id = param('channel')
@@ -83,7 +83,7 @@ async function channelAndPosts(visit: Visit) {
   return { channel, reader, pane: place && await openPane(visit, thread.id, positionIn(visit), { place }) }
 }
 
-/** Turns notifications of all posts on or off. Only members of the channel can. */
+/** Turns notifications of all posts on or off. Only channel members see the button. */
 async function followButton({ account, may, path }: Visit, id: string) {
   const personAlias = may('use') ? await findPersonAlias(account) : undefined
   const membership = personAlias && await account.read.channels.membership(id, personAlias.agentId)
