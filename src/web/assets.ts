@@ -1,4 +1,4 @@
-/** Static files: files that pages load, and files that browsers request by name. */
+/** Static files: assets of pages, and files that browsers request by well-known names. */
 import { type Asset, icon, pageScript, styleSheet } from '../html/assets.ts'
 import { manifestPath } from '../html/html-response.tsx'
 import { staticAnswer } from '../lib/http/static-answer.ts'
@@ -8,16 +8,16 @@ export interface ServedAsset {
   answer(request: Request): Promise<Response>
 }
 
-/** The style sheet, the script and the icon of all pages. They are public and contain no user data. */
+/** The style sheet, script and icon that all pages share. They are public and contain no user data. */
 export const assets = [styleSheet, pageScript, icon].map(servedAsset)
 
-/** Cached forever: when the content changes, so does the path. */
+/** Cached forever, because the path changes with the content. */
 export function servedAsset({ path, type, text }: Asset): ServedAsset {
   const headers = { 'Content-Type': type, 'Cache-Control': 'public, max-age=31536000, immutable' }
   return { path, answer: staticAnswer(() => new Response(text, { headers })) }
 }
 
-/** The manifest of the application. On an iPhone or iPad notifications need it. @see W3C, Web Application Manifest */
+/** The web app manifest. iPhones and iPads need it for notifications. @see W3C, Web Application Manifest */
 export const manifest: ServedAsset = {
   path: manifestPath,
   answer: staticAnswer(() =>

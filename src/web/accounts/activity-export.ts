@@ -1,4 +1,4 @@
-/** The activity log as a file: CSV for spreadsheets, JSON lines for programs. */
+/** Exports the activity log as a file: CSV for spreadsheets, JSON Lines for programs. */
 import { downloadBody } from '../../answers/downloads.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
 import { isoTime } from '../../lib/time.ts'
@@ -7,7 +7,7 @@ import type { ActivityFilter, ListedActivity } from '../../store/account/activit
 
 const perPiece = 200
 
-/** The columns of the file. */
+/** The CSV columns. */
 const columns: Record<string, (row: ListedActivity) => string | number | null> = {
   n: (row) => row.n,
   at: (row) => isoTime(row.createdAt),

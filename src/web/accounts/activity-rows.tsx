@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Rows of the activity log as text: the sentence, its links, and the details of the call. */
+/** Activity log rows as text: a sentence with links, and the call's details. */
 import type { Child } from 'hono/jsx'
 import type { Changed } from '../../grid/activity.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -14,7 +14,7 @@ import { placeholders, reasonOf, sentenceOf, type SentencePlaceholder } from './
 const maxListed = 3
 const maxRefLength = 80
 
-/** Known facts about the caller. */
+/** What a log row records about the caller. */
 export type Caller =
   & Pick<
     ListedActivity,
@@ -22,7 +22,7 @@ export type Caller =
   >
   & { tool?: string }
 
-/** The caller and the kind of credential. */
+/** Returns the caller's name and the kind of credential. */
 export function actorOf(row: Caller): { name: Child; credential: Child } {
   const { actorType, userName, userEmail, credentialKind, keyLast4, agentAlias } = row
   const user = userName || userEmail
@@ -66,7 +66,7 @@ function adminKeyOf({ keyName, keyLast4 }: Caller): Child {
   )
 }
 
-/** The call in one sentence, with the reason if it failed. */
+/** Describes the call in one sentence, with the reason if it failed. */
 export function ActivitySentence({ row, names }: { row: ListedActivity; names: NameLookup }) {
   const sentence = sentenceOf(row.tool, row.outcome, names.features)
   return (
@@ -82,7 +82,7 @@ export function ActivitySentence({ row, names }: { row: ListedActivity; names: N
   )
 }
 
-/** Old and new values of what the call changed. */
+/** Old and new values of the fields that the call changed. */
 export function ChangedValues({ row }: { row: ListedActivity }) {
   const changed = Object.entries((argumentsOf(row.arguments).changed ?? {}) as Changed)
   if (changed.length === 0) return null
@@ -103,12 +103,12 @@ export function ChangedValues({ row }: { row: ListedActivity }) {
   )
 }
 
-/** `access policy`, from `accessPolicy`. */
+/** Turns `accessPolicy` into `access policy`. */
 function nameInWords(name: string): string {
   return name.replaceAll(/_|(?=[A-Z])/g, ' ').toLowerCase()
 }
 
-/** The logged call with all its arguments, collapsed. */
+/** The logged call with all its arguments, collapsed by default. */
 export function CallDetails({ row }: { row: ListedActivity }) {
   const args = Object.entries(argumentsOf(row.arguments))
   return (
@@ -148,7 +148,7 @@ export async function loadNames(
   const index = new Map<string, NamedEntity>()
   for (const named of found) {
     index.set(`${named.kind} ${named.id}`, named)
-    // An alias may be in use again after its agent was deleted; prefer the live agent.
+    // A new agent may have the alias of a deleted one. Prefer the live agent.
     const byName = `${named.kind} ${named.name}`
     if (!named.isDeleted || !index.has(byName)) index.set(byName, named)
   }
@@ -238,7 +238,7 @@ function pageOf({ kind, id, name }: NamedEntity, path: Visit['path']): string | 
   }
 }
 
-/** The references in arguments that a sentence may show. */
+/** Returns the references in the arguments that a sentence may show. */
 function refsOf(args: Record<string, unknown>): string[] {
   return Object.values(placeholders).flatMap(({ argumentNames, kind }) =>
     kind === undefined ? [] : argumentNames.flatMap((name) => {
@@ -248,7 +248,7 @@ function refsOf(args: Record<string, unknown>): string[] {
   )
 }
 
-/** An id, or a name without `@` or `#`. List items are strings or objects with `name`, `ref` or `id`. */
+/** Returns an id, or a name without `@` or `#`. List items are strings or objects with `name`, `ref` or `id`. */
 function refOf(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) {
     const { name, ref, id } = value as Record<string, unknown>
@@ -269,7 +269,7 @@ function argumentsOf(json: string): Record<string, unknown> {
   return value === null ? {} : { value }
 }
 
-/** An argument as text: strings as they are, lists of strings with commas, anything else as JSON. */
+/** Formats an argument as text: strings as they are, string lists joined by commas, anything else as JSON. */
 function valueText(value: unknown): string {
   if (value === null) return 'nothing'
   if (typeof value === 'string') return value === '' ? '“”' : value

@@ -1,11 +1,11 @@
-/** Sentences that describe the calls of the activity log. */
+/** Sentences that describe calls in the activity log. */
 import type { NamedEntity } from '../../store/account/profile.ts'
 
 /** A sentence's placeholder: the arguments that fill it, and the text used when they cannot. */
 export interface SentencePlaceholder {
-  /** Names of arguments; the first readable one is used. */
+  /** Names of arguments, in order of preference. The first readable one is used. */
   argumentNames: string[]
-  /** What the argument refers to; undefined for plain text. */
+  /** The kind of entity that the argument refers to. Undefined for plain text. */
   kind?: NamedEntity['kind']
   /** Shown before the name: `skill` in “skill proofreading”. */
   noun?: string
@@ -48,7 +48,7 @@ export const placeholders: Record<string, SentencePlaceholder> = {
   host: { argumentNames: ['host'], fallback: 'a service' },
 }
 
-/** Infinitive, past tense and object. A part in brackets is omitted when its placeholder cannot be filled. */
+/** Infinitive, past tense and object. A part in brackets is omitted if its placeholder cannot be filled. */
 type Phrase = readonly [verb: string, past: string, object: string]
 export type Phrases = Readonly<Record<string, Phrase>>
 
@@ -60,7 +60,7 @@ type Features = readonly { readonly phrases?: Phrases }[]
  * phrase of `create_agent` or `admin_create_agent` if it has none of its own.
  */
 const phrases: Phrases = {
-  // Refused before the tool ran, or the tool does not exist.
+  // The call was refused before the tool ran, or the tool does not exist.
   'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
   admin_list_agents: ['List', 'Listed', 'the agents'],
   admin_list_channels: ['List', 'Listed', 'the channels'],
@@ -172,13 +172,13 @@ export function hasPhrase(tool: string, features: Features): boolean {
   return findPhrase(tool, features) !== undefined
 }
 
-/** A sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
+/** Returns a sentence with placeholders: `Created {agent}`, `Could not create {agent}`. */
 export function sentenceOf(tool: string, outcome: string, features: Features): string {
   const [verb, past, object] = phraseOf(tool, features)
   return outcome === 'ok' ? `${past} ${object}` : `Could not ${verb.toLowerCase()} ${object}`
 }
 
-/** The title of this kind of call in the filter: `Create an agent`. */
+/** Returns the title of this kind of call in the filter: `Create an agent`. */
 export function titleOf(tool: string, features: Features): string {
   const [verb, , object] = phraseOf(tool, features)
   const title = `${verb} ${object}`.replace(/\[.*?\]/g, '').replace(
@@ -188,7 +188,7 @@ export function titleOf(tool: string, features: Features): string {
   return tool.includes('-') ? `${title}, by command` : title
 }
 
-/** The phrase of a call; a call without one is described by its name. */
+/** Returns the phrase for a call. A call without one is described by its name. */
 function phraseOf(tool: string, features: Features): Phrase {
   return findPhrase(tool, features) ?? ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
 }

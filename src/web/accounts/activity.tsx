@@ -14,7 +14,7 @@ import { ActivitySentence, actorOf, CallDetails, ChangedValues, loadNames } from
 import { reasonOf, titleOf } from './activity-sentences.ts'
 
 const pageSize = 50
-/** The value of the filter `outcome` that selects all failed calls. */
+/** Value of the `outcome` filter that selects all failed calls. */
 const anyFailure = 'refused'
 
 /** The account's activity log. See docs/protocol/mcp.md, "Activity log". */
@@ -158,18 +158,18 @@ async function show(visit: Visit) {
 
 const filterNames = ['who', 'tool', 'outcome', 'from', 'to', 'readings']
 
-/** A program with whom it acts as and since when, because one program can have several authorizations. */
+/** Names a program, the agent it acts as, and the start date, because one program can have several authorizations. */
 function programTitle({ clientName, agentAlias, createdAt }: LoggedProgram): string {
   const since = new Date(createdAt).toISOString().slice(0, 10)
   return `${isolated(clientName)} as @${agentAlias ?? 'admin'}, ${since}`
 }
 
-/** The options, with the current value added if it is not one of them. */
+/** Returns the options, plus the current value if none of them has it. */
 function withCurrent(value: string, options: FieldOption[], titleOf = (value: string) => value): FieldOption[] {
   return options.some((option) => option.value === value) ? options : [...options, { value, title: titleOf(value) }]
 }
 
-/** The filter in a query. Invalid values are ignored. */
+/** Reads the filter from a query. Ignores invalid values. */
 function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
   const filter = (name: string) => query.get(name) || undefined
   const [, kind, id] = filter('who')?.match(/^(user|key):(.+)$/) ?? []
@@ -183,19 +183,19 @@ function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
     ...(kind === 'key' && { credentialId: id }),
     since: startOfDay(filter('from'), zone),
     until: to === undefined ? undefined : nextDayAt(zone, to, 0),
-    // A filter by kind of call or failure includes calls that change nothing.
+    // Filters by call or failure also match calls that change nothing.
     isChange: filter('readings') === undefined && filter('tool') === undefined && outcome !== anyFailure,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
 }
 
-/** The first millisecond of a day in a time zone: `2026-11-21`. */
+/** Returns the first millisecond of a day, such as `2026-11-21`, in a time zone. */
 function startOfDay(text: string | undefined, zone: string): number | undefined {
   const at = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00.000Z`) : NaN
   return Number.isNaN(at) ? undefined : instantOf(zone, at)
 }
 
-/** The address of the page with some parameters changed. Empty ones are omitted. */
+/** Returns the page's URL with some parameters changed. Omits empty ones. */
 function filterHref(path: string, query: URLSearchParams, changes: Record<string, string>): string {
   const parameters = [...filterNames, 'before', 'as'].map((
     name,

@@ -27,7 +27,7 @@ export const adminAccess: AccountSubject = {
   page: (visit) => showAdminAccess(visit),
 }
 
-/** The content of the page. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
+/** The page's content. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
 export async function showAdminAccess(visit: Visit, createdKey?: CreatedKey) {
   const { read, deps: { config, now } } = visit.account
   const [keys, members] = await Promise.all([read.keys.adminKeys(), read.team.members()])

@@ -90,7 +90,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
   post('/claims/:id', (visit) => claim(visit, { offered: visit.param('id') }), showOffer)
 }
 
-/** The ids of the agents with this choice. The form has one field per agent: `agent-ID=keep`. */
+/** Returns the ids of the agents with this choice. The form has one field per agent: `agent-ID=keep`. */
 function chosen(form: URLSearchParams, choice: Choice): string[] {
   return [...form].filter(([name, value]) => name.startsWith('agent-') && value === choice).map(([name]) =>
     name.slice(6)

@@ -108,7 +108,7 @@ export function accountSettingsPages({ get, post, may }: AccountPages, deps: Pag
   })
 }
 
-/** The page of a subject. Fails with `not_allowed`. */
+/** Shows a subject's page. Fails with `not_allowed`. */
 export async function showSubject(visit: Visit, deps: PageDeps, subject: AccountSubject): Promise<Response> {
   requirePermission(visit.actor, subject.may ?? 'view')
   return await settingsPage(visit, 'account', await subject.page(visit, deps), subject.title)

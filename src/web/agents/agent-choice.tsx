@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** A field that chooses agents: checkboxes if there are few, otherwise their aliases as text. */
+/** A field to choose agents: checkboxes if there are few, otherwise a text field for aliases. */
 import { ChoiceList, TextArea } from '../../html/fields.tsx'
 import type { AccountStore } from '../../store/account.ts'
 
@@ -18,7 +18,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
   /** Names of the checkboxes and of the text field. */
   hint: [string, string]
   agents: Awaited<ReturnType<typeof choosableAgents>>
-  /** The typed text. */
+  /** The text already typed. */
   value: string
 }) {
   return agents.length > 0 && agents.length <= maxCheckboxes
@@ -33,7 +33,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
     : <TextArea {...field} hint={hint[1]} value={value} placeholder='@alice @bob' rows={3} isMono />
 }
 
-/** The agents named in the fields: ids, or aliases with or without `@`, several per field. */
+/** Returns the agents named in the fields: ids, or aliases with or without `@`, several per field. */
 export function parseAgentRefs(form: URLSearchParams, name: string): string[] {
   return form.getAll(name).flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How programs act as an agent: keys, client configurations, and authorized programs. */
+/** Ways for programs to act as an agent: keys, client configurations, and authorized programs. */
 import { isProgram } from '../../grid/agents/find-agent.ts'
 import { Name } from '../../html/bidi.tsx'
 import { Card, Facts, Time } from '../../html/components.tsx'

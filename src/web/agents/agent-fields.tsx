@@ -17,7 +17,7 @@ export const agentTypes: { value: ProgramType; title: string; hint: string }[] =
   { value: 'a2a', title: 'A2A', hint: 'A remote agent with its own A2A endpoint.' },
 ]
 
-/** `MCP`, `A2A`, `Person` or `Hook`. */
+/** Returns `MCP`, `A2A`, `Person` or `Hook`. */
 export function typeName(type: AgentType): string {
   return agentTypes.find(({ value }) => value === type)?.title ?? (type === 'hook' ? 'Hook' : 'Person')
 }
@@ -194,7 +194,7 @@ export function visibilityIn(form: URLSearchParams, isPublic: boolean): Visibili
   return visibility
 }
 
-/** Words separated by spaces, commas or line breaks. */
+/** Splits text into words at spaces, commas and line breaks. */
 export function wordsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== '')
 }
@@ -203,7 +203,7 @@ export function linesOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '')
 }
 
-/** The text of a form field. Browsers send line breaks as CRLF; the result has LF. */
+/** Returns a form field's text. Browsers send line breaks as CRLF. The result has LF. */
 export function textOf(form: URLSearchParams, name: string): string {
   return (form.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

@@ -27,7 +27,7 @@ import {
 } from './agent-fields.tsx'
 import { agentOf, agentPage } from './agent.tsx'
 
-/** The page. Fails with `agent_not_found`. */
+/** Shows the settings. Fails with `agent_not_found`. */
 export async function showSettings(visit: Visit): Promise<Response> {
   const agent = await agentOf(visit)
   const { account, path, may } = visit
@@ -97,7 +97,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   })
 }
 
-/** The erased messages, and recipients who may still have copies. */
+/** Counts of erased messages, and recipients who may still have copies. */
 export interface ErasedWords {
   rows: Record<string, number>
   kept: string[]

@@ -39,7 +39,7 @@ interface ListPlace {
   after?: AgentPlace
 }
 
-/** Reads `?search=`, `?sort=` and `?after=`. Invalid values are ignored. */
+/** Reads `?search=`, `?sort=` and `?after=`. Ignores invalid values. */
 function listPlace(query: URLSearchParams): ListPlace {
   const { search } = listPosition(query)
   const sort = query.get('sort') ?? ''

@@ -120,7 +120,7 @@ function json(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** The snippets of all clients with a key. Without a `secret` they contain a placeholder. */
+/** Snippets for all clients that use a key. Without a `secret` they contain a placeholder. */
 export function Connect({ baseUrl, secret, isOpen = true }: { baseUrl: string; secret?: string; isOpen?: boolean }) {
   const all = snippets({ baseUrl, key: secret ?? keyPlaceholder })
   return <Snippets group='connect' snippets={all} isOpen={isOpen} />

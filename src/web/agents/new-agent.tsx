@@ -37,7 +37,7 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
   }, showForm)
 }
 
-/** A key that was just made. */
+/** A newly created key. */
 interface CreatedKey {
   apiKey: string
   /** Whether the agent is new as well. */
@@ -93,7 +93,7 @@ function inputOf(form: URLSearchParams): NewAgent {
     type,
     visibility: visibilityIn(form, false),
     accessPolicy,
-    // Ignore the field when the policy does not use it.
+    // The form may send a list that the policy does not use.
     accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],
     description: textOf(form, 'description'),
     ...(isRemote && {

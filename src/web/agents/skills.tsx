@@ -12,7 +12,7 @@ import { DeleteCard, PageForm } from '../forms.tsx'
 import { listPage, listPosition, ManagersOnlyNote, PageLinks, pageSize, pluralize } from '../listing.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
-/** The list of skills, the form for a new one, and the page of each. */
+/** Registers the list of skills, the form for a new one, and each skill's page. */
 export function skillPages({ get, post }: Pages<Visit>): void {
   get('/skills', list)
   get('/skills/new', showNew)
@@ -30,7 +30,7 @@ export function skillPages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/skills/:skill/delete', async (visit) => {
     const id = visit.param('skill')
-    // The log keeps the name, which cannot be looked up after the deletion.
+    // Read the name before the deletion, so that it can be logged.
     const name = (await visit.account.read.skills.byId(id))?.name
     await visit.record('delete_skill', { id, name }, (account) => deleteSkill(account, id))
     return visit.done('skill-deleted', 'skills')

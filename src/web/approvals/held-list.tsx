@@ -46,7 +46,7 @@ export function HeldForYou(
   )
 }
 
-/** Whether both have the same sender, recipient, rule and text. */
+/** Whether both messages have the same sender, recipient, rule and text. */
 export function isAlike(one: HeldRow, other: HeldRow): boolean {
   return likenessOf(one) === likenessOf(other)
 }

@@ -62,7 +62,7 @@ interface Choice {
   hash: string
 }
 
-/** The log records who decided on which message, but not its text. */
+/** The log records who decided about which message, but not its text. */
 async function decide(
   visit: Visit,
   tool: string,
@@ -206,7 +206,7 @@ const outcomes = {
   joined: 'Its sender has added to it: the whole is a newer message',
 } as const
 
-/** Shows the decision to a visitor who comes too late. */
+/** Shows the decision to a visitor who comes too late to decide. */
 function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held: HeldMessage }) {
   return (
     <Notice kind={state === 'approved' ? 'good' : 'info'} title={outcomes[state]}>

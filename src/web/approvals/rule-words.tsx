@@ -1,7 +1,7 @@
 /** Describes approval rules in words. */
 import type { ShownRule } from '../../grid/approvals/rules.ts'
 
-/** The kinds of senders and recipients, in the order of the form. */
+/** Kinds of senders and recipients, in the form's order. */
 export const kinds = {
   any: 'any agent',
   external: 'other accounts',
@@ -9,12 +9,12 @@ export const kinds = {
   remote: 'remote agents',
 } as const
 
-/** `@alias`, `#channel`, or the title of a kind. */
+/** Returns `@alias`, `#channel`, or a kind's title. */
 export function endInWords(end: string): string {
   return Object.hasOwn(kinds, end) ? kinds[end as keyof typeof kinds] : end
 }
 
-/** Continues `Messages from … to …`. */
+/** Describes a condition as the end of `Messages from … to …`. */
 export function conditionInWords({ condition, guardrail, mediaType, minBytes }: ShownRule): string {
   if (condition === 'always') return ''
   if (condition === 'finding') return `, if ${guardrail ?? 'any guardrail'} objects`

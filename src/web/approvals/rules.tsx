@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Approval rules: their list, and the page of each. See docs/protocol/guardrails.md, "Approval rules". */
+/** The list of approval rules, and each rule's page. See docs/protocol/guardrails.md, "Approval rules". */
 import {
   createApprovalRule,
   deleteApprovalRule,
@@ -40,7 +40,7 @@ export function approvalRulePages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/approval-rules/:rule/delete', async (visit) => {
     const id = visit.param('rule')
-    // The log keeps the name, which cannot be looked up after the deletion.
+    // Read the name before the deletion, so that it can be logged.
     const name = (await visit.account.read.approvalRules.byId(id))?.name
     await visit.record('delete_approval_rule', { id, name }, (account) => deleteApprovalRule(account, id))
     return visit.done('rule-deleted', here)

@@ -82,7 +82,7 @@ interface Waiting {
   held: HeldRow[]
   /** How many messages wait for the visitor's decision. */
   decisions: number
-  /** The last messages of conversations, by thread. */
+  /** The latest messages of conversations, by thread. */
   said: Map<number, OpenMessage[]>
 }
 

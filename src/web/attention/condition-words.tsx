@@ -196,7 +196,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         facts: [
           `${unread.toLocaleString('en')} waiting`,
           sender && <>oldest from {named([sender])}</>,
-          // Whether its program is gone, or is connected but does not read.
+          // Whether the agent's program is disconnected, or connected but not reading.
           presence
             ? `connected now: ${presenceWords(presence, lastSeenAt, now)}`
             : lastSeenAt === null
@@ -479,7 +479,7 @@ function named(aliases: readonly string[], before = ', '): Child {
   )
 }
 
-/** A number that is counted up to `maxCounted`. */
+/** Formats a number that is counted only up to `maxCounted`. */
 function count(n: number, noun: string): string {
   return n >= maxCounted ? `${maxCounted.toLocaleString('en')} or more ${noun}s` : pluralize(n, noun)
 }

@@ -71,7 +71,7 @@ export class AttentionCounts {
     }
   }
 
-  /** The rows that the page has just loaded. */
+  /** Caches the rows that the page has just loaded. */
   found(visit: Pick<CountedVisit, 'id' | 'account'>, open: readonly Condition[]): void {
     this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(needsOf(open)) })
   }
@@ -109,7 +109,7 @@ function withQuestions(
   }
 }
 
-/** Roles see different rows. */
+/** Rows depend on the role. */
 function keyOf({ id, account }: Pick<CountedVisit, 'id' | 'account'>): string {
   const { userId, role } = callingUser(account.actor)
   return `${id} ${userId} ${role}`

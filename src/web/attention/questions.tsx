@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Questions that wait for the visitor. See docs/web.md, "Attention". */
+/** Questions that await the visitor's answer. See docs/web.md, "Attention". */
 import type { Child } from 'hono/jsx'
 import { countQuestions, dismissQuestion, maxWaiting, type Question } from '../../grid/conversations/questions.ts'
 import { NeedCard } from '../../html/attention.tsx'
@@ -115,7 +115,7 @@ function Dismiss(
   )
 }
 
-/** Takes the form of `Dismiss`. */
+/** Handles the `Dismiss` form. */
 export async function dismiss(visit: Visit): Promise<PageResult> {
   const { account, form } = visit
   await dismissQuestion(account, threadIn(visit), seqIn(form, 'upTo') ?? 0)

@@ -35,7 +35,7 @@ interface MembersProps {
   at: ListPosition & { path: string }
 }
 
-/** The page. Fails with `channel_not_found`. */
+/** Shows the members. Fails with `channel_not_found`. */
 export async function showMembers(visit: Visit): Promise<Response> {
   const { account, query, may } = visit
   const channel = await channelOf(visit)
@@ -152,7 +152,7 @@ const wakeOptions = Object.entries({ default: 'Default', all: 'All posts', menti
 function AddMembers(
   { visit, nonMembers, path, search, isFull }: {
     visit: Visit
-    /** Agents that are not in the channel; `maxListed + 1` of them if there are more. */
+    /** Agents that are not in the channel. Contains `maxListed + 1` agents if there are more. */
     nonMembers: NonMember[]
     path: string
     search: string

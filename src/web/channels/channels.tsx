@@ -25,7 +25,7 @@ import { showMembers } from './channel-members.tsx'
 import { showPosts } from './channel-posts.tsx'
 import { showSettings } from './channel.tsx'
 
-/** The list of channels, the form for a new one, and the pages of each. */
+/** Registers the list of channels, the form for a new one, and each channel's pages. */
 export function channelPages({ get, post, may }: AccountPages): void {
   get('/channels', list)
   get('/channels/new', showNew)
