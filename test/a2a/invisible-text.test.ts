@@ -53,12 +53,11 @@ test('with A2A_PLAIN_RECEIPTS, only the text says so', async () => {
 test.each(['messageId', 'contextId'])('refuses a %s with it, because it would be returned unchanged', async (name) => {
   const { body } = await post(send03({ [name]: `c${hidden}` }))
 
-    expect(body.error).toMatchObject({
-      code: -32602,
-      message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
-    })
-  },
-)
+  expect(body.error).toMatchObject({
+    code: -32602,
+    message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
+  })
+})
 
 test('compares an Idempotency-Key without it', async () => {
   const key = { 'Idempotency-Key': 'k' }

@@ -31,17 +31,16 @@ afterEach(() => grid.remove())
 test.each(someRuntimes)('checks a running grid on %s, finds it healthy, and does not disturb it', async (runtime) => {
   const server = await startServe(runtime, env)
 
-    const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
-    const { checks } = JSON.parse(stdout) as DoctorReport
+  const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
+  const { checks } = JSON.parse(stdout) as DoctorReport
 
-    expect(checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
-    expect(checks).toContainEqual(
-      expect.objectContaining({ check: 'server', found: expect.stringContaining('is ready') }),
-    )
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-    await server.stop()
-  },
-)
+  expect(checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
+  expect(checks).toContainEqual(
+    expect.objectContaining({ check: 'server', found: expect.stringContaining('is ready') }),
+  )
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+  await server.stop()
+})
 
 test("a running server checks its own settings, and the doctor's shell is ignored", async () => {
   const folder = join(grid.folder, 'backups')

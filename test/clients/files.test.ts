@@ -115,14 +115,14 @@ test.each(['', undefined])("a project's hook runs no program of another folder w
   })
   expect(run).toMatchObject({ status: 0, stdout: '', stderr: '' })
 
-    const texts = Object.entries(home.tree()).filter(([path]) => path.startsWith('work')).map(([, text]) => text).join(
-      '\n',
-    )
-    const commands = [...texts.matchAll(/test -x \\"\$(\w+)/g)]
-    expect(commands.length).toBeGreaterThan(5)
-    for (const { index, 1: name } of commands) {
-      expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
-    }
+  const texts = Object.entries(home.tree()).filter(([path]) => path.startsWith('work')).map(([, text]) => text).join(
+    '\n',
+  )
+  const commands = [...texts.matchAll(/test -x \\"\$(\w+)/g)]
+  expect(commands.length).toBeGreaterThan(5)
+  for (const { index, 1: name } of commands) {
+    expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
+  }
 
   // A path that begins with nothing would be relative to the working folder.
   const plugin = 'export const AgentGrid = () => { console.log("foreign") }\n'
