@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- a2a-clients`: A2A frameworks call an agent of the grid with only its address and a key. The agent is
- * an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
+ * `npm run lab -- a2a-clients`: A2A frameworks call an agent on the grid with only its URL and a key. The agent is an
+ * ordinary MCP client. Each framework is installed from npm, with the Node version it needs.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

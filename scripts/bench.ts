@@ -94,7 +94,7 @@ export interface BenchOptions<Name extends string> {
   markdown: boolean
 }
 
-/** Parse the command line. Throws if it is invalid. `defaults` are the scenarios if none are given. */
+/** Parses the command line. Throws if it is invalid. `defaults` are the scenarios if none are given. */
 export function readOptions<Name extends string>(
   args: string[],
   scenarios: readonly Name[],

@@ -23,7 +23,7 @@ import {
 } from './binary/targets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** In bytes: what people download at once. */
+/** Maximum size in bytes, since people download it. */
 const maxSize = 135_000_000
 
 /** The part of Bun that this file uses. @see https://bun.sh/docs/bundler/executables */
@@ -38,7 +38,7 @@ interface Build {
 /** A text of the program. */
 const anyText = 'There is no command "'
 
-/** What the build of the database driver loads its native part with, up to the end of the function. */
+/** The code with which the database driver's build loads its native part, up to the end of the function. */
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
@@ -58,10 +58,10 @@ function nativeParts(target: Target) {
         return { contents, loader: 'js' }
       })
       build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/]argon2[\\/]index\.js$/ }, () => {
-        // A copy: the bundler knows no exports of a native module.
+        // A copy, because the bundler does not know a native module's exports.
         return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
-      // Bun keeps this comment, and would keep a text that is not ASCII with two bytes for each character.
+      // Bun keeps this comment, and would store non-ASCII text with two bytes per character.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
         return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
       })
@@ -73,7 +73,7 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
 }
 
-/** The package that a grid hands out is in the binary, next to the program. */
+/** The package that a grid serves is in the binary, next to the program. */
 const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
 /** It is built next to the package. `connect` writes it where opencode finds it. */
 const openCodePlugin = join(root, 'dist/binary/opencode-plugin.js')
@@ -99,7 +99,7 @@ const withManual = {
   },
 }
 
-/** Build for one platform. The file is written under a temporary name, checked, and then renamed. */
+/** Builds for one platform. The file is written under a temporary name, checked, and then renamed. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
   for (const file of [target.runtime, ...Object.values(target.native)]) expectKind(packageFile(file), target)
@@ -109,12 +109,12 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first one is the program. Others are in the same folder of the binary, without their path below `root`.
+      // The first one is the program. The others are in the same folder of the binary, without their path below `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },
       target: 'bun',
-      // Names stay, for stack traces.
+      // Names are kept, for stack traces.
       minify: { whitespace: true, syntax: true },
       define: {
         AGENT_GRID_OPENCODE_PLUGIN: JSON.stringify(readFileSync(openCodePlugin, 'utf8')),
@@ -172,7 +172,7 @@ try {
     await buildBinary(name, resolve(`${values.outfile ?? join(root, 'release/agent-grid')}${suffix}`), values.commit)
   }
 } catch (error) {
-  // A failed build has its errors in a list.
+  // A failed build reports its errors in a list.
   console.error(error instanceof AggregateError ? error.errors.join('\n') : (error as Error).message)
   process.exit(1)
 }

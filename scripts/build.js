@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * Builds a TypeScript program into one file for Node, packages included, with a second one for threads and the
- * package for clients. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file is
- * JavaScript, because Node 20 cannot run TypeScript.
+ * Builds a TypeScript program into one file for Node, including packages, with a second file for threads and the client
+ * package. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file
+ * is JavaScript, because Node 20 cannot run TypeScript.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -29,20 +29,22 @@ const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', '
 /** These load native code, or are loaded only if they are installed. */
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
-/** A thread is a program of its own, built next to each program that starts it. */
+/** A thread is a separate program, built next to each program that starts it. */
 const thread = { program: 'src/thread.ts', startedBy: 'src/lib/run-on-thread.ts' }
 
-/** What a server hands out next to the web pages: built next to each program that does. */
+/** What a server serves in addition to the web pages, built next to each program that does so. */
 const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }
 
-/** What runs inside opencode: one module without a program around it. */
+/** The code that runs inside opencode: one module without a program around it. */
 const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plugin.js' }
 
-/** The entry of jsonc-parser that esbuild can follow: its other one loads its parts in a way that only Node knows. */
+/**
+ * The entry of jsonc-parser that esbuild can follow: the other one loads its parts in a way that only Node understands.
+ */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
- * The validator of schemas that the MCP SDK loads for a class which we do not use: ajv, which takes 2 MB of memory. For
+ * The schema validator that the MCP SDK loads for a class that is not used here: ajv, which takes 2 MB of memory. For
  * esbuild and Bun.
  */
 export const withoutValidator = {
@@ -68,9 +70,9 @@ export const withoutValidator = {
  */
 
 /**
- * Build `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the same
- * sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; next to it are the program, its source
- * map, the licences of the packages in it, and later V8's code cache. Several processes may build at once.
+ * Builds `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the
+ * same sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; next to it are the program, its
+ * source map, the licences of its packages, and later V8's code cache. Several processes may build at once.
  *
  * In the program, `import.meta.url` is the URL of the file that Node runs, so that a worker can be started with it.
  *
@@ -92,7 +94,7 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
   return file
 }
 
-/** A hash of all sources and packages of the program: it distinguishes two builds of the same version. */
+/** A hash of all of the program's sources and packages, which distinguishes two builds of the same version. */
 export function sourceId() {
   const files = ['src', 'db'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name)))
@@ -104,7 +106,7 @@ export function sourceId() {
 }
 
 /**
- * Build the commands that need no database as a package for npm, with a file that needs no other.
+ * Builds the commands that need no database into an npm package with a single self-contained file.
  *
  * @param {string} archive
  * @param {Record<string, string>} [define]
@@ -121,7 +123,7 @@ export async function buildClientPackage(archive, define = {}) {
 
   const { name, version, description, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const bin = { 'agent-grid': basename(program) }
-  // A grid hands it out. It is never published.
+  // A grid serves it. It is never published.
   const manifest = { name, version, private: true, description, license, type: 'module', engines, bin }
   const folder = mkdtempSync(join(dirname(archive), 'client-'))
   try {
@@ -139,7 +141,7 @@ export async function buildClientPackage(archive, define = {}) {
 }
 
 /**
- * Build the plugin for opencode, unless it was built from the current sources. Its last line says from which.
+ * Builds the plugin for opencode, unless it was built from the current sources. Its last line records them.
  *
  * @param {string} file
  */
@@ -189,7 +191,7 @@ async function loadEsbuild() {
 }
 
 /**
- * Build one file. Resolves to its sources.
+ * Builds one file. Resolves to its sources.
  *
  * @param {string} program
  * @param {string} file
@@ -211,17 +213,18 @@ async function buildFile(program, file, define, isSmall = false) {
     alias,
     plugins: [withoutValidator],
     platform: 'node',
-    // V8's code cache is for scripts. CommonJS is one; what is imported dynamically is evaluated when it is needed.
+    // V8's code cache is for scripts. CommonJS is one; dynamic imports are evaluated when they are needed.
     format: 'cjs',
     target: 'node20',
-    // A dynamic import of a script prints a warning on Node 20. What is imported so is a script or a part of Node.
+    // A script's dynamic import prints a warning on Node 20. Everything imported this way is a script or a part of
+    // Node.
     supported: { 'dynamic-import': false },
     outfile: file,
-    // A name that no source has: esbuild does not rename what would hide it.
+    // A name that no source uses: esbuild does not rename what would shadow it.
     define: { ...literals(define), 'import.meta.url': 'PROGRAM_URL' },
-    // Ignore a tsconfig of a parent folder.
+    // Ignores a tsconfig in a parent folder.
     tsconfigRaw: {},
-    // V8 keeps the text in memory. Names stay, for stack traces and profiles.
+    // V8 keeps the text in memory. Names are kept, for stack traces and profiles.
     minifyWhitespace: true,
     minifySyntax: true,
     minifyIdentifiers: isSmall,
@@ -236,7 +239,7 @@ async function buildFile(program, file, define, isSmall = false) {
   const [code, map, comments] = ['', '.map', '.LEGAL.txt'].map((suffix) =>
     outputFiles.find(({ path }) => path === `${file}${suffix}`)?.text ?? ''
   )
-  // Wrapped here, so that the start keeps no second text of this size in memory.
+  // Wrapped here, so that a start keeps no second text of this size in memory.
   const text = `(function (module, require, PROGRAM_URL) {\n${code}\n})`
   const name = `${basename(file, '.js')}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`
   const launch = await esbuild.transform(readFileSync(join(root, 'scripts/launch.js'), 'utf8'), {
@@ -248,7 +251,7 @@ async function buildFile(program, file, define, isSmall = false) {
   // Packages are known by their versions: reading all of their files at each start would take as long as the rest.
   const inputs = [...commonInputs, ...sources.filter((path) => packageOf(path) === undefined)]
   const hash = hashOf(inputs, define)
-  // A source that changed during the build may be in the file or not. Without a hash the next start builds again.
+  // A source that changed during the build may or may not be in the file. Without a hash, the next start builds again.
   const isConsistent = inputs.every((input) => statSync(join(root, input)).mtimeMs < startedAt)
   const folder = dirname(file)
   writeAtomically(join(folder, name), text)
@@ -280,7 +283,7 @@ function freshInputs(file, define) {
 }
 
 /**
- * What the last line of a built file says.
+ * Parses the last line of a built file.
  *
  * @param {string} file
  * @returns {{ hash: string, inputs: string[], program: string, bytes: number }}
@@ -327,7 +330,7 @@ function packageOf(path) {
 }
 
 /**
- * The licences of all packages in the program, which most of them want to be kept.
+ * The licences of all packages in the program, which most of them require.
  *
  * @param {string[]} sources
  */
@@ -344,7 +347,7 @@ function licences(sources) {
 }
 
 /**
- * Remove what earlier builds of a program left, as far as possible.
+ * Removes what earlier builds of a program left, as far as possible.
  *
  * @param {string} folder
  * @param {string} name The file name of the program.
@@ -358,7 +361,7 @@ function removeOlder(folder, name) {
 }
 
 /**
- * Write the whole file at once, because another process may read it.
+ * Writes the file atomically, because another process may read it.
  *
  * @param {string} file
  * @param {string} text

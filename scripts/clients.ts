@@ -1,5 +1,5 @@
 /**
- * `npm run clients`: the whole way of a newcomer, from the clone to the first message with curl, and to the first reply with
+ * `npm run clients`: a newcomer's whole way, from the clone to the first message with curl, and to the first reply with
  * MCP clients from npm, each with an agent key, and with OAuth as an agent and as an admin.
  */
 import { randomUUID } from 'node:crypto'
@@ -32,7 +32,7 @@ interface Way {
   /** Before the client begins. */
   prepare?(grid: NewcomersGrid): Promise<void>
   next(client: string): Next
-  /** The outcome. Fails with the fault in the output that the model got. */
+  /** The outcome. Fails with the fault in the output that the model received. */
   outcome(shown: string[], client: string): string
 }
 

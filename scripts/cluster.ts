@@ -98,7 +98,7 @@ async function main(): Promise<void> {
   process.exit()
 }
 
-/** A new set-up link, which replaces those that the instances wrote into their logs; undefined if there is a user. */
+/** A new set-up link, which replaces those in the instances' logs; undefined if there is a user. */
 async function setUpUrl({ databaseUrl, url }: Cluster): Promise<string | undefined> {
   const store = await openStore(
     processDeps(readConfig({ DATABASE_URL: databaseUrl, BASE_URL: url, LOG_LEVEL: 'warn' })),

@@ -1,8 +1,8 @@
 /**
- * `npm run lab -- connected`: connects the coding clients that are installed to a grid of its own, lets each of them
- * list what it has read from its configuration, sends and reads with the program, and disconnects them. Prints a table.
- * `--program FOLDER` takes the client program of another build, `--grid FOLDER` the grid: a checkout in which
- * "npm run build" has run, or the folder of an installed package. See docs/clients.md and docs/stability.md.
+ * `npm run lab -- connected`: connects the installed coding clients to a grid of its own, lets each of them list what
+ * it has read from its configuration, sends and reads with the program, and disconnects them. Prints a table.
+ * `--program FOLDER` uses the client program of another build, `--grid FOLDER` its grid: a checkout in which "npm run
+ * build" has run, or the folder of an installed package. See docs/clients.md and docs/stability.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const { values: { programs, program: ofProgram, grid: ofGrid } } = parseArgs({
   options: { programs: { type: 'string' }, program: { type: 'string' }, grid: { type: 'string' } },
 })
 
-/** The words with which a client adds another MCP server. Each lists them with `mcp list`. */
+/** The arguments with which a client adds another MCP server. Each client lists them with `mcp list`. */
 const clients: Record<string, string[]> = {
   claude: ['mcp', 'add', '-s', 'user', 'other', '--', 'npx', 'other'],
   codex: ['mcp', 'add', 'other', '--', 'npx', 'other'],
@@ -32,7 +32,7 @@ const clients: Record<string, string[]> = {
   copilot: ['mcp', 'add', 'other', '--', 'npx', 'other'],
 }
 
-/** The home folder of a test has a similar name, which warnings have. */
+/** A test's home folder has a similar name, which appears in warnings. */
 const entry = /agent-grid(?!-home)/
 
 const folders = programs === undefined
@@ -80,7 +80,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
     const alice = { ...env, AGENT_GRID_KEY: grid.alice.key, AGENT_GRID_URL: grid.url, AGENT_GRID_ALIAS: '@alice' }
     const read = await output(process.execPath, [program, 'read', '--json'], folder, alice) ?? ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
-    // The client writes its file again in its own way.
+    // The client rewrites its file in its own way.
     await run(client, addOther)
     await run(process.execPath, [program, 'disconnect', client, '--yes'])
     const after = plain(await run(client, ['mcp', 'list']) ?? '')
@@ -106,14 +106,14 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   }
 }
 
-/** The hook that a session runs when it begins. */
+/** The hook that a session runs at its start. */
 function startOf(client: string): string {
   const input = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart' })
   const line = `echo '${input}' | ${process.execPath} ${program} hook ${client} start --as @bob --url ${grid.url}`
   return client === 'claude' ? `export CLAUDE_CODE_ENTRYPOINT=cli; ${line}` : line
 }
 
-/** The folder of a build, by default ours. */
+/** The folder of a build, by default the current one. */
 function builtIn(folder: string | undefined): string {
   if (folder === undefined) return own
   const found = ['dist/src', 'src'].map((path) => join(resolve(folder), path)).find((path) =>

@@ -1,7 +1,7 @@
 /**
- * `npm run docs`: writes the tables of the documents that the code already says. A document marks the place of one with
- * `<!-- tools -->` and `<!-- /tools -->`; the names are the keys of `tables`. `test/docs.test.ts` fails while a table is
- * not what the code says.
+ * `npm run docs`: writes the tables of the documents that are generated from code. A document marks the position of one
+ * with `<!-- tools -->` and `<!-- /tools -->`; the names are the keys of `tables`. `test/docs.test.ts` fails while a
+ * table differs from the code.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
@@ -64,7 +64,7 @@ export function documents(): string[] {
   return ['README.md', 'PACKAGE.md', ...inDocs].filter((name) => name.endsWith('.md'))
 }
 
-/** A document with the tables as the code says them. Fails with the name of a mark that is unknown or not closed. */
+/** A document with its generated tables. Fails with the name of a mark that is unknown or not closed. */
 export function withTables(text: string): string {
   return text.replace(/^<!-- ([\w-]+) -->$([^]*?^<!-- \/\1 -->$)?/gm, (_, name: string, rest?: string) => {
     if (!(name in tables)) throw new Error(`There is no table "${name}". The tables are ${Object.keys(tables)}.`)
@@ -80,7 +80,7 @@ function toolTable(tools: readonly ListedTool[]): string {
   )
 }
 
-/** Each field of a schema: its name, with `?` if it may be left out, and what it is. */
+/** Each field of a schema: its name, with `?` if it is optional, and its description. */
 function fieldsOf(schema: z.ZodType | undefined): string[] {
   if (!schema) return []
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- first-day --with binary|package`: the first day of an operator who has nothing but the binary, or the
- * packed npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two agents,
- * backs up, kills the server, removes the database, restores, and asks the doctor. Prints the steps with their times.
+ * `npm run lab -- first-day --with binary|package`: the first day of an operator who has only the binary, or the packed
+ * npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two agents,
+ * backs up, kills the server, removes the database, restores, and runs the doctor. Prints the steps with their times.
  *
  * See docs/contributing.md, "Releases".
  */
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     return
   }
   if (!hasBrowser) throw new Error('Chromium is needed: install it, or set CHROMIUM to its path.')
-  // Not below the repository, whose packages Node would find.
+  // Not inside the repository, whose packages Node would find.
   const root = mkdtempSync(join(tmpdir(), 'agent-grid-first-day-'))
   const steps = new Steps()
   try {
@@ -147,7 +147,7 @@ async function firstDay(program: Program, given: string | undefined, steps: Step
   )
 }
 
-/** Resolves to the address of the account. */
+/** Resolves to the account's URL. */
 async function setUp(page: Page, greeting: string): Promise<string> {
   const link = greeting.match(/http\S+\/set-up\/\S+/)?.[0]
   if (!link) throw new Error(`The greeting has no set-up link: ${greeting}`)

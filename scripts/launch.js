@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The start of a built program: `scripts/build.js` writes it next to the program, which it loads with V8's code cache.
- * The cache saves compiling: half of the processor time of a start.
+ * Starts a built program: `scripts/build.js` writes this file next to the program, which it loads with V8's code cache.
+ * The cache saves compiling, which is half of a start's processor time.
  */
 import { createHash } from 'node:crypto'
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,24 +13,24 @@ import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * The file name of the program. It contains a hash, because V8 compares a cache only with the length of its program.
+ * The program's file name. It contains a hash, because V8 compares a cache only with the length of its program.
  *
  * @type {string}
  */
 // @ts-ignore -- the build replaces it
 const program = PROGRAM
 
-/** Until then a server has started. A command ends earlier, and its compiled code would not help a server. */
+/** A server has started by then. A command ends earlier, and its compiled code would not help a server. */
 const started = 5_000
 
 const file = fileURLToPath(new URL(program, import.meta.url))
 const place = createHash('sha256').update(file).digest('hex').slice(0, 8)
-/** V8 itself refuses a cache of another version of V8, or of other flags. The path is in it, for stack traces. */
+/** V8 itself refuses a cache from another V8 version or with other flags. The path is in it, for stack traces. */
 const cacheFile = `${file}.${process.version}-${process.arch}-${place}.cache`
 
 mapStackTraces()
 const script = new vm.Script(
-  // A function that takes what it gets below. The build writes only ASCII. This decoding of it is the fastest.
+  // A function with the parameters below. The build writes only ASCII. This is the fastest way to decode it.
   readFileSync(file, 'latin1'),
   {
     filename: file,
@@ -55,12 +55,12 @@ function readCache() {
   }
 }
 
-/** Write what was compiled until now. Where nothing can be written, each start compiles. */
+/** Writes what has been compiled so far. Where nothing can be written, each start compiles. */
 function writeCache() {
   const temporary = `${cacheFile}.${process.pid}`
   try {
     accessSync(dirname(file), constants.W_OK)
-    // Flushed: after a power failure, the file is there as a whole or not at all.
+    // Flushed, so that after a power failure the file is either complete or missing.
     writeFileSync(temporary, script.createCachedData(), { flush: true })
     renameSync(temporary, cacheFile)
   } catch {
@@ -72,10 +72,10 @@ function writeCache() {
   }
 }
 
-/** Let stack traces name the sources. The source map is read when there is one. */
+/** Makes stack traces name the sources. The source map is read when there is one. */
 function mapStackTraces() {
   const inProgram = new RegExp(`${file.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}:(\\d+):(\\d+)`)
-  /** What was found, by position in the program. */
+  /** Results, by position in the program. */
   const found = new Map()
 
   Error.prepareStackTrace = (error, callSites) => {
@@ -106,8 +106,8 @@ function mapStackTraces() {
 }
 
 /**
- * The source, line and column that the last mapping at or before a position has; all from 0. `SourceMap` of Node would
- * keep 100 MB for a map of this size. @see ECMA-426, "Mappings"
+ * The source, line and column of the last mapping at or before a position; all from 0. Node's `SourceMap` would keep
+ * 100 MB for a map of this size. @see ECMA-426, "Mappings"
  *
  * @param {string} mappings
  * @param {number} line
@@ -120,7 +120,7 @@ function originalPosition(mappings, line, column) {
     digits[char.charCodeAt(0)] = i
   }
   const [comma, semicolon] = [44, 59]
-  // Of a segment: column in the program, source, line, column, name. Each is written as the difference to the one before.
+  // A segment's fields: column in the program, source, line, column, name. Each is relative to the previous one.
   const fields = [0, 0, 0, 0, 0]
   let [programLine, field, value, shift] = [0, 0, 0, 0]
   /** @type {[number, number, number] | undefined} */

@@ -1,7 +1,8 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations, flood and new-connections: a test of
- * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own. With
- * `--log FILE`, the proofs add a line with their figures to a file of JSON lines, and print the sums of all its runs.
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations,
+ * flood and new-connections: the long form of a test. Options override the defaults below. A seed decides what happens
+ * when; each run prints its own. With `--log FILE`, the proofs append a line with their figures to a file of JSON
+ * lines, and print the totals of all its runs.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,10 +10,10 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { runtimeBinary } from './runtime.ts'
 
-/** The options of each, with the variable that the test reads and the default. */
+/** Each one's options, with the variable that the test reads and the default. */
 const tests: Record<string, Record<string, [variable: string, fallback?: string]>> = {
-  // With `--database file`, one process after the other, each on its own local file; `binary` is a runtime there. Without a
-  // webhook, the end of a run does not wait until thousands of its requests have been sent.
+  // With `--database file`, runs one process after the other, each on its own local file; `binary` counts as a runtime
+  // there. Without a webhook, the end of a run does not wait until thousands of its requests have been sent.
   chaos: {
     seconds: ['CHAOS_SECONDS', '60'],
     runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'],
@@ -37,7 +38,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     events: ['STREAM_EVENTS', '300'],
   },
   reservations: { reservations: ['RESERVATIONS', '10000'], kills: ['RESERVATION_KILLS', '10'] },
-  // A local file of so many megabytes is backed up under load, and restored.
+  // Backs up a local file of this many megabytes under load, and restores it.
   backup: {
     megabytes: ['BACKUP_MEGABYTES', '5000'],
     rounds: ['BACKUP_ROUNDS', '1'],
@@ -79,7 +80,7 @@ const { status } = spawnSync(
 if (values.log !== undefined) console.table(sumsOf(name, values.log))
 process.exit(status ?? 1)
 
-/** The figures of all runs that passed, added up for each database and runtime. */
+/** The total figures of all passed runs, by database and runtime. */
 function sumsOf(proof: string, file: string): Record<string, Record<string, number>> {
   const sums: Record<string, Record<string, number>> = {}
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []

@@ -1,7 +1,7 @@
 /**
  * `npm run migration [-- NAME]`: writes `db/migrations.ts`, the steps that carry the schema into the program, from
- * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that a start
- * computes nothing. See docs/contributing.md, "Migrations".
+ * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that a
+ * start computes nothing. See docs/contributing.md, "Migrations".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,9 +24,10 @@ export type Step = (typeof migrations)[number]
 const baseline = '0000_grid'
 
 /**
- * The steps of `steps` with those that no release has made anew: the first one from `fresh`, the statements of the whole
- * schema; the step NAME from what the others lack; any other keeps its statements, which may be written by hand. `lacks`
- * names what they do not make of the schema, and `ends` why the version before cannot use the database after a step.
+ * `steps` with the unreleased ones renewed: the first one from `fresh`, the statements of the whole schema; the step
+ * NAME from what the others lack; any other keeps its statements, which may be written manually. `lacks` names the
+ * parts of the schema that they do not create, and `ends` why the previous version cannot use the database after a
+ * step.
  */
 export function makeSteps(
   steps: readonly Step[],
@@ -81,7 +82,7 @@ export function makeSchema(): string[] {
   }
 }
 
-/** With what drizzle cannot say of a table. */
+/** Including what drizzle cannot express. */
 function complete(statement: string): string {
   const [, table] = /^CREATE TABLE `(.+)` \(/.exec(statement.trim()) ?? []
   return statement.trim().replace(/\);$/, tablesWithoutRowid.includes(table) ? ') WITHOUT ROWID;' : ');')

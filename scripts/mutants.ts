@@ -1,7 +1,6 @@
 /**
- * `npm run lab -- mutants FILES [--tests 'GLOB GLOB']`: changes each statement of these files in turn, and lists the
- * changes that no test finds. It runs the tests in the folder of `test/` that mirrors each file's, or those of
- * `--tests`.
+ * `npm run lab -- mutants FILES [--tests 'GLOB GLOB']`: changes each statement in these files in turn, and lists the
+ * changes that no test finds. Runs the tests in the folder of `test/` that mirrors each file's, or those of `--tests`.
  */
 import { Stryker } from '@stryker-mutator/core'
 import { dirname } from 'node:path'
@@ -20,7 +19,7 @@ await new Stryker({
   testRunner: 'vitest',
   vitest: { configFile: 'test/vitest.config.ts', related: true },
   coverageAnalysis: 'perTest',
-  // Texts of errors are not pinned.
+  // Error texts are not pinned by tests.
   mutator: { excludedMutations: ['StringLiteral'] },
   ignorePatterns: ['data', 'dist', 'screenshots', 'docs'],
   tempDirName: '.mutants',

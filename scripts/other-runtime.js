@@ -3,7 +3,7 @@
  * Runs a TypeScript program of this repository on Deno or Bun: `node scripts/other-runtime.js deno src/main.ts serve`.
  * This file is JavaScript without packages, because it also runs on Node 20 after `npm ci --omit=dev`.
  *
- * Install scripts are off (`.npmrc`), so the binaries are only in the packages of the platform, and `.bin/bun` just
+ * Install scripts are disabled (`.npmrc`), so the binaries are only in the platform packages, and `.bin/bun` just
  * prints an error.
  */
 import { spawn } from 'node:child_process'
@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const modules = join(root, 'node_modules')
 
 /**
- * The path of a runtime's binary: of this process, from npm or from PATH. Throws if there is none.
+ * The path of a runtime's binary: this process's, from npm, or from PATH. Throws if there is none.
  *
  * @param {OtherRuntime} name
  */
@@ -54,8 +54,8 @@ export function otherRuntimeCommand(name, databaseUrl, backupDir, words) {
 }
 
 /**
- * The least permissions. Deno asks for them when a path or a name is used, so the grid needs those of its database
- * besides its own files; `/usr/bin/ldd` tells the database driver which C library there is.
+ * The minimum permissions. Deno asks for them when a path or a name is used, so the grid needs those of its database in
+ * addition to its own files; `/usr/bin/ldd` tells the database driver which C library exists.
  *
  * @param {string | undefined} databaseUrl
  * @param {string | undefined} backupDir
@@ -85,7 +85,7 @@ const fileCommands = ['backup', 'restore', 'export-account', 'import-account']
 const valueOption = /^--(key|key-file|account|fingerprint|rename)$/
 
 /**
- * The files that a command line names: backups and archives, which are read or written, and texts for options such as
+ * The files named on a command line: backups and archives, which are read or written, and texts for options such as
  * `--key-file`.
  *
  * @param {string[]} words
@@ -102,7 +102,7 @@ function filesAmong([command, ...words]) {
 }
 
 /**
- * The folder of a local database; undefined for a remote one. A URL that is none is refused by the program.
+ * A local database's folder; undefined for a remote one. The program itself refuses an invalid URL.
  *
  * @param {string} databaseUrl
  */
@@ -126,7 +126,7 @@ function isBinary(path) {
 }
 
 /**
- * Run a program with our streams. Forwards signals and the exit code.
+ * Runs a program with this process's streams. Forwards signals and the exit code.
  *
  * @param {OtherRuntime} name
  * @param {string[]} args

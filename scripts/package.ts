@@ -1,7 +1,7 @@
 /**
- * Builds the package for npm: `npm run lab -- package [--commit HASH] [--repository URL]` writes
- * `release/` (npm names the file after the package and its version). All packages are in the built program, except those with native parts, which are
- * its only dependencies.
+ * Builds the npm package: `npm run lab -- package [--commit HASH] [--repository URL]` writes `release/` (npm names the
+ * file after the package and its version). All packages are in the built program, except those with native parts, which
+ * are its only dependencies.
  *
  * See docs/operating/install.md, "npm package".
  */
@@ -23,7 +23,7 @@ const dependencies = ['libsql', '@node-rs/argon2']
 const { values: { commit, repository, destination } } = parseArgs({
   options: {
     commit: { type: 'string' },
-    /** npm shows from which repository a package was built, if this is the one. */
+    /** npm shows the repository from which a package was built, if it is this one. */
     repository: { type: 'string' },
     destination: { type: 'string', default: join(root, 'release') },
   },

@@ -1,7 +1,7 @@
 /**
- * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER] [--image]`
- * writes the binaries, the package for npm, the script that installs, with `--image` the image, their README, release notes,
- * licences, a list of components (CycloneDX) and checksums into `release/`.
+ * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER]
+ * [--image]` writes the binaries, the npm package, the install script, with `--image` the image, their README, release
+ * notes, licences, a component list (CycloneDX) and checksums into `release/`.
  *
  * See docs/releasing.md.
  */
@@ -73,8 +73,8 @@ function releaseNotes(section: string): string {
 }
 
 /**
- * What is in the package and in the binaries: the packages of the program, those with native parts and what they need, and
- * Bun. `npm sbom` leaves out packages that development packages need, too.
+ * The components of the package and the binaries: the program's packages, those with native parts and their
+ * dependencies, and Bun. `npm sbom` omits packages that development packages need, too.
  *
  * @see CycloneDX 1.5, JSON
  */
@@ -107,7 +107,7 @@ function components(): Record<string, unknown> {
   }
 }
 
-/** A package as the lock file has it. */
+/** A package as described in the lock file. */
 function component(name: string, { version, license, integrity }: Record<string, string>): Record<string, unknown> {
   const content = Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
   return {
@@ -137,7 +137,7 @@ function output(program: string, ...words: string[]): string {
   return execFileSync(program, words, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
 }
 
-/** Run a program of ours with our output. The last list are its options. */
+/** Runs one of the programs here with its output shown. The last list contains its options. */
 function run(...words: [...string[], string[]]): void {
   execFileSync(process.execPath, words.flat(), { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
 }

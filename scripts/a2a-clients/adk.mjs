@@ -1,4 +1,4 @@
-/** `RemoteA2AAgent` of Google's Agent Development Kit. It takes the address of the agent, and a client with the key. */
+/** `RemoteA2AAgent` of Google's Agent Development Kit. It is given the agent's URL, and a client with the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 
@@ -31,6 +31,7 @@ await report({
   send: async (text) => (await ask(await session(), text)).answer,
   // It streams whenever the card says that the agent does.
   stream: async (text) => (await ask(await session(), text)).chunks,
-  // It shows the question. An answer would be a new task: it forgets the first one unless that is a call of a function.
+  // It shows the question. An answer would be a new task, because it forgets the first one unless that is a function
+  // call.
   turn: async (text) => [(await ask(await session(), text)).answer],
 })

@@ -1,13 +1,13 @@
 /**
- * What the drivers of all frameworks share. A driver is a program of its own, because each framework runs in its own
- * folder and on the Node that it needs. `AGENT_URL` is the address of an agent, with a final slash, and `AGENT_KEY` the
- * key of the agent that calls. The driver prints one line of JSON: the outcome of each step.
+ * The shared part of all frameworks' drivers. A driver is a separate program, because each framework runs in its own
+ * folder and on the Node version it needs. `AGENT_URL` is an agent's URL, with a final slash, and `AGENT_KEY` the
+ * calling agent's key. The driver prints one line of JSON: the outcome of each step.
  */
 import process from 'node:process'
 
 const realFetch = globalThis.fetch
 
-/** What is said to the agent in each step: it is the responder of our tests. */
+/** The message to the agent in each step. The agent is the tests' responder. */
 const requests = { send: ['How are you?'], stream: ['tck-stream-chunked'], turn: ['tck-multi-turn', 'done'] }
 
 /** `fetch` with the key. */
@@ -23,12 +23,12 @@ export function load(name) {
 }
 
 /**
- * Take each step and print its outcome: `send(text)` resolves to the answer, `stream(text)` to the pieces of it, and
+ * Runs each step and prints its outcome: `send(text)` resolves to the answer, `stream(text)` to its pieces, and
  * `turn(text, answer)` to the question and, if the framework can answer it, the end. A step that a framework does not
- * have is undefined.
+ * support is undefined.
  */
 export async function report(steps) {
-  // Frameworks print what they do.
+  // Frameworks print their own output.
   const print = console.log
   console.log = () => {}
   const results = {}

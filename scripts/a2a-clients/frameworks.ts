@@ -3,14 +3,14 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { minute } from '../../src/lib/time.ts'
 
-/** The frameworks that speak A2A, and what is expected of each. Every one has a driver, `NAME.mjs`, in this folder. */
+/** The frameworks that speak A2A, and the expectations for each. Each has a driver, `NAME.mjs`, in this folder. */
 
 export interface Framework {
   /** What is installed, in one folder. */
   packages: string[]
   driver: string
   env?: Record<string, string>
-  /** `question`: it shows what the agent asks. `answer`: it can also answer in the same task. Undefined: neither. */
+  /** `question`: it shows the agent's question. `answer`: it can also answer in the same task. Undefined: neither. */
   turn?: 'question' | 'answer'
 }
 
@@ -32,10 +32,10 @@ export const frameworks: Record<string, Framework> = {
   vercel: { packages: ['a2a-ai-provider', 'ai@6'], driver: 'vercel' },
 }
 
-/** What a driver prints: of each step its result, its error, or that the framework does not have it. */
+/** A driver's output: each step's result, its error, or that the framework does not support it. */
 export type Outcome = Record<'send' | 'stream' | 'turn', { result?: unknown; error?: string; missing?: true }>
 
-/** The faults of an outcome; empty if it has none. */
+/** The faults in an outcome; empty if there are none. */
 export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
   const asked = 'What else do you need?'
   const expected = {
@@ -53,8 +53,8 @@ export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
 const run = promisify(execFile)
 
 /**
- * `node` runs `file`, the driver, in the folder where its framework is installed. It gets only the address of the agent
- * and the key of the caller. Fails with the output of the driver if that is not an outcome.
+ * `node` runs the driver `file` in the folder where its framework is installed, with only the agent's URL and the
+ * caller's key. Fails with the driver's output if that is not an outcome.
  */
 export async function runDriver(
   node: string,

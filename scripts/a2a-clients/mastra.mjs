@@ -1,4 +1,4 @@
-/** `A2AAgent` of Mastra. It takes the address of the agent and headers. `A2A_VERSION`: 0.3 or 1.0. */
+/** Mastra's `A2AAgent`. It is given the agent's URL and headers. `A2A_VERSION`: 0.3 or 1.0. */
 import process from 'node:process'
 import { load, report } from './driver.mjs'
 

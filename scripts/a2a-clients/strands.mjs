@@ -1,4 +1,4 @@
-/** `A2AAgent` of Strands. It takes the address of the agent, and a client with the key. */
+/** Strands' `A2AAgent`. It is given the agent's URL, and a client with the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

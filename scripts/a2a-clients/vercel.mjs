@@ -1,4 +1,4 @@
-/** `a2a-ai-provider` for the AI SDK of Vercel. It takes the address of the card; the key comes from `fetch` alone. */
+/** `a2a-ai-provider` for Vercel's AI SDK. It is given the card's URL; the key comes only from `fetch`. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

@@ -1,4 +1,4 @@
-/** Creates an account with a `Population` in the database of the environment, and prints its agents as JSON. */
+/** Creates an account with a `Population` in the environment's database, and prints its agents as JSON. */
 import { createClient } from '@libsql/client'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
@@ -39,7 +39,7 @@ async function populate({ agents: counts, channels, history }: Population): Prom
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
   const account = await openAccount(store, id, system)
-  // Two agents have more turns in an hour than a conversation may.
+  // Two agents have more turns per hour than a conversation may.
   await setTurnLimits(account, { warn: 0, perHour: 0 })
   const agents: BenchAgents = {}
   for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)

@@ -1,4 +1,4 @@
-/** The requests of an MCP client, as bytes prepared in advance, and the checks of their responses. */
+/** An MCP client's requests, as bytes prepared in advance, and the checks of their responses. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
 import { type Connection, post, type RawResponse } from './connection.ts'
@@ -43,7 +43,9 @@ export function sendMessageRequest(port: number, from: BenchAgent, to: string, m
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
 
-/** The same with another text at each call. They repeat after `differentTexts`. `args` are added to the call. */
+/**
+ * The same with a different text in each call. The texts repeat after `differentTexts`. `args` are added to the call.
+ */
 export function sendMessageRequests(port: number, from: BenchAgent, to: string, args: object = {}): () => Buffer {
   const requests = Array.from(
     { length: differentTexts },
@@ -59,7 +61,7 @@ export function readMessagesRequest(port: number, reader: BenchAgent, args: Reco
   return toolCallRequest(port, reader, 'read_messages', args)
 }
 
-/** Send a request. Throws if the response is an error or does not contain `text`. */
+/** Sends a request. Throws if the response is an error or does not contain `text`. */
 export async function call(connection: Connection, request: Buffer, text = ''): Promise<RawResponse> {
   return checkResponse(await connection.send(request), text)
 }
@@ -94,7 +96,7 @@ export function step(connection: Connection, request: Buffer, text?: string): St
   }
 }
 
-/** The ids of the messages in a response, in their order. */
+/** The ids of the messages in a response, in order. */
 function messageIds({ body }: RawResponse): string[] {
   // They are in JSON texts, so their quotes are escaped.
   return [...body.matchAll(/[{,]\\"message_id\\":\\"([^"\\]+)/g)].map(([, id]) => id)
@@ -106,14 +108,16 @@ export function checkHoldsOnly(response: RawResponse, id: string): void {
   if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] instead of ${id}`)
 }
 
-/** Send a message. Resolves to its id. `by` is `callWithRetries` if it is not measured. */
+/** Sends a message. Resolves to its id. `by` is `callWithRetries` if it is not measured. */
 export async function sendMessage(connection: Connection, request: Buffer, by = call): Promise<string> {
   const [id] = messageIds(await by(connection, request, 'message_id'))
   return id
 }
 
-/** Read inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
- * `drainConnections` times. */
+/**
+ * Reads inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
+ * `drainConnections` times.
+ */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
   const counts = agents.map(() => 0)
   const waiting = agents.map((agent, i) => ({ request: readMessagesRequest(port, agent), i }))
@@ -135,5 +139,5 @@ export const drainConnections = 32
 
 /** How long to wait before a refused call is repeated. */
 const retryDelayMs = 250
-/** How many refusals in a row are a failure. */
+/** How many refusals in a row count as a failure. */
 const maxRefusals = 100

@@ -48,7 +48,7 @@ export const compare: Scenario = {
   },
 }
 
-/** The echo of the same runtime, and these brokers as far as they are installed. */
+/** The echo server of the same runtime, and those of these brokers that are installed. */
 export async function startOthers(context: BenchContext, brokers: Broker[]): Promise<Subject[]> {
   const { floor } = context
   const subjects = [
@@ -62,7 +62,7 @@ export async function startOthers(context: BenchContext, brokers: Broker[]): Pro
   return subjects
 }
 
-/** Measure the subjects in slices of the same rounds, and compare them with the first one. They are stopped. */
+/** Measures the subjects in slices of the same rounds, and compares them with the first one. Stops them afterwards. */
 export async function compareSubjects(context: BenchContext, subjects: Subject[], unit: string): Promise<void> {
   const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map(), cpuUs: new Map() }))
   for (const clients of context.clients) {
@@ -101,7 +101,7 @@ export function gridSubject(
         connections.push(connection)
         return connection
       })
-      // Without its `prepare`: pairs leave nothing in the inboxes.
+      // Without its `prepare`, because pairs leave nothing in the inboxes.
       const close = () => connections.forEach((connection) => connection.close())
       return Promise.resolve({ work: { steps, refill }, close })
     },
@@ -128,7 +128,7 @@ function subjectOf(
   }
 }
 
-/** Publishes a message and takes it. Throws if it is not the same message. */
+/** Publishes a message and takes it. Throws if it is a different one. */
 function pairOf(queue: Queue): Step {
   return async () => {
     const text = nextText()
@@ -139,8 +139,8 @@ function pairOf(queue: Queue): Step {
 }
 
 /**
- * What was counted in a second, by the number of clients: one for each slice, in the order of the slices; and the
- * processor time of each. The first is the grid.
+ * The counts per second, by the number of clients: one for each slice, in order; and each subject's processor time. The
+ * first subject is the grid.
  */
 type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 

@@ -1,6 +1,6 @@
 /**
  * A keep-alive HTTP/1.1 connection that needs little processor time: requests are bytes prepared in advance, one is in
- * flight at a time, and only the status and the body of a response are parsed.
+ * flight at a time, and only the response's status and body are parsed.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -31,7 +31,7 @@ export class Connection {
     this.#port = port
   }
 
-  /** `onBegin` is called at the first bytes of the response, which may come long before the rest. */
+  /** `onBegin` is called when the first bytes of the response arrive, which may be long before the rest. */
   send(request: Buffer, onBegin?: () => void): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, onBegin }

@@ -1,4 +1,4 @@
-/** Questions that agents ask over MCP, and workers over REST that answer and take the next in one call. */
+/** Questions that agents ask over MCP, and REST workers that answer and take the next one in a single call. */
 import type { BenchAgent } from './agents.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -24,7 +24,7 @@ const exchangeRow: RowText = {
   limit: 'the commits of question and answer, one after the other',
 }
 
-/** In the table of the others, a turn is a pair: publish, take and acknowledge. */
+/** In the table of the other brokers, a turn is a pair: publish, take and acknowledge. */
 export const exchange: Scenario = {
   rows: [turnRow, exchangeRow, echoRow],
   async run(context) {
@@ -41,8 +41,8 @@ export const exchange: Scenario = {
 const waiting = 50
 
 /**
- * Turns of workers. Each has its own asker, which fills its inbox. Questions that are left in an inbox are still there
- * when the number of clients changes, so the workers are kept.
+ * Workers' turns. Each worker has its own asker, which fills its inbox. Questions left in an inbox are still there when
+ * the number of clients changes, so the workers are kept.
  */
 export function turnsOn(
   { server: { port }, agents: { sender, sink } }: Pick<BenchGrid, 'agents'> & { server: { port: number } },
@@ -97,7 +97,7 @@ function exchangeWork(
 }
 
 const answer = nextText()
-/** Longer calls are answered as event streams. */
+/** Longer calls return event streams. */
 const waitSeconds = 20
 
 interface Leased {
@@ -108,7 +108,7 @@ interface Leased {
 /** A worker with a lease on one question. */
 class Worker {
   connection: Connection | undefined
-  /** How many questions wait for it, with the one that it has leased. */
+  /** How many questions are waiting for it, including the leased one. */
   left = 0
   readonly #port: number
   readonly #agent: BenchAgent
@@ -121,12 +121,12 @@ class Worker {
     this.#next = { limit: 1, wait_seconds }
   }
 
-  /** Lease a question, unless it has one. */
+  /** Leases a question, unless it has one. */
   async take(): Promise<void> {
     if (!this.#leased?.lease_id) this.#leased = await this.#call<Leased>('/api/v1/inbox/leases', this.#next)
   }
 
-  /** Answer the question, and take the next. Resolves to whether there is one. */
+  /** Answers the question, and takes the next. Resolves to whether there is one. */
   async turn(): Promise<boolean> {
     const { lease_id, messages: [{ message_id, reply_to }] } = this.#leased!
     const body = {
@@ -141,7 +141,7 @@ class Worker {
     return this.#leased.lease_id !== null
   }
 
-  /** Answer questions until the connection is closed. */
+  /** Answers questions until the connection is closed. */
   async work(): Promise<never> {
     for (;;) {
       await this.take()

@@ -1,6 +1,6 @@
 /**
- * Writes the history of a grid that has been used for a long time directly into its tables, because a million sends
- * would take minutes. If the schema has changed, the inserts or the foreign key check at the end fail.
+ * Writes the history of a long-used grid directly into its tables, because a million sends would take minutes. If the
+ * schema has changed, the inserts or the foreign key check at the end fail.
  */
 import type { Client, InStatement } from '@libsql/client'
 
@@ -15,7 +15,7 @@ PRAGMA cache_size = -500000`
 const chunk = 20_000
 
 /**
- * Add agents until the account has `agents`, and `messages` messages that were sent and read more than a day ago,
+ * Adds agents until the account has `agents`, and `messages` messages that were sent and read more than a day ago,
  * distributed evenly over the agents.
  */
 export async function fill(
@@ -58,7 +58,7 @@ async function inChunks(
   for (let at = first; at < end; at += chunk) await client.batch(statements(at, Math.min(end, at + chunk)), 'write')
 }
 
-/** Run `work` without the indexes of these tables: to sort all rows at the end takes a fraction of the time. */
+/** Runs `work` without the indexes of these tables: sorting all rows at the end takes a fraction of the time. */
 async function withoutIndexes(client: Client, tables: string[], work: () => Promise<void>): Promise<void> {
   const { rows } = await client.execute({
     sql: `SELECT name, sql FROM sqlite_schema
@@ -83,7 +83,7 @@ async function check(client: Client, expected: { agents: number; messages: numbe
 const numbers =
   `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 
-/** Like a UUIDv7, in the order of `n`, as real ids are roughly in the order of time. */
+/** Like a UUIDv7, in the order of `n`, because real ids are roughly ordered by time. */
 function idOf(kind: 'agent' | 'message' | 'batch'): string {
   const digit = { agent: 1, message: 2, batch: 3 }[kind]
   return `printf('01000000-0000-7000-800${digit}-%012x', numbers.n)`

@@ -18,7 +18,7 @@ import {
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/** One client makes more calls than an agent may. The limits stay on, because what they cost is measured too. */
+/** One client makes more calls than an agent may. The limits stay enabled, because their cost is measured too. */
 const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',
@@ -28,14 +28,14 @@ const unreachableLimits = {
   AGENTS_PER_ACCOUNT: '0',
 }
 
-/** Settings whose cost can be measured: a bench with them is compared with one without. */
+/** Settings whose cost can be measured: a run with them is compared with one without. */
 const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 
 /** The settings for a database, and its agents. */
 export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
-  /** The admin API of the libsql-server, which has its counters. */
+  /** The libsql-server's admin API, which provides its counters. */
   adminUrl?: string
 }
 
@@ -44,7 +44,7 @@ export interface BenchGrid {
   agents: BenchAgents
 }
 
-/** Create a database with agents and their history. */
+/** Creates a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const { url, adminUrl } = await newDatabase(database)
   const env: Record<string, string> = {
@@ -70,7 +70,7 @@ export async function filledDatabase(database: Database, population: Population)
   return await result
 }
 
-/** Start the service. Resolves when it is ready. */
+/** Starts the service. Resolves when it is ready. */
 export async function startGrid(runtime: Runtime, { env, agents }: BenchDatabase): Promise<BenchGrid> {
   return { agents, server: await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz') }
 }

@@ -1,4 +1,4 @@
-/** Closed-loop load: each client sends its next request when it has the response to the last one. */
+/** Closed-loop load: each client sends its next request when it has received the previous response. */
 import { cpus } from 'node:os'
 import { median, spread } from './numbers.ts'
 import type { ServerProcess } from './server.ts'
@@ -24,7 +24,7 @@ export interface Workload {
 export interface MeasuredProcess {
   /** Processor time so far, of all its threads. */
   cpuMs(): number
-  /** What it read so far, from files and sockets. NaN if the system does not report it. */
+  /** Bytes read so far, from files and sockets. NaN if the system does not report it. */
   bytesRead(): number
 }
 
@@ -32,7 +32,7 @@ export interface Measured {
   perSecond: number
   p50Ms: number
   p99Ms: number
-  /** Processor time of the server for one request, in microseconds. */
+  /** The server's processor time per request, in microseconds. */
   cpuUs: number
   /** Processor time per elapsed time: 1 is one core. */
   cpu: Cpu
@@ -45,7 +45,7 @@ interface Cpu {
   others: number
 }
 
-/** What a slice took. */
+/** The duration of a slice. */
 interface Totals {
   /** Of each step, in milliseconds. */
   times: number[]
@@ -55,7 +55,7 @@ interface Totals {
   bytesRead: number
 }
 
-/** Warm up, then run the workload for `seconds`, without the time to prepare, refill and verify. */
+/** Warms up, then runs the workload for `seconds`, excluding the time to prepare, refill and verify. */
 export async function load(work: Workload, server: MeasuredProcess, seconds: number): Promise<Measured> {
   await work.prepare?.()
   await run(work, server, Math.min(1_500, seconds * 500))
@@ -69,7 +69,7 @@ export async function load(work: Workload, server: MeasuredProcess, seconds: num
   }
 }
 
-/** Run the workload for a slice of time, without the time to refill. */
+/** Runs the workload for a slice of time, excluding the time to refill. */
 async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 }, bytesRead: 0 }
   while (totals.ms < forMs) {
@@ -104,9 +104,9 @@ function cpuMs(server: MeasuredProcess): Cpu {
   return { ...used, others: all - used.server - used.caller }
 }
 
-/** How often all are measured in turn. */
+/** How many rounds measure all contenders in turn. */
 export const rounds = 8
-/** The share of `--seconds` of one slice. */
+/** One slice's share of `--seconds`. */
 const shareOfSlice = 0.5
 
 export interface Contender {
@@ -120,18 +120,18 @@ export interface Contender {
 export interface Slices {
   totals: Totals[]
   perSecond: number[]
-  /** Processor time of the server for one request, in all slices: the system counts it in steps of 10 ms. */
+  /** The server's processor time per request over all slices, because the system counts it in steps of 10 ms. */
   cpuUs: number
-  /** What the server read for one request, from its files and sockets, in all slices. */
+  /** Bytes that the server read per request, from files and sockets, over all slices. */
   bytesRead: number
 }
 
-/** The slices of each contender. A first round is not counted: what has just started is not compiled yet. */
+/** Each contender's slices. A first round is not counted, because what has just started is not compiled yet. */
 export async function inSlices(contenders: Contender[], seconds: number): Promise<Slices[]> {
   const found: Totals[][] = contenders.map(() => [])
   for (let round = 0; round <= rounds; round++) {
     for (let n = 0; n < contenders.length; n++) {
-      // Each round begins with the next one, so that none always follows the same neighbour.
+      // Each round starts with the next contender, so that none always follows the same one.
       const i = (round + n) % contenders.length
       const totals = await slice(contenders[i], seconds * shareOfSlice * 1_000)
       if (round > 0) found[i].push(totals)

@@ -26,7 +26,7 @@ export interface Pace {
 }
 
 /**
- * The ratio to the floor, where 1 is as fast: of the requests per second or, if only a time was measured, of the
+ * The ratio to the floor, where 1 is equally fast: of the requests per second or, if only a time was measured, of the
  * medians. Undefined without either.
  */
 export function ratioToFloor({ perSecond, p50Ms }: Pace, floor: Required<Pace>): number | undefined {

@@ -18,14 +18,14 @@ import type { BenchContext, Connect, Row } from './scenario.ts'
 const warmSeconds = 10
 const warmClients = 32
 
-/** Start a grid with enough agents for the largest number of clients. `settings` are added to its environment. */
+/** Starts a grid with enough agents for the largest number of clients. `settings` are added to its environment. */
 export async function startPairs({ runtime, database, clients, inboxes }: BenchContext): Promise<BenchGrid> {
   const most = Math.max(...clients)
   const agents = { sender: most, sink: most, reader: Math.max(inboxes, most) }
   return await warm(await startGrid(runtime, await createDatabase(database, { agents })))
 }
 
-/** Run pairs for some seconds: the code of a server that has just started is not compiled yet. */
+/** Runs pairs for some seconds, because the code of a server that has just started is not compiled yet. */
 export async function warm(grid: BenchGrid): Promise<BenchGrid> {
   const { server, agents: { sender, reader } } = grid
   const clients = Math.min(sender.length, reader.length, warmClients)
@@ -144,5 +144,5 @@ function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: nu
   }
 }
 
-/** As many as `drainInboxes` uses. */
+/** The number that `drainInboxes` uses. */
 const refillConnections = drainConnections

@@ -8,7 +8,7 @@ interface TableLine extends Figures {
   ratio?: number
   /** The processor time per request, relative to the floor. */
   cpuRatio?: number
-  /** A database server does a part of the work. */
+  /** A database server does part of the work. */
   sharesWork?: boolean
 }
 
@@ -137,7 +137,7 @@ the least. "caller" and "others" are the processor time of the load generator an
 
 const busy = 0.85
 
-/** The bottleneck, according to the processor times. */
+/** The bottleneck, judged by the processor times. */
 function bottleneckOf({ cpu, reopens, sharesWork }: TableLine): string {
   if (!cpu) return ''
   if (!sharesWork && cpu.others > 0.3) return 'other programs'

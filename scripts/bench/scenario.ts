@@ -1,4 +1,4 @@
-/** The types of scenarios. */
+/** Types of the scenarios. */
 import type { Connection } from './connection.ts'
 import type { Database } from './grid.ts'
 import type { Measured, Workload } from './load.ts'
@@ -15,7 +15,7 @@ export interface RowText {
   name: string
   /** What one request is, and which work it includes. */
   measures: string
-  /** What limits its figure. */
+  /** The bottleneck of its figure. */
   limit: string
 }
 
@@ -47,25 +47,25 @@ export interface Floor {
 export interface BenchContext extends BenchSizes {
   runtime: Runtime
   database: Database
-  /** Print a line of the table. */
+  /** Prints a line of the table. */
   report(figures: Figures): Promise<void>
-  /** Measure the hello row for this number of clients, unless that was done already. */
+  /** Measures the hello row for this number of clients, unless already done. */
   hello(clients: number): Promise<void>
   /** Runs until the table is complete. */
   floor: Floor
-  /** Print a line of text in the table. */
+  /** Prints a line of text in the table. */
   note(text: string): void
-  /** Print a table of its own, after the other one. */
+  /** Prints a separate table, after the other one. */
   table(table: TextTable): void
 }
 
-/** A table with columns of its own. */
+/** A table with its own columns. */
 export interface TextTable {
   headings: string[]
   rows: string[][]
 }
 
-/** The measurements of a line. What was not measured is missing. */
+/** A line's measurements. Unmeasured ones are missing. */
 export interface Figures extends Partial<Measured> {
   name: string
   clients: number

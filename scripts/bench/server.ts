@@ -16,7 +16,7 @@ export interface ServerProcess {
   readonly startedInMs: number
   /** Processor time so far, of all its threads and child processes. */
   cpuMs(): number
-  /** What it read so far, from files and sockets, also from the cache of the system. NaN if the system does not report it. */
+  /** Bytes read so far, from files and sockets, including the system's cache. NaN if the system does not report it. */
   bytesRead(): number
   /** Its resident memory. */
   residentKiB(): number
@@ -33,7 +33,7 @@ const commands: Record<Runtime, () => string[]> = {
   bun: () => runtimeCommand('bun'),
 }
 
-/** Other variables could change the settings of the service. The `deno` package of npm finds its cache by HOME. */
+/** Other variables could change the service's settings. npm's `deno` package finds its cache by HOME. */
 export const minimalEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR }
 
 const children = new Set<ChildProcess>()
@@ -44,18 +44,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void cleanUp().finally(() => process.exit(130)))
 }
 
-/** Kill `child` when the bench ends or is interrupted. */
+/** Kills `child` when the bench ends or is interrupted. */
 export function killAtBenchEnd(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))
 }
 
-/** Call `cleanup` when the bench ends or is interrupted. */
+/** Calls `cleanup` when the bench ends or is interrupted. */
 export function onBenchEnd(cleanup: () => unknown): void {
   cleanups.push(cleanup)
 }
 
-/** Kill all servers and run all cleanups. */
+/** Kills all servers and runs all cleanups. */
 export async function cleanUp(): Promise<void> {
   const ended = [...children].map((child) => new Promise((done) => child.once('exit', done)))
   for (const child of children) child.kill('SIGKILL')
@@ -63,21 +63,21 @@ export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 }
 
-/** Create a folder that is removed when the bench ends. */
+/** Creates a folder that is removed when the bench ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-bench-'))
   onBenchEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 
-/** Start a program that listens on `PORT`, in the same way as the grid, and wait until `path` is 200. */
+/** Starts a program that listens on `PORT`, like the grid, and waits until `path` returns 200. */
 export async function startScript(
   runtime: Runtime,
   script: string[],
   env: Record<string, string> = {},
   path = '/healthz',
 ): Promise<ServerProcess> {
-  // The build must not count as time of the start.
+  // The build must not count towards the start time.
   if (runtime === 'node') await build(script[0])
   const port = await freePort()
   const isReady = () => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.ok, () => false)
@@ -89,11 +89,11 @@ export interface StartOptions {
   /** Called repeatedly until it resolves to true. */
   isReady(): Promise<boolean>
   env?: Record<string, string>
-  /** Run it as this user instead of ours. */
+  /** Run it as this user instead of the current one. */
   user?: { uid: number; gid: number }
 }
 
-/** Start a program and wait until it is ready. */
+/** Starts a program and waits until it is ready. */
 export async function startProgram(
   [program, ...args]: string[],
   { port, isReady, env, user }: StartOptions,
@@ -133,7 +133,7 @@ export async function startProgram(
   }
 }
 
-/** The version of a runtime. */
+/** A runtime's version. */
 export function versionOf(runtime: Runtime): string {
   const text = execFileSync(commands[runtime]()[0], ['--version'], { encoding: 'utf8' })
   return text.split('\n')[0].replace(/^(deno )?v?/, '').split(' ')[0]

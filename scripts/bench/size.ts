@@ -1,4 +1,4 @@
-/** Whether many stored messages or many agents make the grid slower. */
+/** Whether many stored messages or many agents slow the grid down. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   drainConnections,
@@ -19,7 +19,7 @@ import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 /** Enough agents that the cached database pages of one inbox hardly help the next one. */
 const maxReaders = 500
 
-/** What a send and a read may cost with many stored messages, as a ratio to the smallest number of them. */
+/** The allowed cost of a send and a read with many stored messages, as a ratio to the smallest number of them. */
 const aim = 1.2
 
 const sendInTurn: Row<BenchGrid> = {
@@ -108,7 +108,7 @@ interface FilledGrid {
   grid: BenchGrid
 }
 
-/** Measure a row on grids with as many agents, in slices that take turns. The first has the fewest messages. */
+/** Measures a row on grids with equally many agents, in alternating slices. The first has the fewest messages. */
 async function measure(context: BenchContext, row: Row<BenchGrid>, grids: FilledGrid[]): Promise<void> {
   const names = grids.map(({ agents, messages }) => `${row.name}, ${abbreviate(agents)}/${abbreviate(messages)}`)
   const measured = await withAllConnections(grids, (connects) => {
@@ -134,7 +134,7 @@ function remarkOf({ cpuUs, bytesRead, perSecond }: Slices, fewest: Slices | unde
   return `${read}; CPU x ${cpu.toFixed(2)}, read x ${bytes.toFixed(2)}, per second x ${rate.toFixed(2)}${aims}`
 }
 
-/** Call `run` with a function for each grid that opens connections to it. Closes them afterwards. */
+/** Calls `run` with a function for each grid that opens connections to it. Closes them afterwards. */
 async function withAllConnections<Result>(
   grids: FilledGrid[],
   run: (connects: Connect[]) => Promise<Result>,

@@ -1,4 +1,4 @@
-/** How long it takes until a waiting agent learns of a new message. */
+/** How soon a waiting agent learns of a new message. */
 import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
@@ -62,9 +62,9 @@ export const waking: Scenario = {
 
 /** An agent that waits for messages. */
 interface Waiter {
-  /** Start waiting. Resolves when there is a message, to the read response with it, or to nothing. */
+  /** Starts waiting. Resolves when there is a message, to the read response with it, or to nothing. */
   waitForWake(): Promise<RawResponse | void>
-  /** Read the inbox, after a wake without a response. */
+  /** Reads the inbox, after a wake without a response. */
   read(): Promise<RawResponse>
   close(): void
 }
@@ -129,7 +129,7 @@ interface WakeStream {
   close(): void
 }
 
-/** Open the stream. Resolves when the response has begun. */
+/** Opens the stream. Resolves when the response has begun. */
 function openWakeStream(port: number, agent: BenchAgent): Promise<WakeStream> {
   return new Promise((resolve, reject) => {
     let waiting: { resolve(): void; reject(error: Error): void } | undefined

@@ -1,9 +1,9 @@
-/** Texts like messages of agents, with the word frequencies of a natural language. */
+/** Texts like agents' messages, with the word frequencies of a natural language. */
 
-/** As many bytes as one text has. It has about 90 words. */
+/** The size of one text in bytes. It has about 90 words. */
 export const textBytes = 512
 const vocabularySize = 8_000
-/** Different texts of one run. Further ones repeat. */
+/** The number of different texts in one run. Further ones repeat. */
 const texts = 4_096
 
 /** Numbers from 0 to 1, the same in every run. */
@@ -44,7 +44,7 @@ function makeTexts(): string[] {
 const made = makeTexts()
 let used = 0
 
-/** Another text at each call. */
+/** A different text in each call. */
 export function nextText(): string {
   return made[used++ % made.length]
 }

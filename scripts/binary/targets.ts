@@ -1,4 +1,4 @@
-/** The platforms of the single binary, and the packages of npm that have their native parts. */
+/** The single binary's platforms, and the npm packages with their native parts. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -21,18 +21,18 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, 'node_modules/.cache/agent-grid')
 
 export interface Target {
-  /** As `Bun.build` calls it. */
+  /** The name used by `Bun.build`. */
   readonly bun: string
   readonly kind: ExecutableKind
   /** The package with Bun for this platform, and the path of Bun in it. */
   readonly runtime: readonly [name: string, path: string]
-  /** The native parts, under the names of the packages that load them. */
+  /** The native parts, by the names of the packages that load them. */
   readonly native: Readonly<Record<NativePackage, readonly [name: string, path: string]>>
 }
 
 export type NativePackage = 'libsql' | '@node-rs/argon2'
 
-/** `libsql` and `nodeRs` are the names of the platform in the native packages. */
+/** `libsql` and `nodeRs` are the platform's names in the native packages. */
 function target(
   bun: string,
   kind: ExecutableKind,
@@ -102,7 +102,7 @@ export function ownTarget(): TargetName {
 }
 
 /**
- * The path of a file of a package: where `npm ci` installed it, or else from npm, in the version and with the hash of
+ * The path of a file in a package: where `npm ci` installed it, otherwise from npm, in the version and with the hash of
  * `package-lock.json`. Fails if npm does not have it.
  */
 export function packageFile([name, path]: readonly [name: string, path: string]): string {
@@ -141,7 +141,7 @@ export interface ExecutableKind {
 }
 
 /**
- * Read the header of a file. Fails unless it is a program or module for x64 or arm64.
+ * Reads a file's header. Fails unless it is a program or module for x64 or arm64.
  *
  * @see "System V ABI", ELF header: `e_machine`; Mach-O `mach_header_64`: `cputype`; "PE Format": Machine
  */

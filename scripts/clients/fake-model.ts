@@ -1,6 +1,7 @@
 /**
- * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call after
- * the other, keeps what it is shown of each answer, and then says that it is done, or gives the configured text.
+ * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call
+ * after the other, records what it is shown of each result, and then says that it is done, or returns the configured
+ * text.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -11,13 +12,13 @@ export interface ToolCall {
   arguments: Record<string, unknown>
 }
 
-/** The next call of a model that was shown these answers, in order. Without one it is done. */
+/** The model's next call after it was shown these results, in order. Without one it is done. */
 export type Next = (shown: readonly string[]) => ToolCall | undefined
 
 export interface FakeModel {
   /** Without `/v1` or `/v1beta`. */
   url: string
-  /** The texts of the answer to each call, in order, as the client passed them on last. */
+  /** The texts of each call's result, in order, as last passed on by the client. */
   shown(): string[]
   close(): Promise<void>
 }
@@ -47,7 +48,7 @@ interface OfferedTool {
   functionDeclarations?: OfferedTool[]
 }
 
-/** A tool call that a model makes now, with the name that the client gave the tool. */
+/** A tool call that a model makes now, with the client's name for the tool. */
 export interface NextCall {
   id: string
   name: string
@@ -55,10 +56,10 @@ export interface NextCall {
   arguments: Record<string, unknown>
 }
 
-/** What the model says when it makes no call, to a conversation with these texts of its user. */
+/** The model's text when it makes no call, for a conversation with these user texts. */
 export type Say = (texts: string[]) => string | Promise<string>
 
-/** Start a model. Clients add a prefix to tool names. */
+/** Starts a model. Clients add a prefix to tool names. */
 export async function startFakeModel(next: Next, say: Say = () => 'Done.'): Promise<FakeModel> {
   const shown: string[] = []
   const server = await serveModel(async (body) => {
@@ -70,11 +71,11 @@ export async function startFakeModel(next: Next, say: Say = () => 'Done.'): Prom
   return { ...server, shown: () => shown }
 }
 
-/** The path of a client, and the API. @see https://ai.google.dev/api/generate-content */
+/** A client's path, and the API. @see https://ai.google.dev/api/generate-content */
 const apiPath =
   /^(?:\/([\w.-]+))?(?:\/v1\/(?=m|r)|\/v1beta\/models\/[\w.-]+:)(messages|responses|(?:stream)?[gG]enerateContent)(?:\?|$)/
 
-/** Serve all APIs. `act` says what the model does; `client` is the path in front of `/v1` or `/v1beta`. */
+/** Serves all APIs. `act` decides what the model does; `client` is the path before `/v1` or `/v1beta`. */
 export async function serveModel(
   act: (body: ModelRequest, client: string) => Promise<{ call: NextCall | undefined; said: string }>,
 ): Promise<{ url: string; close(): Promise<void> }> {
@@ -104,7 +105,7 @@ export async function serveModel(
   }
 }
 
-/** The beginning of the id of a search for tools. */
+/** The prefix of a tool search's id. */
 const searchId = 'search_'
 
 /** The next call; undefined if there are no more, or the request does not offer the tool. */
@@ -115,7 +116,7 @@ function nextCall(next: Next, answers: readonly string[], request: ModelRequest)
   const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
   const found = find(call.tool)
   if (found) return { ...found, id: `call_${answers.length}`, arguments: call.arguments }
-  // Claude Code and Codex load the tools of MCP servers when their model searches for them.
+  // Claude Code and Codex load MCP servers' tools when their model searches for them.
   const id = `${searchId}${answers.length}`
   if (request.input?.some(({ call_id }) => call_id === id)) return undefined
   if (resultsIn(request).some(({ tool_use_id }) => tool_use_id === id)) return undefined
@@ -126,7 +127,7 @@ function nextCall(next: Next, answers: readonly string[], request: ModelRequest)
   return search && { ...search, id, arguments: { query } }
 }
 
-/** The tools that a request offers, with those that were found by a search. */
+/** The tools offered by a request, including those found by a search. */
 export function toolsIn({ tools = [], input = [] }: ModelRequest): Pick<NextCall, 'name' | 'namespace'>[] {
   const offered = [...tools, ...input.flatMap(({ type, tools = [] }) => type === 'tool_search_output' ? tools : [])]
   return offered.flatMap(({ type, name, tools, functionDeclarations }): Pick<NextCall, 'name' | 'namespace'>[] => {
@@ -136,7 +137,7 @@ export function toolsIn({ tools = [], input = [] }: ModelRequest): Pick<NextCall
   })
 }
 
-/** What the user of the client, or the program that runs it, wrote. */
+/** What the client's user, or the program that runs it, wrote. */
 function userTexts({ messages = [], input = [], contents = [] }: ModelRequest): string[] {
   const anthropic = messages.filter(({ role }) => role === 'user').map(({ content }) =>
     typeof content === 'string' ? content : textOf(content.filter(({ type }) => type === 'text'))
@@ -150,7 +151,7 @@ export function textOf(text: Text | undefined): string {
   return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
 }
 
-/** The text of each answer in the conversation, in order, except answers of tool searches. */
+/** The text of each result in the conversation, in order, except results of tool searches. */
 function answersIn(request: ModelRequest): string[] {
   const { input = [], contents = [] } = request
   const anthropic = resultsIn(request).map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)
@@ -177,7 +178,7 @@ function blockOf(call: NextCall | undefined, said: string) {
 
 function anthropicMessage(content: unknown[], call?: NextCall) {
   return {
-    // Clients put messages of the same id together.
+    // Clients merge messages with the same id.
     id: `msg_${randomUUID()}`,
     type: 'message',
     role: 'assistant',
@@ -189,7 +190,7 @@ function anthropicMessage(content: unknown[], call?: NextCall) {
   }
 }
 
-/** An answer in Anthropic's API, as an event stream: the call, or without one `text`. */
+/** A response in Anthropic's API, as an event stream: the call, or without one `text`. */
 function anthropicEvents(call: NextCall | undefined, text: string): string {
   const block = call ? { ...blockOf(call, text), input: {} } : { type: 'text', text: '' }
   const delta = call

@@ -1,6 +1,6 @@
 /**
- * How each client is installed, connected as a newcomer connects it, and controlled without a screen. Clients that need a
- * model to call tools get a fake one.
+ * How each client is installed, connected as a newcomer connects it, and controlled without a screen. Clients that need
+ * a model for tool calls get a fake one.
  */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,12 +11,12 @@ import type { Result } from '../run-program.ts'
 import type { ClientHome, RunOptions, Steps } from './client-process.ts'
 import { type FakeModel, type Next, startFakeModel } from './fake-model.ts'
 
-/** A client in an empty home folder, and how it is to be connected. */
+/** A client in an empty home folder, and how to connect it. */
 interface Session {
   home: ClientHome
   /** The folder `node_modules`. */
   modules: string
-  /** Of the grid, and of its MCP endpoint. */
+  /** URLs of the grid, and of its MCP endpoint. */
   baseUrl: string
   url: string
   /** An agent key; undefined for a login with OAuth. */
@@ -31,11 +31,11 @@ interface Session {
 export interface McpClient {
   /** npm installs only the parts for this platform. */
   packages: string[]
-  /** Names of models, if it cuts answers by the model. */
+  /** Model names, if it truncates results depending on the model. */
   models?: readonly string[]
   /** Configures the client, and logs in without a key. */
   connect(session: Session): Promise<void>
-  /** Makes the calls in one conversation. Resolves to what the model, or the program, is shown of each answer. */
+  /** Makes the calls in one conversation. Resolves to what the model, or the program, is shown of each result. */
   call(session: Session, next: Next): Promise<string[]>
 }
 
@@ -170,7 +170,7 @@ export const mcpClients: Record<string, McpClient> = {
         const words = ['--method', 'tools/call', '--tool-name', tool, ...toolArgs]
         shown.push(await session.steps.take(`call ${tool}`, () => inspect(session, words)))
       }
-      // Not a call that reads: messages are read once.
+      // Not a call that reads, because messages are read once.
       await inspect(session, ['--method', 'tools/list', '--protocol-era', 'modern'])
       return shown
     },
@@ -217,12 +217,12 @@ function geminiEnv(modelUrl = 'http://127.0.0.1:9') {
   return { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 }
 
-/** The snippet that `create-agent` and the page of an agent show. */
+/** The snippet shown by `create-agent` and on an agent's page. */
 function snippet(id: string, baseUrl: string, key: string): string {
   return snippets({ baseUrl, key }).find((snippet) => snippet.id === id)!.text
 }
 
-/** Paste a command into a terminal. */
+/** Pastes a command into a terminal. */
 async function paste(home: ClientHome, steps: Steps, command: string, options?: RunOptions): Promise<void> {
   const [shown] = command.split(/ http| \\/)
   await steps.take(`${shown} …`, async () => expectSuccess(await home.run('sh', ['-c', command], options)))
@@ -246,7 +246,7 @@ async function askModel(steps: Steps, next: Next, run: (model: FakeModel) => Pro
   try {
     const ask = async () => expectSuccess(await run(model))
     await steps.take('ask it to use the grid', ask)
-    // On a busy machine a client may ask its model before it has listed the tools.
+    // On a busy machine a client may call its model before it has listed the tools.
     if (!model.shown().some(Boolean)) await steps.take('ask it again, because it had not listed the tools', ask)
     return model.shown()
   } finally {

@@ -1,4 +1,6 @@
-/** A grid as a newcomer gets it: cloned, installed and started as the README says, with an account and two agents. */
+/**
+ * A grid as a newcomer gets it: cloned, installed and started as the README describes, with an account and two agents.
+ */
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -17,20 +19,20 @@ export interface NewcomersGrid {
   url: string
   /** From the clone to the first message with curl, and to an account with its owner signed in. */
   steps: { curl: Steps; account: Steps }
-  /** The key of @alice, whom the clients act as. */
+  /** The key of @alice, as whom the clients act. */
   key: string
   /** @bob writes to her. */
   sendToAlice(messages: string[]): Promise<void>
-  /** The owner allows a program to act as an entry of the consent page. */
+  /** The owner allows a program to act as an entry on the consent page. */
   allow(url: string, entry: string): Promise<string>
   close(): Promise<void>
 }
 
-/** Bash takes a socket as its input for a remote shell, and then reads the startup files of the machine. */
+/** If its input is a socket, Bash assumes a remote shell and reads the machine's startup files. */
 const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Take the way into `folder`. Fails if a step does. */
+/** Goes through the steps in `folder`. Fails if one of them does. */
 export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   const clone = join(folder, 'agent-grid')
   const env = { ...newcomersEnv(), PORT: String(await freePort()) }
@@ -94,7 +96,7 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   }
 }
 
-/** Without the settings and npm variables of this process, which belong to another folder. */
+/** Without this process's settings and npm variables, which belong to another folder. */
 function newcomersEnv(): Record<string, string | undefined> {
   const kept =
     /^(PATH|HOME|USER|LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$|^npm_config_(registry|cache|userconfig)$/
@@ -115,7 +117,7 @@ async function start(clone: string, env: Record<string, string | undefined>, url
   return server
 }
 
-/** The block of the README that sends a first message. */
+/** The README block that sends a first message. */
 function firstMessage(clone: string, url: string): string {
   const [, block] = readFileSync(join(clone, 'README.md'), 'utf8').match(/```sh\n(grid=.*?)```/s)!
   return block.replace('http://localhost:8787', url)
@@ -148,7 +150,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
   }
 }
 
-/** What @bob answers to a message. */
+/** Bob's answer to a message. */
 export function answerTo(message: string): string {
   return `The answer to ${message}`
 }

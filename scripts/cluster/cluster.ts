@@ -1,4 +1,4 @@
-/** Processes of the grid behind one proxy, all on this machine: several on one libsql-server, or one on a local file. */
+/** Grid processes behind one proxy, all on this machine: several on one libsql-server, or one on a local file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -28,7 +28,7 @@ export interface ClusterOptions {
   prepare?(settings: Record<string, string | undefined>): Promise<void>
   /** Called with a message when a process ends or does not start. */
   onEvent?(text: string): void
-  /** Start the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
+  /** Starts the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
   detached?: boolean
 }
 
@@ -38,9 +38,9 @@ export interface Cluster {
   databaseUrl: string
   instances: readonly Instance[]
   proxy: RoundRobin
-  /** Kill libsql-server, if there is one, with SIGKILL. It is restarted after `downMs`. */
+  /** Kills libsql-server, if there is one, with SIGKILL. It is restarted after `downMs`. */
   killDatabase(downMs: number): void
-  /** Stop the instances with SIGTERM, then libsql-server, so that accepted writes are committed. */
+  /** Stops the instances with SIGTERM, then libsql-server, so that accepted writes are committed. */
   stop(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ interface Instance {
   /** The path of its log file. */
   log: string
   pid(): number | undefined
-  /** Kill it with SIGKILL. It is restarted after `downMs`. Does nothing while it is down. */
+  /** Kills it with SIGKILL. It is restarted after `downMs`. Does nothing while it is down. */
   kill(downMs: number): void
 }
 
@@ -61,7 +61,7 @@ const restartMs = 500
 const startTimeoutMs = 60_000
 
 /**
- * Start the database, the instances and the proxy, and wait until all are ready. Processes that end are restarted
+ * Starts the database, the instances and the proxy, and waits until all are ready. Processes that end are restarted
  * until `stop()`. Fails if they are not ready within a minute.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -152,7 +152,7 @@ interface Supervised<Process extends RunningProcess> {
   stop(signal: NodeJS.Signals): Promise<void>
 }
 
-/** Keep one process running. Fails if the first start fails. */
+/** Keeps one process running. Fails if the first start fails. */
 async function supervise<Process extends RunningProcess>(
   name: string,
   onEvent: (text: string) => void,
@@ -204,9 +204,9 @@ function startInstance(
   const [program, ...args] = isBinary ? [binaryFile] : [...runtimeCommand(runtime, env.DATABASE_URL), 'src/main.ts']
   const output = openSync(log, 'a')
   const child: ChildProcess = spawn(program, [...args, 'serve'], {
-    // The binary cannot reach the packages from its own folder.
+    // The binary cannot find the packages from its own folder.
     cwd: isBinary ? dirname(binaryFile) : root,
-    // Our environment must not change the settings of an instance.
+    // This environment must not change an instance's settings.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
     stdio: ['ignore', output, output],
     detached,

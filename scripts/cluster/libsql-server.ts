@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface LibsqlServer {
   /** For `DATABASE_URL`. */
   url: string
-  /** Of its admin API. */
+  /** The admin API's port. */
   adminUrl: string
   pid: number
   signal(name: NodeJS.Signals): void
@@ -25,11 +25,11 @@ export interface LibsqlServerOptions {
   log?: string
   /** `strong`, the default, is set at each start: an acknowledged commit is on disk. */
   durability?: 'strong' | 'unchanged'
-  /** Start it in its own process group, so that Ctrl-C in the terminal does not end it before its clients. */
+  /** Starts it in its own process group, so that Ctrl-C in the terminal does not end it before its clients. */
   detached?: boolean
 }
 
-/** Start a libsql-server and wait until it responds. */
+/** Starts a libsql-server and waits until it responds. */
 export async function startLibsqlServer(options: LibsqlServerOptions): Promise<LibsqlServer> {
   const { folder, port, adminPort, log, durability = 'strong', detached = false } = options
   const output = log === undefined ? 'ignore' : openSync(log, 'a')

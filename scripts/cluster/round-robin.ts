@@ -9,7 +9,7 @@ export interface RoundRobin {
   answered: Map<number, number>
   /** Whether the instance on a port was ready at its last check. */
   isReady(port: number): boolean
-  /** Check every instance now. Resolves to the number of ready ones. */
+  /** Checks every instance now. Resolves to the number of ready ones. */
   check(): Promise<number>
   stop(): Promise<void>
 }
@@ -30,8 +30,8 @@ const host = '127.0.0.1'
 const checkEveryMs = 500
 
 /**
- * Start a proxy that forwards requests, event streams and long waits. Instances that are not ready are tried last. If a
- * connection is refused, the next instance is tried. A request that was sent is never sent again: if an instance dies
+ * Starts a proxy that forwards requests, event streams and long waits. Instances that are not ready are tried last. If
+ * a connection is refused, the next instance is tried. A request that was sent is never sent again: if an instance dies
  * during a request, the client gets a 502, and can repeat the request safely only with an idempotency key.
  */
 export async function startRoundRobin({ port, instances: ports }: RoundRobinOptions): Promise<RoundRobin> {
@@ -85,7 +85,7 @@ function forward(
 ): void {
   if (!instance) return sendError(response, 503, 'No instance of the grid is ready. Repeat the call.')
   let isSent = false
-  // A new connection for each request: the instance could close a kept one just when it is used.
+  // A new connection for each request, because the instance could close a kept one just when it is used.
   const outgoing = request({
     host,
     port: instance.port,
@@ -135,7 +135,7 @@ function sendError(response: ServerResponse, status: number, message: string): v
   response.end(JSON.stringify({ error: { code: 'unavailable', message } }))
 }
 
-/** With the public host: the grid refuses other hosts. */
+/** With the public host, because the grid refuses other hosts. */
 async function checkReadiness(port: number, ownPort: number): Promise<boolean> {
   const options = { headers: { Host: `localhost:${ownPort}` }, timeoutMs: 2_000 }
   return await httpRequest(`http://${host}:${port}/readyz`, options).then(({ status }) => status === 200, () => false)

@@ -1,4 +1,6 @@
-/** agent-grid as somebody gets it: the single binary or the npm package alone, in an empty folder with an empty home. */
+/**
+ * agent-grid as an operator gets it: only the single binary or the npm package, in an empty folder with an empty home.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,9 +15,9 @@ export type Kind = 'binary' | 'package'
 export interface Server {
   /** The greeting. */
   greeting: string
-  /** Kill it as `kill -9` does. */
+  /** Kills it like `kill -9`. */
   kill(): Promise<void>
-  /** Stop it in order, within 20 seconds. */
+  /** Stops it in order, within 20 seconds. */
   stop(): Promise<Result>
 }
 
@@ -25,7 +27,7 @@ const packageName: string = JSON.parse(readFileSync(join(repository, 'package.js
 
 export class Program {
   readonly kind: Kind
-  /** The empty folder that it is in, and is started in. */
+  /** The empty folder that contains it and in which it is started. */
   readonly folder: string
   readonly url: string
   readonly #words: string[]
@@ -42,12 +44,12 @@ export class Program {
       PATH: kind === 'binary' ? '/usr/bin:/bin' : `${dirname(process.execPath)}:/usr/bin:/bin`,
       HOME: home,
       PORT: String(port),
-      // Where npm gets the packages with native parts. The settings of a grid are not passed on.
+      // Where npm gets the packages with native parts. A grid's settings are not passed on.
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name))) as Record<string, string>,
     }
   }
 
-  /** Build it from the repository. Resolves to the path of the file. */
+  /** Builds it from the repository. Resolves to the path of the file. */
   async build(): Promise<string> {
     const built = await ended(
       spawn('npm', ['run', '--silent', 'lab', '--', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
@@ -60,31 +62,31 @@ export class Program {
     )
   }
 
-  /** Put the file into the folder, and nothing else. A package is installed. */
+  /** Puts only the file into the folder. A package is installed. */
   async install(file: string): Promise<void> {
     if (this.kind === 'binary') return copyFileSync(file, join(this.folder, 'agent-grid'))
     const { code, stderr } = await this.shell('npm', 'install', '--no-audit', '--no-fund', file)
     if (code !== 0) throw new Error(`npm install ended with ${code}: ${stderr}`)
   }
 
-  /** Run a command of agent-grid to its end. */
+  /** Runs an agent-grid command to its end. */
   run(...words: string[]): Promise<Result> {
     return this.shell(...this.#words, ...words)
   }
 
-  /** Run another command in the folder. */
+  /** Runs another command in the folder. */
   shell(...words: string[]): Promise<Result> {
     return ended(this.#spawn(words, {}))
   }
 
-  /** Run a command with variables. */
+  /** Runs a command with variables. */
   runWith(env: Record<string, string>, ...words: string[]): Promise<Result> {
     return ended(this.#spawn([...this.#words, ...words], env))
   }
 
-  /** `serve`, until it has greeted. */
+  /** Runs `serve`, until it has printed its greeting. */
   async serve(): Promise<Server> {
-    // A group of its own, because npx starts the server in a process below it.
+    // A separate group, because npx starts the server in a child process.
     const child = this.#spawn([...this.#words, 'serve'], {}, true)
     const end = ended(child)
     const signal = (name: NodeJS.Signals) => {

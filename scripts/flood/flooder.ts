@@ -1,6 +1,6 @@
 /**
- * The flood, in a process of its own: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed
- * rate and are sent as soon as one of the connections has its answer, so a slow server is never left alone. Prints the
+ * The flood, in a separate process: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed rate
+ * and are sent as soon as one of the connections has its response, so a slow server is never left alone. Prints the
  * `Flooded` as JSON.
  */
 import process from 'node:process'
@@ -21,7 +21,7 @@ export interface FloodOrder {
 export interface Flooded {
   /** Requests that fell due. */
   offered: number
-  /** Answers by how they count; `lost` if the connection ended without one. */
+  /** Responses by category; `lost` if the connection ended without one. */
   answers: Partial<Record<Outcome | 'lost', number>>
 }
 

@@ -1,7 +1,7 @@
 /**
- * Honest accounts, in a process of their own: `honest.ts ORDER`, with an `HonestOrder` as JSON. Each makes its calls at
- * a fixed rate, on a connection for each of its agents, until the process is ended. Prints a JSON line of `HonestCall`s
- * every quarter of a second.
+ * Well-behaved accounts, in a separate process: `honest.ts ORDER`, with an `HonestOrder` as JSON. Each makes its calls
+ * at a fixed rate, on a connection for each of its agents, until the process is ended. Prints a JSON line of
+ * `HonestCall`s every quarter of a second.
  */
 import process from 'node:process'
 import { Connection } from '../bench/connection.ts'
@@ -18,7 +18,7 @@ export interface HonestOrder {
 export interface HonestCall {
   /** When the call was due, in milliseconds since the epoch. */
   at: number
-  /** From then to its answer: a call also waits for the one before it. */
+  /** From then to its response: a call also waits for the previous one. */
   ms: number
   isServed: boolean
 }

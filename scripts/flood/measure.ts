@@ -1,4 +1,4 @@
-/** What honest accounts notice while another account floods the grid. */
+/** What well-behaved accounts notice while another account floods the grid. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -25,17 +25,17 @@ export interface FloodOptions {
   traffic: Traffic
   /** Of the flood. */
   seconds: number
-  /** Before and after it. */
+  /** Duration before and after it. */
   quietSeconds: number
   honest: number
-  /** Calls of each honest account per second. */
+  /** Calls per second of each well-behaved account. */
   honestPerSecond: number
   /** Agents of the account that floods, each with a key. */
   agents: number
   connections: number
-  /** How many times as much is offered as the grid can serve. */
+  /** The offered load as a multiple of the grid's capacity. */
   times: number
-  /** How much it can serve per second; measured beforehand if missing. */
+  /** The capacity per second; measured beforehand if missing. */
   capacity?: number
   /** Settings other than the defaults. */
   env?: Record<string, string>
@@ -44,38 +44,43 @@ export interface FloodOptions {
 interface Phase {
   name: 'before' | 'during' | 'after'
   seconds: number
-  /** Calls of honest accounts that were served, per second. */
+  /** Well-behaved accounts' served calls, per second. */
   honestPerSecond: number
-  /** Calls of honest accounts that were refused. */
+  /** Well-behaved accounts' refused calls. */
   honestRefused: number
-  /** Of the served ones, from when the call was due. */
+  /** Latency of the served ones, from when the call was due. */
   p50Ms: number
   p99Ms: number
   maxMs: number
-  /** The most resident memory of the server. */
+  /** The server's maximum resident memory. */
   maxMiB: number
-  /** Processor time of the server per elapsed time: 1 is one core. */
+  /** The server's processor time per elapsed time: 1 is one core. */
   cpu: number
-  /** The same of all processes of the machine. When all cores are busy, others disturb the measurement. */
+  /** The same for all processes of the machine. When all cores are busy, others disturb the measurement. */
   machineCpu: number
 }
 
 export interface FloodReport {
-  /** Calls of the flood that the grid serves per second, without limits of calls and alone. */
+  /** The flood's calls that the grid serves per second, alone and without call limits. */
   capacity: number
   phases: Phase[]
   flood: Flooded
-  /** From the end of the flood until honest accounts are served as before it. Infinity: not within the phase after. */
+  /**
+   * From the end of the flood until well-behaved accounts are served as before. Infinity: not within the phase after.
+   */
   recoveryMs: number
 }
 
 const gaugeSeconds = 3
-/** Served as before means: in a second, this share of the rate before, and a p99 below the greater of these two. */
+/**
+ * Definition of "served as before": in one second, this share of the previous rate, and a p99 below the greater of
+ * these two.
+ */
 const recoveredShare = 0.95
 const recoveredMs = 100
 const recoveredFactor = 2
 
-/** Start a grid with the default limits, and measure it before, during and after a flood. */
+/** Starts a grid with the default limits, and measures it before, during and after a flood. */
 export async function measureFlood(options: FloodOptions): Promise<FloodReport> {
   const folder = temporaryFolder()
   const env = { DATABASE_URL: `file:${join(folder, 'grid.db')}`, LOG_LEVEL: 'warn', OAUTH_CIMD: 'off', ...options.env }
@@ -122,7 +127,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
   }
 }
 
-/** What one account with nothing next to it is served per second, if nothing limits its calls. */
+/** The served calls per second of a single account, without limits and other load. */
 async function measureCapacity(
   { runtime, traffic, connections }: FloodOptions,
   env: Record<string, string>,
@@ -150,7 +155,7 @@ async function measureCapacity(
   }
 }
 
-/** Flood a grid for as long as the order says, from another process. */
+/** Floods a grid for as long as the order says, from another process. */
 async function runFlood(order: FloodOrder): Promise<Flooded> {
   let flooded: Flooded | undefined
   const client = startClient('flooder', order, (line: Flooded) => flooded = line)
@@ -168,7 +173,10 @@ function startClient<Line>(name: string, order: unknown, onLine: (line: Line) =>
   return child
 }
 
-/** Create accounts in a new database. In a child process: only one process can open a local file, and its lock ends with that process. */
+/**
+ * Creates accounts in a new database. In a child process, because only one process can open a local file, and its lock
+ * ends with that process.
+ */
 export async function createAccounts(
   env: Record<string, string>,
   { honest, agents }: { honest: number; agents: number },
@@ -203,7 +211,7 @@ function summary(calls: HonestCall[], from: number, until: number) {
   const seconds = (until - from) / 1_000
   return {
     seconds,
-    // By when they were answered: calls that are answered after the flood are not served in it.
+    // By response time: calls answered after the flood do not count as served during it.
     honestPerSecond: answeredIn(calls, from, until).length / seconds,
     honestRefused: made.length - served.length,
     p50Ms: percentile(times, 0.5),
@@ -216,7 +224,7 @@ function answeredIn(calls: HonestCall[], from: number, until: number): HonestCal
   return calls.filter(({ at, ms, isServed }) => isServed && at + ms >= from && at + ms < until)
 }
 
-/** The beginning of the first second after `endedAt` in which honest accounts are served as before. */
+/** The beginning of the first second after `endedAt` in which well-behaved accounts are served as before. */
 function recovery(calls: HonestCall[], endedAt: number, before: Phase, seconds: number): number {
   const maxMs = Math.max(recoveredMs, recoveredFactor * before.p99Ms)
   for (let from = endedAt; from <= endedAt + (seconds - 1) * 1_000; from += 50) {

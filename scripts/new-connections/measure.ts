@@ -5,12 +5,12 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A probe that took longer counts as this long. */
+/** A slower probe counts as this long. */
 const maxProbeMs = 15_000
 /** Between two probes. */
 const pauseMs = 20
 
-/** Not that of the clients, as that of a supervisor: callers are served round robin. Only Linux has it by default. */
+/** Not the clients' address, like a supervisor: callers are served round robin. Only Linux has it by default. */
 const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
 export interface Measured {
@@ -19,15 +19,15 @@ export interface Measured {
   p50: number
   p99: number
   max: number
-  /** Until each client had two answers. Undefined: not within the measurement. */
+  /** Until each client had two responses. Undefined: not within the measurement. */
   allServedMs: number | undefined
-  /** The clients that had at most one answer at the end. */
+  /** The clients with at most one response at the end. */
   starved: number
   answersPerSecond: number
 }
 
 /**
- * Measure the server on `port` of this machine, from the moment at which the clients begin to connect. They ask for
+ * Measures the server on `port` of this machine, from the moment when the clients begin to connect. They request
  * `path`.
  */
 export async function measureNewConnections(
@@ -76,7 +76,7 @@ export async function measureNewConnections(
   }
 }
 
-/** The milliseconds from connecting to the answer. */
+/** The milliseconds from connecting to the response. */
 function probe(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()

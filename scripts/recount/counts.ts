@@ -1,25 +1,25 @@
 /**
- * What the derived tables and counters must say, computed anew from the tables that they are derived from. Each count is
- * SQL of its own, so that it does not repeat a fault of the product.
+ * The expected content of the derived tables and counters, recomputed from their source tables. Each count has its own
+ * SQL, so that it does not repeat a fault of the product.
  */
 
 /**
- * A derived table. Both texts select `what`, which names a row, and `value`, the row as text. `stored` is what the database
- * says; `counted` is what follows from the raw tables.
+ * A derived table. Both texts select `what`, which names a row, and `value`, the row as text. `stored` is the content
+ * of the database; `counted` is what follows from the raw tables.
  */
 export interface Count {
   name: string
   stored: string
   counted: string
-  /** Makes a temporary table that both need. A server of libSQL refuses it, so only a file is computed. */
+  /** Creates a temporary table that both need. A libSQL server refuses it, so only a file is computed. */
   setup?: string
-  /** It counts what happened, also of messages that were blocked, removed or moved to another account since. */
+  /** Counts past events, including messages that have since been blocked, removed or moved to another account. */
   countsHistory?: true
 }
 
 const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
-/** Deliveries with the ids of their agents. The view `v_deliveries` would be read from its other ends. */
+/** Deliveries with their agents' ids. The view `v_deliveries` would be read from its other ends. */
 const delivered = `(SELECT deliveries.*, (
     SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
   FROM deliveries)`
@@ -65,7 +65,7 @@ const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period
 const sizeOf = (text: string) =>
   `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
 
-/** Only what is due and has something to send. An outbox with nothing to send ends at its next attempt. */
+/** Only due outboxes with something to send. An outbox with nothing to send ends at its next attempt. */
 function dueOutbox(name: string, waiting: string): Count {
   return {
     name,
@@ -74,10 +74,10 @@ function dueOutbox(name: string, waiting: string): Count {
   }
 }
 
-/** The terms of the index, which has no texts: `term` and `doc`. */
+/** The index's terms, without texts: `term` and `doc`. */
 const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
   USING fts5vocab('main', 'message_search', 'instance')`
-/** A message that is in the index: it is placed, and its text was neither erased nor retracted. */
+/** A message in the index: it is assigned to a conversation, and its text was neither erased nor retracted. */
 const isIndexed = `m.seq BETWEEN 1 AND (SELECT p.seq FROM projections AS p WHERE p.name = 'search') AND m.body <> ''
   AND NOT EXISTS (SELECT 1 FROM deliveries AS gone
     WHERE gone.seq = m.seq AND gone.state = 'retracted')`
@@ -85,8 +85,8 @@ const isAscii = (text: string) => `length(${text}) = octet_length(${text})`
 const separators = Array.from({ length: 127 }, (_, n) => n + 1)
   .filter((code) => !/[0-9A-Za-z]/.test(String.fromCharCode(code)))
 /**
- * The words of ASCII texts: what stands between characters that are neither letters nor digits. `texts` selects `prefix` and
- * `text`. The separators are replaced in steps, because SQL may not nest much deeper.
+ * The words of ASCII texts: the runs of letters and digits. `texts` selects `prefix` and `text`. The separators are
+ * replaced in steps, because SQL may not nest much deeper.
  */
 function wordsOf(texts: string): string {
   const steps = Array.from({ length: Math.ceil(separators.length / 8) }, (_, n) => {
@@ -98,11 +98,11 @@ function wordsOf(texts: string): string {
     FROM step${steps.length} JOIN json_each('["' || replace(text, ' ', '","') || '"]') AS word WHERE word.value <> ''`
 }
 
-/** What a message, or a chunk of an artifact, costs besides its texts, and each of its deliveries. */
+/** The size of a message, or of an artifact chunk, without its texts, and of each of its deliveries. */
 const rowBytes = 500
 const wasEdited = (account: string) =>
   `${account} IN (SELECT edited.account_id FROM messages AS edited WHERE edited.edited = 1)`
-/** The inboxes that a message went to. One that is held has none yet, and counts those that it is for. */
+/** The inboxes that received a message. A held message has none yet, and counts its intended ones. */
 const inboxesOf = `iif(m.seq > 0,
   (SELECT count(*) FROM deliveries AS d WHERE d.seq = m.seq),
   iif(m.channel_id IS NULL, 1, (SELECT count(*) - 1 FROM channel_members AS c
@@ -148,7 +148,7 @@ export const counts: readonly Count[] = [
     stored:
       `SELECT account_id || ' ' || ${storedThread} AS what, messages || ' to ' || last_seq || ' at ' || last_at AS value
       FROM threads`,
-    // SQLite takes the time of the row that has the newest number.
+    // SQLite takes the time from the row with the greatest number.
     counted: `SELECT account_id || ' ' || thread AS what, n || ' to ' || newest || ' at ' || at AS value
       FROM (SELECT account_id, thread, count(*) AS n, max(seq) AS newest, at FROM (${placed}) GROUP BY account_id, thread)`,
   },
@@ -266,7 +266,7 @@ export const counts: readonly Count[] = [
     countsHistory: true,
     stored:
       `SELECT account_id || ' ' || day || ' ' || subject AS what, messages AS value FROM usage WHERE messages > 0`,
-    // A chunk of an artifact costs as much as a message.
+    // An artifact chunk counts like a message.
     counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(n) AS value FROM (
         SELECT account_id, created_at / ${dayMs} * ${dayMs} AS day, '' AS subject, 1 AS n FROM messages WHERE type <> 'system'
         UNION ALL
@@ -283,7 +283,7 @@ export const counts: readonly Count[] = [
   {
     name: 'bytes of days',
     countsHistory: true,
-    // A person who edits a message before its delivery changes its text, and not what was counted.
+    // A person who edits a message before its delivery changes its text, but not its count.
     stored: `SELECT account_id || ' ' || day || ' ' || subject AS what, bytes AS value FROM usage
       WHERE NOT ${wasEdited('usage.account_id')}`,
     counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(bytes) AS value FROM (
@@ -303,7 +303,7 @@ export const counts: readonly Count[] = [
       WHERE NOT ${wasEdited('spent.account_id')} GROUP BY account_id, day, subject`,
   },
   {
-    // Whom a message went to, and in which accounts: as it was when it was placed.
+    // A message's recipients and their accounts, as of when it was assigned.
     name: 'search terms of senders and recipients',
     countsHistory: true,
     setup: searchTerms,
@@ -329,7 +329,7 @@ export const counts: readonly Count[] = [
   {
     name: 'search terms of texts',
     setup: searchTerms,
-    // Of texts in ASCII, which SQL can cut into words.
+    // For ASCII texts, which SQL can split into words.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms JOIN messages AS m ON m.seq = doc
       WHERE substr(term, 1, 1) = 'w' AND ${isAscii('m.body')} AND m.body <> ''`,
     counted: wordsOf(`SELECT m.seq || ' w' AS prefix, m.body AS text FROM messages AS m

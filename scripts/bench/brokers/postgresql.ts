@@ -71,7 +71,7 @@ export const postgresqlBehindHttp: Broker = {
   },
 }
 
-/** Start a new database with the tables in an empty folder. */
+/** Starts a new database with the tables in an empty folder. */
 async function startPostgresql(folder: string, programs: string) {
   const port = await freePort()
   const data = join(folder, 'data')

@@ -1,6 +1,6 @@
 /**
- * The least that a broker of one machine can be, on Bun: `Bun.serve` in front of `bun:sqlite`, with one statement and
- * one fsynced commit for a publish and for a take. Without keys, accounts, checks of its input, leases or history.
+ * A minimal broker for one machine, on Bun: `Bun.serve` in front of `bun:sqlite`, with one statement and one fsynced
+ * commit per publish and per take. It has no keys, accounts, input validation, leases or history.
  */
 import process from 'node:process'
 
