@@ -1,4 +1,4 @@
-/** The frame of error pages: people who are signed in stay inside the application. */
+/** The frame around error pages, which keeps signed-in people inside the application. */
 import type { Visitor } from '../auth/session.ts'
 import type { GridError } from '../errors.ts'
 import type { ErrorFrame } from '../html/error-page.tsx'
@@ -10,8 +10,8 @@ import type { PageDeps } from './visit.ts'
 const maxNamed = 3
 
 /**
- * The frame for the error of a request, in the account of its path or the first one of the user. Undefined without a
- * session, without an account, and while the database does not answer.
+ * Returns the frame for a request's error, in the account in its path or else the user's first one. Undefined without a
+ * session, without an account, and while the database is unavailable.
  */
 export async function errorFrame(
   { store, sessions, attention, features }: PageDeps,
@@ -23,7 +23,7 @@ export async function errorFrame(
     const visitor = await sessions.visitor(request)
     return visitor && await frameFor(visitor)
   } catch {
-    // The error of the request matters, not that of its page.
+    // Report the request's error, not that of its frame.
     return undefined
   }
 
@@ -52,7 +52,7 @@ export async function errorFrame(
     }
   }
 
-  /** The number in the navigation; undefined if the session does not open the account. */
+  /** Returns the count for the navigation. Undefined if the session does not open the account. */
   async function needsIn(visitor: Visitor, id: string): Promise<FrameNeeds | undefined> {
     try {
       return await attention.now(countedVisit(store, visitor, { id, account: sessions.openAccount(visitor, id) }))

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Forms of pages: posted values, errors, and form shapes that several pages share. */
+/** Forms on pages: posted values, errors, and components that several pages share. */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../errors.ts'
 import { Card, Notice } from '../html/components.tsx'
@@ -11,10 +11,10 @@ import type { PublicVisit } from './visit.ts'
 
 export type FormRequest = Pick<PublicVisit, 'request' | 'inputError' | 'form' | 'csrf'>
 
-/** Error messages of one form, by field. `rest` is an error that belongs to none of the fields. */
+/** A form's error messages by field. `rest` is an error that belongs to no field. */
 export type FormErrors<Field extends string> = Partial<Record<Field | 'rest', string>>
 
-/** Why the form that posts to `action` was rejected; empty if this request did not post it. */
+/** Returns why the form that posts to `action` was rejected. Empty if this request did not post that form. */
 export function formErrors<Field extends string>(
   { request, inputError }: Pick<FormRequest, 'request' | 'inputError'>,
   action: string,
@@ -22,15 +22,15 @@ export function formErrors<Field extends string>(
 ): FormErrors<Field> {
   if (!inputError || new URL(request.url).pathname !== action) return {}
   const refused = inputError.details.field
-  // An entry of a list, such as `config.patterns.1`, belongs to the field of the list.
+  // An error in a list entry, such as `config.patterns.1`, belongs to the list's field.
   const field = fields.find((name) => name === refused || refused?.startsWith(`${name}.`))
   return { [field ?? 'rest']: inputError.message } as FormErrors<Field>
 }
 
 /**
- * A form of a page. If it was refused, it shows what was posted, and the error at its field if that is one of `fields`,
- * otherwise above itself, or at the field `restAt`. `acts`: it makes something new, or acts, so none of its fields holds
- * what others could have changed.
+ * A page's form. If it was refused, it shows the posted values and the error: at its field if `fields` contains it,
+ * otherwise at the field `restAt` or above the form. `acts`: the form creates something or acts, so no field shows a
+ * stored value that others could have changed.
  */
 export function PageForm(
   { visit, action, fields = [], restAt, acts, ...form }:
@@ -53,21 +53,21 @@ export function PageForm(
   )
 }
 
-/** Why a form was refused, or that it is back and has changed nothing yet. */
+/** Explains why a form was refused, or that a form is back and has not changed anything yet. */
 export function Refusal({ visit, children }: { visit: Pick<FormRequest, 'inputError'>; children: Child }) {
   return <Notice kind={isBack(visit) ? 'good' : 'bad'}>{children}</Notice>
 }
 
 const origins = ['home', 'attention'] as const
-/** The pages that list items for the visitor. Forms of their rows name the page and lead back to it. */
+/** Pages that list items for the visitor. Forms in their rows name the page, and return to it. */
 export type Origin = (typeof origins)[number]
 
-/** The page that a form came from, if it leads back there. */
+/** Returns the page that a form came from, if it returns there. */
 export function originOf(form: URLSearchParams): Origin | undefined {
   return origins.find((origin) => origin === form.get('from'))
 }
 
-/** A form value that must be one of `options`; undefined if the form has no such field. Fails with `invalid_input`. */
+/** Returns a form value that must be one of `options`. Undefined without such a field. Fails with `invalid_input`. */
 export function readChoice<const T extends string>(
   form: URLSearchParams,
   field: string,
@@ -80,7 +80,7 @@ export function readChoice<const T extends string>(
   return option
 }
 
-/** A form whose only button turns a setting on or off. It sends `yes` or `no` in the field `name`. */
+/** A form with a single button that turns a setting on or off. Posts `yes` or `no` in the field `name`. */
 export function SwitchForm(
   { visit, action, name, isOn, turnOn, turnOff }: {
     visit: FormRequest
@@ -101,7 +101,7 @@ export function SwitchForm(
   )
 }
 
-/** A card that deletes the subject of the page. `noun` names its kind; `lead` says what else the deletion affects. */
+/** A card that deletes the page's subject. `noun` names its kind. `lead` explains what else the deletion affects. */
 export function DeleteCard(
   { noun, lead, action, label = `Delete ${noun}`, question }: {
     noun: string

@@ -1,15 +1,15 @@
-/** The last change of the subject of a page, from the activity log. */
+/** Finds the last change to the page's subject in the activity log. */
 import { timeInWords } from '../html/components.tsx'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedActivity } from '../store/account/activity.ts'
 import type { LastChange } from './outdated-form.ts'
 
-/** The number of the newest changes of the account that are searched. */
+/** Maximum number of the account's newest changes to search. */
 const maxLooked = 50
 
 /**
- * The newest change of one of these fields by a call that names a part of the path, such as an id or alias; undefined if
- * none of the newest changes is one.
+ * Returns the newest change of one of these fields by a call that names a part of the path, such as an id or alias.
+ * Undefined if none of the newest changes matches.
  */
 export async function lastChange(
   { read, deps }: AccountStore,

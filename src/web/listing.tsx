@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Paged and searchable lists, sorted by name. */
+/** Lists with pages and search, sorted by name. */
 import type { Child } from 'hono/jsx'
 import { Name } from '../html/bidi.tsx'
 import { Card, EmptyState } from '../html/components.tsx'
@@ -23,12 +23,12 @@ export interface ListPosition {
   offset: number
 }
 
-/** Reads `?search=`, or another parameter. */
+/** Reads `?search=`, or the parameter `name`. */
 export function searchIn(query: URLSearchParams, name = 'search'): string {
   return (query.get(name) ?? '').trim().slice(0, maxSearchLength).toWellFormed().replaceAll('\0', '')
 }
 
-/** Reads `?search=` and `?page=`. Invalid values are ignored. */
+/** Reads `?search=` and `?page=`. Ignores invalid values. */
 export function listPosition(query: URLSearchParams): ListPosition {
   const search = searchIn(query)
   const given = query.get('page') ?? ''
@@ -36,7 +36,7 @@ export function listPosition(query: URLSearchParams): ListPosition {
   return { search, page, offset: (page - 1) * pageSize }
 }
 
-/** Links between the pages of a list of `total` rows. Renders nothing if one page shows them all. */
+/** Links between the pages of a list with `total` rows. Renders nothing if one page shows them all. */
 export function PageLinks({ label, at, total }: { label: string; at: ListPosition & { path: string }; total: number }) {
   if (total <= pageSize && at.page === 1) return null
   const pages = Math.max(1, Math.ceil(total / pageSize))
@@ -63,8 +63,8 @@ export function PageLinks({ label, at, total }: { label: string; at: ListPositio
 }
 
 /**
- * A search form. The server searches, so it works without script and on lists of any length. `kept` are further
- * parameters of the list; `children` follow the form.
+ * A search form. The server searches, so the form works without script and for lists of any length. `kept` are other
+ * parameters to preserve. `children` follow the form.
  */
 export function SearchBar(
   { path, label, placeholder, search, kept = {}, children }: {
@@ -88,18 +88,18 @@ export function SearchBar(
   )
 }
 
-/** A list of the account: its search field and its table, or, while there is nothing to list, what it is for. */
+/** A list in the account: its search field and table, or an explanation of its purpose while it is empty. */
 export function listPage(
   visit: Visit,
   { section, noun, lead, empty, at, total, isFound, searched, table }: {
     section: 'skills' | 'channels' | 'guardrails'
-    /** The name of one row, such as `skill`. */
+    /** The noun for one row, such as `skill`. */
     noun: string
     lead: Child
-    /** Shown while the account has none. */
+    /** Shown while the account has no such rows. */
     empty: Child
     at: ListPosition & { path: string }
-    /** The number of rows on all pages. */
+    /** Number of rows on all pages. */
     total: number
     /** Whether this page has rows. */
     isFound: boolean
@@ -131,7 +131,7 @@ export function listPage(
   )
 }
 
-/** Leads to the form for a new one. */
+/** Links to the form for a new row. */
 export function NewButton({ href, noun }: { href: string; noun: string }) {
   return (
     <ButtonLink href={href} kind='main-action'>
@@ -154,10 +154,10 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Replaces text that owners and admins may not read. Others have no row. */
+/** Replaces text that owners and admins may not read. Other people do not see the row at all. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
-/** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
+/** Tells members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
 export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {
   return (
     <p class='soft small'>

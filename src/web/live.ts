@@ -1,4 +1,4 @@
-/** `GET /live`: changes for the open pages of a browser. One stream serves all of its tabs. */
+/** `GET /live`: changes for a browser's open pages. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
@@ -14,24 +14,24 @@ import type { PageDeps } from './visit.ts'
 export const livePath = '/live'
 
 const heartbeatMs = 15 * second
-/** Lost streams are reopened after two to four seconds, so they do not all reconnect at once after a restart. */
+/** Clients reopen a lost stream after two to four seconds, so they do not all reconnect at once after a restart. */
 const retryMs = 2 * second
-/** Accounts and threads of one stream. */
+/** Maximum number of accounts and threads per stream. */
 const maxWatched = 40
 
 /**
- * Open a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
- * header `Last-Event-ID`, is the number of the last message that the pages know. Using it does not prolong the session.
+ * Opens a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
+ * header `Last-Event-ID`, is the number of the last message that the pages have. The stream does not extend the
+ * session.
  *
- * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`.
- * See docs/web.md, "Open pages".
+ * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`. See docs/web.md, "Open pages".
  */
 export function liveStream(
   { store, sessions, attention }: Pick<PageDeps, 'store' | 'sessions' | 'attention'>,
 ): Handler {
   return async function liveStream(c) {
     const request = c.req.raw
-    // Hono answers HEAD with this handler and drops the body, so the stream would never end.
+    // Hono answers HEAD with this handler and drops the body, so the stream would never close.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the stream with GET.')
     const query = new URL(request.url).searchParams
     const asked = threadsByAccount(query.get('watch') ?? '')
@@ -49,7 +49,7 @@ export function liveStream(
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        // Uses the role of the visitor at the last check of the session.
+        // Uses the visitor's role as of the last session check.
         visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }
@@ -81,7 +81,7 @@ function endOf(opened: Opened): LiveEnd | undefined {
   return Array.isArray(opened) ? undefined : opened
 }
 
-/** Pages of several accounts share a stream. So one that the user may not see is named, and does not fail it. */
+/** Pages of several accounts share a stream, so it names an account that the user may not see instead of failing. */
 async function* ended(end: LiveEnd): AsyncGenerator<LiveEvent[]> {
   yield [bye(end)]
 }
@@ -95,7 +95,7 @@ function openedAccount(sessions: Sessions, visitor: Visitor, id: string): Accoun
   }
 }
 
-/** The threads to watch in each account. */
+/** Returns the threads to watch, by account. */
 function threadsByAccount(watch: string): Map<string, number[]> {
   const asked = new Map<string, number[]>()
   const items = watch.split(',').filter((item) => item !== '')

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The composer of a conversation, and the buttons that mark its messages as read. */
+/** A conversation's composer, and the buttons that mark its messages as read. */
 import type { Child } from 'hono/jsx'
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import type { Reader } from '../../grid/conversations/may-read.ts'
@@ -31,12 +31,10 @@ import { listFields, type ListPlace, listPlace, listQuery, seqIn } from './list-
 import { oneLine } from '../../lib/one-line.ts'
 import { namesOf } from './shown.ts'
 
-/** The length at which a quoted answered message is cut, in UTF-16 units. */
+/** Maximum length of a quoted answered message, in UTF-16 units. */
 const maxQuoted = 200
 
-/**
- * Where a reader answers a message of a conversation: on this page, or the one at `path`. Undefined if they cannot.
- */
+/** Returns where the reader answers a message: on this page, or the one at `path`. Undefined if they cannot. */
 export function answerHref(
   { reader, thread }: Pick<OpenConversation, 'reader' | 'thread'>,
   place: ListPlace,
@@ -46,16 +44,16 @@ export function answerHref(
     canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#text` : undefined
 }
 
-/** What the composer of a conversation needs besides the conversation. */
+/** Data that the composer needs in addition to the conversation. */
 export interface Composing {
   question: Question | undefined
   next: Awaited<ReturnType<typeof nextUnread>>
   answered: AnsweredMessage | undefined
-  /** Who is at the recipient, in words. */
+  /** The recipient's presence, in words. */
   there: string | undefined
 }
 
-/** Looked up beside the conversation. Undefined for those who may not write. */
+/** Loads the composer's data in parallel with the conversation. Undefined for users who may not write. */
 export async function composingIn(visit: Visit, id: number, place: Promise<Place>): Promise<Composing | undefined> {
   if (!visit.may('use')) return undefined
   const answering = answeredIn(visit, id)
@@ -69,8 +67,8 @@ export async function composingIn(visit: Visit, id: number, place: Promise<Place
 }
 
 /**
- * The area below the messages of a conversation: the composer, or why there is none, and the buttons that mark its
- * messages, unless it is at a glance. Nothing for those who may not write.
+ * The area below a conversation's messages: the composer, or why there is none, and the buttons that mark its messages,
+ * unless the visitor is only glancing at it. Renders nothing for users who may not write.
  */
 export function composerOf(
   visit: Visit,
@@ -146,7 +144,7 @@ function writingIn(
   )
 }
 
-/** The names of a conversation that still receive messages. */
+/** Returns the names in a conversation that can still receive messages. */
 function writableIn({ channel, agents, ...thread }: Thread): string[] {
   if (channel?.isDeleted) return []
   return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted, isHook }) => !isDeleted && !isHook) })
@@ -156,7 +154,7 @@ function recipientOf({ reader, thread }: Place, answered: AnsweredMessage | unde
   return answered?.to ?? addresseeIn(reader, thread)?.to
 }
 
-/** The recipient's presence or when it was last seen; nothing for channels and agents of other accounts. */
+/** Returns the recipient's presence or when it was last seen. Undefined for channels and agents of other accounts. */
 async function presenceNow(
   { account }: Visit,
   answered: Promise<AnsweredMessage | undefined>,
@@ -169,7 +167,7 @@ async function presenceNow(
     .replace('nobody yet', 'never connected').replace(/^nobody since (.*)/, 'last connected $1 ago')
 }
 
-/** The message that the page or the refused form answers, if the reader can. */
+/** Returns the message that the page or the refused form answers, if the reader can answer it. */
 async function answeredIn({ account, query, form }: Visit, threadId: number): Promise<AnsweredMessage | undefined> {
   const seq = seqIn(form.has('text') ? form : query, 'reply')
   return seq === undefined ? undefined : await findAnswered(account, threadId, seq)
@@ -213,7 +211,7 @@ function Writing(
   )
 }
 
-/** The composer of a channel without posts, for those whose alias is in it. A refused post is shown by the page Write. */
+/** The composer of an empty channel, for members. The page Write shows a refused post. */
 export function firstPost(
   visit: Visit,
   { personAlias, channels }: Reader,
@@ -229,12 +227,12 @@ export function firstPost(
   )
 }
 
-/** Where a message is written: its text, files and expiry, and the button that sends it. */
+/** The fields of a new message: its text, files and expiry, and the button that sends it. */
 export function Entry(
   { label, placeholder = label, rows = 1, draft }: {
     label: string
     placeholder?: string
-    /** It grows with its text. */
+    /** The initial height. The field grows with its text. */
     rows?: number
     draft: string
   },
@@ -271,7 +269,7 @@ export function Entry(
   )
 }
 
-/** After how many seconds a message may expire, as a field of the forms that send one. */
+/** Options for when a message expires, in seconds. */
 const expiries = ['', '600', '3600', '86400', '604800'] as const
 const expiryTitles = [
   'Does not expire',
@@ -290,20 +288,20 @@ export function expiryIn(form: URLSearchParams): number | undefined {
   return Number(readChoice(form, 'expires', expiries)) || undefined
 }
 
-/** The name of a draft. No two people share one in a browser that both use. */
+/** Returns the name of a draft. It keeps drafts of people who share a browser apart. */
 export function draftName(user: string, account: string, place: string): string {
   return [user, account, place].join(' ')
 }
 
 /**
- * The idempotency key of a form. The same one again after an error that leaves open whether the message was stored; after
- * others a key may stand for the text that was refused.
+ * Returns a form's idempotency key. It is reused after an error that leaves open whether the message was stored. After
+ * other errors it changes, because the old key may stand for the refused text.
  */
 export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputError'>): string {
   return (inputError?.kind === 'unavailable' && form.get('key')) || newId()
 }
 
-/** Buttons that mark the messages of the page as read, or as unread again, and the way to the next unread one. */
+/** Buttons that mark the page's messages as read or unread, and the link to the next unread message. */
 function Marks({ visit, open, next }: { visit: Visit; open: OpenConversation; next: Composing['next'] }) {
   const { thread, messages, reader } = open
   const page = visit.path('conversations', String(thread.id))

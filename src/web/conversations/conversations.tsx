@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The list of conversations, and each of them next to it. See docs/people.md, "People who read". */
+/** The list of conversations, and the selected one next to it. See docs/people.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import { GridError } from '../../errors.ts'
 import { beginList, type ConversationList, listConversations } from '../../grid/conversations/list.ts'
@@ -30,10 +30,10 @@ import { labelOf, namesOf, shownMessages, titleOf } from './shown.ts'
 import { timelineNames, TimelinePane } from './timeline.tsx'
 import { writingPages } from './write.tsx'
 
-/** How many pages without a message for the reader are skipped at a time. */
+/** How many pages without a message for the reader one request skips. */
 const maxSkipped = 20
 
-/** Registers the list, its conversations, and what follows in one of them. */
+/** Registers the list, its conversations, and the pages below them. */
 export function conversationPages(pages: AccountPages): void {
   const { get } = pages
   get('/conversations', showList)
@@ -43,7 +43,7 @@ export function conversationPages(pages: AccountPages): void {
   writingPages(pages.may('use'), showThread)
 }
 
-/** The list; wide windows show its newest conversation next to it. */
+/** Shows the list. Wide windows show its newest conversation next to it. */
 async function showList(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)
@@ -73,12 +73,12 @@ async function showThread(visit: Visit) {
     openPane(visit, id, positionIn(visit), { place: placeOfConversation(account, id) }),
     listConversations(account, { ...place, requestId }),
   ])
-  // The list was looked up before the conversation was seen.
+  // The list was loaded before the conversation counted as seen.
   const seen = threads.map((thread) => thread.id === id ? { ...thread, seenSeq: pane.open.seen } : thread)
   return await bothPanes(visit, place, { ...list, threads: seen }, pane, false)
 }
 
-/** A conversation with the elements around its messages. */
+/** A conversation and the content around its messages. */
 interface Pane {
   open: OpenConversation
   position: ThreadPosition
@@ -140,12 +140,12 @@ async function bothPanes(
   )
 }
 
-/** The names, each by itself, with the id of the conversation. */
+/** A heading with each name, and the conversation's id. */
 function titleWith({ thread }: OpenConversation) {
   return <ThreadNames names={namesOf(thread)} label={labelOf(thread)} />
 }
 
-/** The messages after a given one, as items for the list of messages. With `?glance` it does not count as seen. */
+/** Returns the messages after a given one as items to append to the page. With `?glance` they do not count as seen. */
 async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')
@@ -154,9 +154,9 @@ async function showFollowing(visit: Visit) {
   }
   const openAfter = (seq: number) =>
     openConversation(account, threadIn(visit), { after: seq }, { requestId, isGlance: query.has('glance') })
-  // With the message itself, which the first one may continue.
+  // Starts at the given message, because the first new one may continue it.
   let open = await openAfter(after - 1)
-  // Messages between others are left out, so those of the reader may be pages away.
+  // Messages that the reader may not see are omitted, so the next visible ones may be pages away.
   for (let skipped = 0; skipped < maxSkipped && open.newer !== undefined; skipped++) {
     if (open.messages.some(({ seq }) => seq > after)) break
     open = await openAfter(open.newer)
@@ -176,7 +176,7 @@ async function showFollowing(visit: Visit) {
 }
 
 /**
- * Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in the zone of the user or in milliseconds. Without any: the newest
+ * Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in the user's zone or in milliseconds. Defaults to the newest
  * messages.
  */
 export function positionIn({ query, timeZone }: Pick<Visit, 'query' | 'timeZone'>): ThreadPosition {

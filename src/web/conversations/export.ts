@@ -1,4 +1,4 @@
-/** A whole conversation as a file, page by page: each is read when the one before it is sent. */
+/** Exports a whole conversation as a file. Each page is read once the previous one has been sent. */
 import { type OpenConversation, type OpenMessage, wholeConversation } from '../../grid/conversations/open.ts'
 import { downloadBody } from '../../answers/downloads.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'
@@ -7,7 +7,7 @@ import type { PageResult, Visit } from '../visit.ts'
 import { threadIn } from './list-pane.tsx'
 import { labelOf, namesOf, shownMessage, titleOf } from './shown.ts'
 
-/** The format of a file: its beginning, each message, the separator between messages, and its end. */
+/** A file format: its prefix, each message, the separator between messages, and its suffix. */
 interface Format {
   mediaType: string
   begin(open: OpenConversation, at: string): string
@@ -40,13 +40,13 @@ const formats: Record<string, Format> = {
   },
 }
 
-/** The file of a conversation: `?as=md` or `?as=json`. */
+/** Exports a conversation as a file: `?as=md` or `?as=json`. */
 export async function exportConversation(visit: Visit): Promise<PageResult> {
   const { account, connection, requestId, query } = visit
   const extension = query.get('as') === 'json' ? 'json' : 'md'
   const format = formats[extension]
   const pages = wholeConversation(account, threadIn(visit), requestId)
-  // Read before the answer begins, so that a refusal is a page.
+  // Read before the response starts, so that an error is shown as a page.
   const first = (await pages.next()).value as OpenConversation
   const names = namesOf(first.thread).map((name) => name.replace(/[^a-z0-9-]/gi, '')).join('-')
   return new Response(downloadBody(account, connection, written(visit, format, first, pages)), {
@@ -94,7 +94,7 @@ function exported({ account, path }: Visit, message: OpenMessage) {
     reply_to_message_id: message.replyToMessageId,
     text: message.body,
     parts: parts.map(({ name, type, size, href }) => ({ name, type, size, url: `${origin}${href}` })),
-    // Of one recipient what happened when, of a post how many have it.
+    // For one recipient, the time of each event. For a post, the number of recipients per state.
     delivery: receipts.length > 0
       ? Object.fromEntries([
         ['state', receipts[0].state],
@@ -122,13 +122,13 @@ function inMarkdown(message: ExportedMessage): string {
   }`
 }
 
-/** A block that no line of the text can close. @see CommonMark 0.31 §4.5 */
+/** Returns a code block that no line of the text can close. @see CommonMark 0.31 §4.5 */
 function fenced(text: string): string {
   const fence = '`'.repeat(Math.max(3, longestRun(text) + 1))
   return `${fence}text\n${text}\n${fence}`
 }
 
-/** A span in one line that nothing in the text can close. @see CommonMark 0.31 §6.1 */
+/** Returns an inline code span that nothing in the text can close. @see CommonMark 0.31 §6.1 */
 function code(text: string): string {
   const fence = '`'.repeat(longestRun(text) + 1)
   return `${fence} ${text.replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')} ${fence}`

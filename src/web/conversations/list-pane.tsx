@@ -12,17 +12,17 @@ import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 import { shownThread } from './shown.ts'
 
-/** The position of the list: its filter and its first row. */
+/** The position in the list: its filter and first row. */
 export interface ListPlace {
   show: Show
-  /** A part of a name; not given or empty for all. */
+  /** Part of a name. Missing or empty for all conversations. */
   search?: string
   before?: number
 }
 
 const filters: [Show, string][] = [['you', 'You'], ['all', 'All'], ['channels', 'Channels'], ['waiting', 'Waiting']]
 
-/** Reads `?show=`, `?search=` and `?older=`. Invalid values are ignored. */
+/** Reads `?show=`, `?search=` and `?older=`. Ignores invalid values. */
 export function listPlace(query: URLSearchParams): ListPlace {
   const show = filters.find(([show]) => show === query.get('show'))?.[0] ?? 'all'
   return { show, search: searchIn(query), before: seqIn(query, 'older') }
@@ -33,19 +33,19 @@ export function seqIn(query: URLSearchParams, name: string): number | undefined 
   return /^\d{1,15}$/.test(given) ? Number(given) : undefined
 }
 
-/** The conversation that the path names. Fails with `conversation_not_found`. */
+/** Returns the id of the conversation in the path. Fails with `conversation_not_found`. */
 export function threadIn(visit: Pick<Visit, 'param'>): number {
   const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
   if (id === undefined) throw unknownConversation()
   return id
 }
 
-/** The parameters that keep what the list shows. */
+/** Returns the parameters that preserve the list's filter and search. */
 export function listFields({ show, search }: ListPlace): Record<string, string> {
   return { ...(show !== 'all' && { show }), ...(search && { search }) }
 }
 
-/** The query that keeps the place of the list, with more. */
+/** Returns a query that preserves the position in the list, with additional parameters. */
 export function listQuery(place: ListPlace, more: Record<string, number> = {}): string {
   const { before } = place
   const query = new URLSearchParams({
@@ -56,7 +56,7 @@ export function listQuery(place: ListPlace, more: Record<string, number> = {}): 
   return query.size === 0 ? '' : `?${query}`
 }
 
-/** The conversations of the account with their filters. `title` is a heading. */
+/** The account's conversations, with filters. `title` is a heading. */
 export function ListPane(
   { visit, list, place, current, title }: {
     visit: Visit
@@ -69,7 +69,7 @@ export function ListPane(
   const { path } = visit
   const { threads, next, unread, reader } = list
   const { search = '' } = place
-  // A member's are all that they can read.
+  // For members, "all" would equal "you": they can read only their own conversations.
   const offered = filters.filter(([show]) =>
     show === 'you' ? visit.may('use') : show !== 'all' || reader.role !== 'member'
   )

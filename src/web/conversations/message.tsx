@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** One message with its history, its parts and its chain. See docs/people.md, "People who read". */
+/** One message with its history, parts and reply chain. See docs/people.md, "People who read". */
 import type { Child } from 'hono/jsx'
 import {
   canRetract,
@@ -155,7 +155,7 @@ function Fates(
   )
 }
 
-/** A remote agent does not read: its events are shown instead. */
+/** Remote agents do not read, so this shows their delivery events instead. */
 function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
   if (remote.length === 0) return receipt
   const remoteEvents = remote.map(({ event, at, attempt, reason }) => ({
@@ -166,9 +166,9 @@ function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownRec
   return { ...receipt, events: [...others, ...remoteEvents].sort((a, b) => a.at - b.at) }
 }
 
-/** Longer texts are cut here, in UTF-16 units. */
+/** Maximum length of a message's text, in UTF-16 units. Longer ones are truncated. */
 const maxShown = 400
-/** From this depth on, answers are not indented any more. */
+/** Depth from which on replies are not indented further. */
 const maxDepth = 6
 
 async function chainPage(visit: Visit): Promise<Response> {

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Conversations that ran away. See docs/conversations.md, "Conversations that run away". */
+/** Paused runaway conversations. See docs/conversations.md, "Conversations that run away". */
 import type { Child } from 'hono/jsx'
 import type { Condition } from '../../grid/attention/attention.ts'
 import { openConversation, type OpenMessage, type Place } from '../../grid/conversations/open.ts'
@@ -19,10 +19,10 @@ import { oneLine } from '../../lib/one-line.ts'
 
 const maxShown = 3
 const maxText = 160
-/** Of so many paused conversations the last messages are shown. */
+/** Maximum number of paused conversations whose last messages are shown. */
 const maxRead = 10
 
-/** Above the messages of a paused conversation: why it is paused, and how it goes on. */
+/** Shown above a paused conversation's messages: why it is paused, and how to resume it. */
 export async function pausedIn(visit: Visit, place: Promise<Place>): Promise<Child> {
   const thread = place.then(({ thread }) => thread)
   const found = await pauseOf(visit.account, thread)
@@ -55,7 +55,7 @@ function PausedBanner({ visit, thread, pause, perHour }: { visit: Visit; thread:
   )
 }
 
-/** For those who may resume it. It leads back to `thread` or to the page `from`. */
+/** The button for users who may resume a conversation. It returns to `thread` or to the page `from`. */
 export function Resume(
   { visit, conversation, thread, from }: { visit: Visit; conversation: string; thread?: number; from?: Origin },
 ) {
@@ -72,7 +72,7 @@ export function Resume(
   )
 }
 
-/** The last messages of paused conversations that the visitor may read, by thread. It counts as reading them. */
+/** Returns paused conversations' last messages that the visitor may read, by thread. Records that they were read. */
 export async function lastMessages(
   { account, requestId }: Visit,
   conditions: readonly Condition[],
@@ -85,7 +85,7 @@ export async function lastMessages(
   return new Map(found)
 }
 
-/** Messages in one line each. */
+/** Messages, one per line. */
 export function Said({ messages, now }: { messages: OpenMessage[]; now: number }) {
   return (
     <ul class='said' aria-label={`The last ${pluralize(messages.length, 'message')}`}>

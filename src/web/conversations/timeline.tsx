@@ -15,21 +15,21 @@ import { namesOf, shownMessages, titleOf } from './shown.ts'
 export interface TimelineProps {
   visit: Visit
   open: OpenConversation
-  /** The path and query of the page with another position, such as `{ before: 42 }`. */
+  /** Returns the page's path and query with another position, such as `{ before: 42 }`. */
   link: (position: Record<string, number>) => string
-  /** Where the reader answers a message; undefined if they cannot. */
+  /** Returns where the reader answers a message. Undefined if they cannot. */
   replyHref?: (message: OpenMessage) => string | undefined
 }
 
-/** A conversation next to a list. `title` is a heading; `composer` stands below the messages. */
+/** A conversation next to a list. `title` is a heading. `composer` is shown below the messages. */
 export function TimelinePane(
   { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
     /** The path of the list, for narrow windows; undefined if there is none. */
     back?: string
-    /** It is read from its first message on, not from its last. */
+    /** Whether the page starts at the first message, not at the last. */
     isFromTop: boolean
-    /** Why it is paused. */
+    /** The notice that explains why the conversation is paused. */
     paused: Child
     composer?: Child
   },
@@ -61,10 +61,10 @@ export function TimelinePane(
   )
 }
 
-/** Days that the menu offers: how many days ago each began. */
+/** Days in the menu, each with the number of days ago that it began. */
 const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
 
-/** To the first unread message, to a day, to a time, and the files of the whole conversation. */
+/** File formats to export the whole conversation. */
 const exports = [['md', 'Markdown'], ['json', 'JSON']]
 
 function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelineProps) {
@@ -121,7 +121,7 @@ function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelinePro
   )
 }
 
-/** The messages of a page of a conversation with the ways to the pages before and after it, or why there are none. */
+/** A page of messages with links to the previous and next pages, or an explanation if there are none. */
 function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   const { reader, thread, since, messages, older, newer, hidden, firstNew } = open
   if (since === undefined || (messages.length === 0 && hidden === 0 && open.refused.length === 0)) {
@@ -162,7 +162,7 @@ function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   )
 }
 
-/** A send that was not delivered: who, to whom, and which guardrail refused it for what. */
+/** An undelivered message: the sender, the recipient, and the guardrail that refused it, with its findings. */
 function Refused(
   { sender, recipient, action, kinds, guardrail, guardrailId, path }: RefusedSend & { path: Visit['path'] },
 ) {
@@ -191,7 +191,7 @@ function PageLink({ href, title }: { href: string; title: string }) {
   )
 }
 
-/** Shown to readers who may not read the conversation: numbers, and who may. */
+/** Shown to readers who may not read the conversation: counts, and the people who may. */
 function Unreadable({ reader, thread, since }: OpenConversation) {
   if (since !== undefined) {
     return (
@@ -217,7 +217,7 @@ function Unreadable({ reader, thread, since }: OpenConversation) {
   )
 }
 
-/** The names whose icons the messages need. */
+/** Yields the names whose icons the messages show. */
 export function* timelineNames({ thread, messages }: OpenConversation): Generator<string> {
   yield* namesOf(thread)
   for (const { fromAlias } of messages) yield `@${fromAlias}`

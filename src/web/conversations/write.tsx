@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Writing as a person: a page to begin, and the forms of a conversation. */
+/** Writing as a person: a page for new messages, and the forms in a conversation. */
 import { Buffer } from 'node:buffer'
 import { type ErrorCode, GridError } from '../../errors.ts'
 import { choose } from '../../grid/conversations/choose.ts'
@@ -22,11 +22,11 @@ import { draftName, Entry, expiryIn, messageKey } from './composer.tsx'
 import { listPlace, listQuery, seqIn, threadIn } from './list-pane.tsx'
 
 const maxMarked = 50
-/** Most names of each kind that the page offers. Others can be typed. */
+/** Maximum number of names of each kind that the page suggests. Others can be typed. */
 const maxOffered = 200
 
 /**
- * Registers the page to write a message, and the forms of a conversation: an answer, and what was read. `showThread` is
+ * Registers the page for new messages and the forms of a conversation: answering, and marking as read. `showThread` is
  * its page.
  */
 export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Visit) => Promise<PageResult>): void {
@@ -62,7 +62,7 @@ export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Vi
   })
 }
 
-/** Takes the forms of `Choices`. */
+/** Handles the forms of `Choices`. */
 async function answerWithChoice(visit: Visit): Promise<PageResult> {
   const { account, form } = visit
   const [seq, index] = ['question', 'choice'].map((name) => seqIn(form, name) ?? -1)
@@ -82,10 +82,10 @@ async function write(visit: Visit): Promise<PageResult> {
   return await toSent(visit, await atField('to', () => writeMessage(account, message)))
 }
 
-/** The message has no recipient. The writer can correct that, and keeps the text. */
+/** Errors in the recipient. The writer can correct it and keeps the text. */
 const noRecipient: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
 
-/** Puts such an error at its field. */
+/** Attaches such an error to its field. */
 async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   try {
     return await send()
@@ -95,7 +95,7 @@ async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The page of a conversation, with the list that the form came from. */
+/** Returns the path of a conversation, next to the list that the form came from. */
 function conversationPath({ path, form }: Visit, thread: number): string {
   return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
 }
@@ -107,7 +107,7 @@ async function toSent(visit: Visit, { id, held }: SentMessage): Promise<PageResu
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
 }
 
-/** What a form sends. Its file is a part of the message. */
+/** Returns the message that a form sends, with its file as a part. */
 async function messageIn(form: URLSearchParams) {
   const files = form instanceof PostedFields ? form.files : []
   const given = await Promise.all(files.map(async (file) => ({
@@ -116,7 +116,7 @@ async function messageIn(form: URLSearchParams) {
     ...(file.type !== '' && { mediaType: file.type }),
   })))
   const text = form.get('text') ?? ''
-  // People read and edit what they write. A file is the place for more.
+  // People read and edit what they write. Longer texts belong in a file.
   if (!hasAtMost(text, maxMessageLength)) {
     const problem = `Write at most ${maxMessageLength} characters. Attach a longer text as a file.`
     throw new GridError('message_too_long', problem)
@@ -166,7 +166,7 @@ async function showWrite(visit: Visit): Promise<Response> {
   )
 }
 
-/** Names for the field `to`: agents of the account with `@`, and the channels of the alias with `#`. */
+/** Returns suggestions for `to`: the account's agents with `@`, and the alias's channels with `#`. */
 async function namesToWriteTo({ account }: Visit, personAlias: PersonAlias | undefined): Promise<string[]> {
   const { agents, channels } = account.read
   const [people, joined] = await Promise.all([

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The messages that a guardrail objected to, and the texts that it lets pass. See docs/protocol/guardrails.md. */
+/** The messages that a guardrail flagged, and the texts that it allows. See docs/protocol/guardrails.md. */
 import { mayRead, type Reader, readerOf } from '../../grid/conversations/may-read.ts'
 import { allowText, disallowText, type GuardrailCase, listCases, listExceptions } from '../../grid/guardrails/cases.ts'
 import { Name, visibleControls } from '../../html/bidi.tsx'
@@ -14,10 +14,10 @@ import type { Pages, Visit } from '../visit.ts'
 
 const casesPerPage = 10
 const exceptionsPerPage = 20
-/** Of a longer text the beginning is shown. In UTF-16 units. */
+/** Maximum length of a shown text, in UTF-16 units. Longer ones are truncated. */
 const maxShown = 5_000
 
-/** Registers the actions on a case: allow its text, and revoke that. `page` shows a refused form again. */
+/** Registers the actions on a case: allow its text, or revoke that. `page` shows a refused form again. */
 export function casePages({ get, post }: Pages<Visit>, page: (visit: Visit) => Promise<Response>): void {
   const actions = [
     { name: 'allow', tool: 'allow_text', change: allowText, done: 'text-allowed' },
@@ -37,7 +37,7 @@ export function casePages({ get, post }: Pages<Visit>, page: (visit: Visit) => P
   }
 }
 
-/** The cases and exceptions that `?before=` and `?allowed=` select. */
+/** Loads the cases and exceptions that `?before=` and `?allowed=` select. */
 export async function loadCases({ account, query }: Visit, id: string) {
   const given = query.get('before') ?? ''
   const before = /^[0-9a-f-]{36}$/.test(given) ? given : undefined
@@ -62,7 +62,7 @@ const badges: Record<VerdictAction, BadgeKind> = {
   failed: 'bad',
 }
 
-/** The newest cases. People who may manage the account can allow the text of each. */
+/** The newest cases. People who manage the account can allow the text of each. */
 export function CasesCard(
   { visit, guardrailId, isAttached, before, cases, hasMore, showsContents, reader }:
     & { visit: Visit; guardrailId: string; isAttached: boolean }
@@ -206,7 +206,7 @@ function AllowForm({ path, one }: { path: string; one: GuardrailCase }) {
   )
 }
 
-/** The texts that it lets pass. Nothing if there are none. */
+/** The texts that the guardrail allows. Renders nothing if there are none. */
 export function ExceptionsCard(
   { visit, guardrailId, exceptions }: { visit: Visit; guardrailId: string } & Pick<Loaded, 'exceptions'>,
 ) {

@@ -16,7 +16,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
 import { type TriedText, TryCard } from './try-card.tsx'
 
-/** The action of a guardrail on a match. */
+/** What a guardrail does on a match. */
 export const actions = [
   {
     value: 'block',
@@ -31,7 +31,7 @@ export const actions = [
   { value: 'redact', title: 'Redact', hint: 'Delivered with the matching text masked, and marked.' },
   { value: 'flag', title: 'Flag', hint: 'Delivered unchanged, and marked.' },
 ] as const
-/** The handling of a message when the provider fails. */
+/** What happens to messages while the provider fails. */
 export const failures = [
   { value: 'closed', title: 'Block the message', hint: 'No message is delivered unchecked.' },
   { value: 'open', title: 'Deliver the message', hint: 'Messages are delivered even while the provider is down.' },
@@ -55,7 +55,7 @@ export function newGuardrailPages({ get, post }: Pages<Visit>): void {
     const settings = { provider: provider.id, config, token: token ?? undefined }
     const text = visit.form.get('text') ?? ''
     const run = (account: AccountStore) => tryGuardrail(account, settings, text)
-    // Recorded without the text and the token.
+    // The log gets neither the text nor the token.
     const trial = await visit.record('try_guardrail', { provider: provider.id, config }, run)
     return showNew(visit, { text: triedText(text), trial })
   }, (visit) => showNew(visit))
@@ -103,14 +103,14 @@ async function showNew(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** A provider by its id. Fails with `not_found`. */
+/** Returns a provider by id. Fails with `not_found`. */
 export function providerOf(id: string): ListedProvider {
   const provider = listedProviders.find((provider) => provider.id === id)
   if (!provider) throw new GridError('not_found', 'There is no such guardrail provider.')
   return provider
 }
 
-/** Reads the posted settings. A missing choice is undefined, and the verb applies its default. */
+/** Reads the posted settings. A missing choice is undefined, so that the default applies. */
 export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailUpdate & { name: string } {
   const token = form.get('token') ?? ''
   return {
@@ -129,10 +129,10 @@ interface StoredGuardrail extends Required<Omit<GuardrailUpdate, 'token'>> {
   hasToken: boolean
 }
 
-/** The id of the form of a new guardrail. */
+/** Id of the HTML form for a new guardrail. */
 const newFormId = 'settings'
 
-/** The form of a guardrail. `stored` is undefined for a new one; the provider cannot be changed. */
+/** A guardrail's form. `stored` is undefined for a new one. The provider cannot be changed. */
 export function GuardrailForm(
   { visit, provider, stored, action, cancel, choosable }: {
     visit: Visit
@@ -140,13 +140,13 @@ export function GuardrailForm(
     stored?: StoredGuardrail
     action: string
     cancel?: string
-    /** For a new one: the agents that it can be attached to. */
+    /** Agents to which a new guardrail can be attached. */
     choosable?: ChoosableAgents
   },
 ) {
   const { form, inputError, request } = visit
   const { pathname } = new URL(request.url)
-  // The settings of a new guardrail are also posted to be tried; other forms of the page do not have them.
+  // Trying out a new guardrail also posts its settings. Other forms on the page do not contain them.
   const isTried = !stored && pathname === `${action}/try`
   const isPosted = request.method === 'POST' && (pathname === action || isTried)
   const field = isPosted ? inputError?.details.field ?? '' : ''
@@ -222,13 +222,13 @@ const directionOptions = [
   { value: 'outbound', title: 'Sent' },
 ] as const
 
-/** Which agents a guardrail checks the messages of. `mayWait`: it can be attached later. */
+/** Selects the agents whose messages a guardrail checks. `mayWait`: it can be attached later. */
 export function TargetFields(
   { choosable, form, mayWait = false, all = null }: {
     choosable: ChoosableAgents
     form: URLSearchParams
     mayWait?: boolean
-    /** The direction for all agents that is stored. */
+    /** The stored direction for all agents. */
     all?: GuardrailTargets['direction'] | null
   },
 ) {
@@ -262,7 +262,7 @@ export function TargetFields(
   )
 }
 
-/** What `TargetFields` posted; undefined for none. */
+/** Reads the fields of `TargetFields`. Undefined if no agents are chosen. */
 export function targetsOf(form: URLSearchParams): GuardrailTargets | undefined {
   const to = readChoice(form, 'attachTo', ['all', 'chosen', 'none'])
   if (to === undefined || to === 'none') return undefined
@@ -297,7 +297,7 @@ function TokenFields(
   )
 }
 
-/** Removes the path of the field from a message, which is shown at the field. */
+/** Removes the field's path from an error message, because the field shows the message. */
 function withoutPath(message: string): string {
   const text = message.replace(/^config\S*: /, '')
   return text === 'is required' ? 'This is required.' : text

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** How often a guardrail objected, over time. See docs/protocol/guardrails.md, "How a message is checked". */
+/** How often a guardrail intervened, over time. See docs/protocol/guardrails.md, "How a message is checked". */
 import { countCases, type HourlyCount } from '../../grid/guardrails/cases.ts'
 import { BarChart, type Series } from '../../html/chart.tsx'
 import { Card } from '../../html/components.tsx'
@@ -8,7 +8,7 @@ import { day, hour } from '../../lib/time.ts'
 import type { VerdictAction } from '../../store/account/verdicts.ts'
 import type { Visit } from '../visit.ts'
 
-/** What guardrails do, the strictest first. */
+/** What guardrails do to messages, the strictest first. */
 export const verdictActions = [
   'blocked',
   'held',
@@ -18,7 +18,7 @@ export const verdictActions = [
   'failed',
 ] as const satisfies VerdictAction[]
 
-/** The colour of each in charts: green means success. */
+/** Each action's colour in charts. Green means success. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'warning' },
   held: { name: 'Held', colour: 'ink' },
@@ -28,12 +28,12 @@ const verdictSeries = {
   failed: { name: 'Not checked, refused', colour: 'soft' },
 } as const satisfies Record<VerdictAction, Series>
 
-/** The number of each action of a guardrail. */
+/** How often a guardrail took each action. */
 export interface CountOfGuardrail {
   guardrailId: string
   action: VerdictAction
   n: number
-  /** Null if the guardrail was deleted since. */
+  /** Null if the guardrail has been deleted. */
   name: string | null
 }
 
@@ -51,7 +51,7 @@ const spans = {
 } as const
 type Span = keyof typeof spans
 
-/** The counts of a guardrail in the time that `?span=` selects: `day`, otherwise 30 days. Days begin at midnight UTC. */
+/** Loads a guardrail's counts for `?span=`: `day`, otherwise 30 days. Days begin at midnight UTC. */
 export async function loadHistory({ account, query }: Visit, id: string) {
   const span: Span = query.get('span') === 'day' ? 'day' : 'month'
   const { ms, bars } = spans[span]
@@ -59,7 +59,7 @@ export async function loadHistory({ account, query }: Visit, id: string) {
   return { span, first, counts: await countCases(account, id, { from: first }) }
 }
 
-/** A chart of what the guardrail did, with a switch between its two spans of time. */
+/** A chart of a guardrail's actions, with a switch between the two time spans. */
 export function HistoryCard(
   { span, first, counts, path }: { span: Span; first: number; counts: HourlyCount[]; path: string },
 ) {

@@ -41,7 +41,7 @@ export function oneGuardrailPages(pages: Pages<Visit>): void {
   }, showPage)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
-    // The log keeps the name, which cannot be looked up after the deletion.
+    // Read the name before the deletion, so that it can be logged.
     const name = (await visit.account.read.guardrails.byId(id))?.name
     await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
     return visit.done('guardrail-deleted', 'guardrails')
@@ -142,7 +142,7 @@ async function show(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** Says since when and why it checks nothing, and what happens to messages until it does. */
+/** Explains since when and why a guardrail has been failing, and what happens to messages meanwhile. */
 function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: number }) {
   const { enabled, onFailure, failure } = guardrail
   return (
@@ -158,7 +158,7 @@ function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: num
 
 const directions = { inbound: 'received', outbound: 'sent', both: 'both directions' } as const
 
-/** The settings, for users who may not change them. */
+/** Read-only settings for users who may not change them. */
 function Settings(
   { visit, guardrail, provider }: { visit: Visit; guardrail: GuardrailDetails; provider: ListedProvider },
 ) {

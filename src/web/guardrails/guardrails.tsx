@@ -11,7 +11,7 @@ import { newGuardrailPages } from './guardrail-form.tsx'
 import { type Sums, sumsOf, verdictActions } from './guardrail-history.tsx'
 import { oneGuardrailPages } from './guardrail.tsx'
 
-/** Registers the list of guardrails, the choice of a provider, the form for a new one, and the page of each. */
+/** Registers the list of guardrails, the choice of a provider, the form for a new one, and each guardrail's page. */
 export function guardrailPages(pages: Pages<Visit>): void {
   pages.get('/guardrails', list)
   pages.get('/guardrails/new', choose)
@@ -74,7 +74,7 @@ async function list(visit: Visit) {
   })
 }
 
-/** The actions of a guardrail with their counts. */
+/** A guardrail's actions with their counts. */
 function Counted({ sums }: { sums: Sums }) {
   const done = verdictActions.filter((action) => sums[action] > 0)
   if (done.length === 0) return <span class='soft'>nothing</span>

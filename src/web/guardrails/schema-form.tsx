@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The settings of a guardrail, generated from the schema of its provider: the fields, and the value of a posted form. */
+/** A guardrail's settings, generated from its provider's schema: the fields, and the value of a posted form. */
 import { ChoiceList, Select, TextArea, TextInput } from '../../html/fields.tsx'
 
 /**
- * The part of JSON Schema that the configuration schemas of providers use: an object of texts, numbers, choices and lists.
- * `test/web/guardrails/schema-form.test.tsx` checks that they use no more.
+ * The subset of JSON Schema that providers' configuration schemas use: an object of strings, numbers, choices and
+ * lists. `test/web/guardrails/schema-form.test.tsx` checks that they use nothing else.
  */
 export interface JsonSchema {
   type?: string
@@ -21,10 +21,10 @@ export interface JsonSchema {
   required?: string[]
 }
 
-/** From this maximum length on, a text gets a field of several lines. */
+/** Maximum length from which a text gets a multi-line field. */
 const longText = 400
 
-/** The fields of a configuration, called `config.name`. Without a stored value they show the defaults. */
+/** Fields for a configuration, named `config.NAME`. They show the defaults unless a value is stored. */
 export function SchemaFields({ schema, stored }: { schema: JsonSchema; stored: unknown }) {
   const values = stored as Record<string, unknown> | undefined
   return (
@@ -86,8 +86,8 @@ function SchemaField(
 }
 
 /**
- * The value of a posted form, to be validated against the schema. An empty field is left out, so that it is missing or
- * gets its default. A number that does not parse stays text.
+ * Returns a posted form's value, to be validated against the schema. Empty fields are omitted, so that they are missing
+ * or get their default. A number that cannot be parsed remains text.
  */
 export function readSchemaValue({ properties = {} }: JsonSchema, form: URLSearchParams): Record<string, unknown> {
   const values = Object.entries(properties).map(([name, schema]) => [name, readField(schema, form, `config.${name}`)])
@@ -106,7 +106,7 @@ function readField(schema: JsonSchema, form: URLSearchParams, name: string): unk
 
 const abbreviations: Record<string, string> = { api: 'API', iban: 'IBAN', id: 'ID', ids: 'IDs', url: 'URL' }
 
-/** `maxCharacters` as `Max characters`, `national_id` as `National ID`. */
+/** Turns `maxCharacters` into `Max characters`, and `national_id` into `National ID`. */
 export function labelOf(name: string): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().split(/[\s_-]+/)
     .map((word) => abbreviations[word] ?? word)
@@ -114,7 +114,7 @@ export function labelOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** The description of the schema, its range, its format and its default. */
+/** Returns the schema's description, range, format and default. */
 function hintOf(schema: JsonSchema): string | undefined {
   const { type, description, default: byDefault, minimum, maximum, items } = schema
   const isText = !schema.enum && (type === 'string' || type === 'number' || type === 'integer')

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Trying a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
+/** Trying out a guardrail on a text. See docs/protocol/guardrails.md, "Trying one". */
 import type { Child } from 'hono/jsx'
 import { type GuardrailTrial, redactedText, triedText, tryGuardrail } from '../../grid/guardrails/try-guardrail.ts'
 import type { Span } from '../../guardrails/provider.ts'
@@ -12,28 +12,28 @@ import type { AccountStore } from '../../store/account.ts'
 import { formErrors, Refusal } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
-/** In characters: encoded as a form, it stays below the size limit of forms. */
+/** In characters. Even encoded, such a text stays below the size limit for forms. */
 const maxTyped = 3_500
-/** Of a longer raw answer the beginning is shown. In UTF-16 units. */
+/** Maximum length of a raw response, in UTF-16 units. Longer ones are truncated. */
 const maxRaw = 20_000
-/** The same of the text with its marks. */
+/** Maximum length of the marked text, in UTF-16 units. */
 const maxText = 20_000
 const maxMarks = 500
 
-/** The result of a trial. */
+/** The outcome of a trial. */
 export interface TriedText {
-  /** As the guardrail saw it. */
+  /** The text as the guardrail saw it. */
   text: string
   trial: GuardrailTrial
 }
 
-/** Registers the trial. The typed text is in no log and no store; `page` shows it with the result. */
+/** Registers the trial. The typed text is neither logged nor stored. `page` shows it with the outcome. */
 export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried?: TriedText) => Promise<Response>) {
   get('/guardrails/:guardrail/try', (visit) => ({ redirectTo: visit.path('guardrails', visit.param('guardrail')) }))
   post('/guardrails/:guardrail/try', async (visit) => {
     const id = visit.param('guardrail')
     const text = visit.form.get('text') ?? ''
-    // Recorded without the text.
+    // The log does not get the text.
     const run = (account: AccountStore) => tryGuardrail(account, { guardrail: id }, text)
     const trial = await visit.record('try_guardrail', { id }, run)
     return await page(visit, { text: triedText(text), trial })
@@ -41,8 +41,8 @@ export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried
 }
 
 /**
- * The form, and the result of the trial that was just made. `settings` is the id of the form that has the settings of a
- * guardrail that is not stored yet: they are sent with the text.
+ * The form, and the outcome of the latest trial. `settings` is the id of the form for a guardrail that is not stored
+ * yet. Its fields are sent along with the text.
  */
 export function TryCard(
   { visit, path, isRemote, tried, settings }: {
@@ -54,7 +54,7 @@ export function TryCard(
   },
 ) {
   const action = `${path}/try`
-  // The form of the settings shows the errors of its own fields.
+  // The settings form shows errors in its own fields.
   const errors = formErrors(visit, action, settings ? ['text', 'config', 'token'] : ['text'])
   const text = (
     <TextArea
@@ -183,7 +183,7 @@ function Marked({ text, spans }: { text: string; spans: Span[] }) {
   )
 }
 
-/** The stretches within the text, in order and without overlaps. Answers of services are hostile input. */
+/** Returns the ranges within the text, in order and without overlaps. Responses from services are untrusted input. */
 function marksOf(text: string, spans: readonly Span[]): Span[] {
   const marks: { start: number; end: number }[] = []
   const inText = spans.map(({ start, end }) => ({

@@ -9,18 +9,18 @@ import { day } from '../../lib/time.ts'
 import type { AgentCounts } from '../../store/account/attention.ts'
 import type { Visit } from '../visit.ts'
 
-/** From an empty account to two agents that talk, in the words of docs/start.md. */
+/** The steps from an empty account to two agents that talk, as worded in docs/start.md. */
 export const firstSteps = ['Connect a client', 'Connect a second agent', 'Send a first message'] as const
 
 /**
- * Whether an account has yet to begin. Without messages it has, once two agents had the shortest retention of messages to
- * write to each other.
+ * Whether an account is still being set up. An account without messages counts as set up if two agents are connected
+ * and the first is over seven days old, because retention may have deleted its messages.
  */
 export function isBeginning({ hasMessages, connected, oldest }: AgentCounts, now: number): boolean {
   return !hasMessages && !(connected > 1 && oldest! < now - 7 * day)
 }
 
-/** Replaces the messages in an account without agents. */
+/** Shown instead of the conversations in an account without agents. */
 export async function firstStepsPage(visit: Visit, counts: AgentCounts): Promise<Response> {
   return await appPage(
     visit.frame('conversations'),
@@ -29,7 +29,7 @@ export async function firstStepsPage(visit: Visit, counts: AgentCounts): Promise
   )
 }
 
-/** Shown while the account `isBeginning`. Each state follows from its agents. */
+/** Shown while the account `isBeginning`. The agents determine each step's state. */
 export function FirstSteps(
   { visit, counts: { total, connected, first, last } }: { visit: Visit; counts: AgentCounts },
 ) {

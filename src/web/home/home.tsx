@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The first page of an account: items for the visitor, problems, and news. */
+/** An account's home page: items for the visitor, problems, and news. */
 import type { Child } from 'hono/jsx'
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
@@ -25,14 +25,14 @@ import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { clockAt, day } from '../../lib/time.ts'
 import { FirstSteps, isBeginning } from './first-steps.tsx'
 
-/** This keeps the first problem on the first screen. */
+/** These limits keep the first problem on the first screen. */
 const maxHeld = 4
 const maxQuestions = 3
 const maxBroken = 5
 const maxWarnings = 3
 const maxNews = 10
 
-/** Registers Home, and the path of the account, which redirects to it and keeps what the query says. */
+/** Registers Home, and the account's path, which redirects to Home and preserves the query. */
 export function homePages({ get }: Pages<Visit>, deps: PageDeps): void {
   get('', ({ path, query }) => ({ redirectTo: `${path('home')}${query.size === 0 ? '' : `?${query}`}` }))
   get('/home', (visit) => show(visit, deps))
@@ -68,7 +68,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   attention.found({ id: visit.membership.id, account }, open)
-  // Items that wait for the visitor are not shown twice.
+  // News omits conversations that already await the visitor's answer.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)
@@ -92,7 +92,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   )
 }
 
-/** All numbers of the page in one line. Together they are the number in the navigation. */
+/** The page's counts in one line. Their sum is the count in the navigation. */
 function Summary(
   { visit, held: { count, firstEndsAt, isUrgent }, answers, broken, warnings }: {
     visit: Visit
@@ -142,7 +142,7 @@ function Conditions(
   return <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
 }
 
-/** Conversations with news, the newest first. It names them and counts: what was said is read in the conversation. */
+/** Conversations with news, newest first. It shows names and counts. The messages are read in the conversation. */
 function SinceYouWereHere(
   { visit, news, isCut, self }: { visit: Visit; news: News[]; isCut: boolean; self?: string },
 ) {
@@ -193,7 +193,7 @@ function newsInWords({ messages, failed }: News): Child {
   )
 }
 
-/** Figures of the last day or week: small plots, and the same numbers as a table. */
+/** Figures for the last day or week: small charts, and the same numbers as a table. */
 function Figures(
   { visit, figures: [periods, agents, unread], unit }: {
     visit: Visit

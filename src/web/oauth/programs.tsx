@@ -14,7 +14,7 @@ interface ListProps<Grant> {
   now: number
 }
 
-/** The programs that the user has authorized, in all accounts of the user. See docs/protocol/oauth.md, "Grants". */
+/** The programs that the user has authorized in all of their accounts. See docs/protocol/oauth.md, "Grants". */
 export function OwnPrograms({ visit, grants, now }: ListProps<OwnGrant>) {
   return (
     <Programs
@@ -47,7 +47,7 @@ export const programs: AccountSubject = {
   },
 }
 
-/** The programs that members have authorized for the account; for its owners and admins. */
+/** The programs that members have authorized for the account, shown to its owners and admins. */
 function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>) {
   return (
     <Programs
@@ -64,7 +64,7 @@ function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>) {
   )
 }
 
-/** The programs that act as the agent `alias`: of all members for owners and admins, for others their own. */
+/** The programs that act as the agent `alias`. Owners and admins see those of all members, others only their own. */
 export function AgentPrograms({ visit, grants, now, alias }: ListProps<AccountGrant> & { alias: string }) {
   const { may, path } = visit
   return (
@@ -117,7 +117,7 @@ function timeColumns(now: number): Column<ListedGrant>[] {
   ]
 }
 
-/** `endPath` is the path of the form that ends the grant with an id. */
+/** `endPath` returns the path of the form that ends a grant. */
 function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> {
   return {
     title: 'Disconnect',
@@ -139,7 +139,7 @@ function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> 
 }
 
 /**
- * The name that the program gave itself, the host of its document if it has one, and the key that it fetched. See
+ * The name that the program chose, the host of its metadata document, if any, and the agent key that it fetched. See
  * docs/security.md, "OAuth".
  */
 function ProgramName({ grant: { clientName, clientDomain, key }, now }: { grant: ListedGrant; now: number }) {
