@@ -3,7 +3,7 @@ import { GridError } from '../errors.ts'
 import { isolated } from '../html/bidi.tsx'
 import { fieldsOfForm, type FilledFields, fingerprintOf, hashesIn, hashOf, madeFromField } from '../html/made-from.ts'
 
-/** Who changed something, and when, in words. */
+/** Who made a change, and when, in words. */
 export interface LastChange {
   who: string
   when: string
@@ -12,14 +12,14 @@ export interface LastChange {
 export interface PostedForm {
   request: Request
   form: URLSearchParams
-  /** The user who last changed one of these fields of the subject of the page, if known. */
+  /** Returns the user who last changed one of these fields of the page's subject, if known. */
   lastChange?(fields: readonly string[]): Promise<LastChange | undefined>
 }
 
 /**
- * Fails with `form_outdated` if a field of the posted form is not what it was when the page was opened, and the form would
- * set it to something else than it is now. The form is then up to date: only what its user typed stays. `show` makes its
- * page anew.
+ * Fails with `form_outdated` if a field has changed since the page was opened and the form would overwrite it with
+ * another value. The form then gets the current values, and keeps only what its user typed. `show` renders its page
+ * again.
  */
 export async function checkOutdated(visit: PostedForm, show: () => Promise<unknown>): Promise<void> {
   const { form } = visit
@@ -48,7 +48,7 @@ export async function checkOutdated(visit: PostedForm, show: () => Promise<unkno
   )
 }
 
-/** The fields of the form as a new visit sees them; undefined if it sees no such form, which the action explains. */
+/** Returns the form's fields as a new visit would see them. Undefined if the page no longer shows the form. */
 async function fieldsNow({ request }: PostedForm, show: () => Promise<unknown>): Promise<FilledFields | undefined> {
   try {
     const shown = await show()

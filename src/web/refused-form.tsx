@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Answers to posted forms: refused ones, and those that wait. See docs/architecture.md, "Pages". */
+/** Handles posted forms that are refused, or that wait for the user. See docs/architecture.md, "Pages". */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { type ErrorCode, type ErrorKind, GridError } from '../errors.ts'
 import { secretFields } from '../html/fields.tsx'
@@ -13,8 +13,8 @@ import { errorHeaders, httpStatus } from '../wire.ts'
 import { checkOutdated, type PostedForm } from './outdated-form.ts'
 
 /**
- * The result of a page or an action: a response, or a redirect with optional `Set-Cookie` headers. `withForm` sends the
- * form along (307).
+ * The result of a page or an action: a response, or a redirect with optional `Set-Cookie` headers. `withForm` makes the
+ * browser post the form again (307).
  */
 export type PageResult = Response | { redirectTo: string; cookie?: string | string[]; withForm?: boolean }
 export type PageHandler<V> = (visit: V) => Promise<PageResult> | PageResult
@@ -31,24 +31,24 @@ export function withCookie(response: Response, cookie: string | undefined): Resp
   return response
 }
 
-/** The form of a request to a page. */
+/** The form in a request to a page. */
 export interface FormVisit {
   request: Request
   trace: CallTrace
   /** The signed-in user, if any. */
   visitor: Visitor | undefined
-  /** The posted form; empty on GET. */
+  /** The posted form. Empty on GET. */
   form: URLSearchParams
-  /** The error of the rejected form. The page shows it at the field `details.field`. */
+  /** Why the form was rejected. The page shows the error at the field `details.field`. */
   inputError: GridError | undefined
   /**
-   * The form that waits until the user has signed in or proved who they are, as `KeptForm` passes it on; undefined if
-   * none does.
+   * The form that waits until the user has signed in or proved who they are, as passed on by `KeptForm`. Undefined if
+   * no form waits.
    */
   kept: string | undefined
-  /** Until when the form that waits may run as soon as its user has proved who they are; undefined if it may not. */
+  /** Until when the waiting form may run as soon as its user has proved who they are. Undefined if it may not. */
   runsUntil?: number
-  /** As `PostedForm` has it. */
+  /** See `PostedForm`. */
   lastChange?: PostedForm['lastChange']
 }
 
@@ -58,8 +58,8 @@ const waitingPages: Partial<Record<ErrorCode, string>> = {
 }
 
 /**
- * Runs `answer`. A form whose page can show it again is sent on to the page where the user signs in or proves who they
- * are, if that must come first.
+ * Runs `answer`. If the user must first sign in or prove who they are, and the form's page can show it again, the form
+ * is sent on to the page where they do so.
  */
 export async function answerOrWait(
   bodies: Bodies,
@@ -78,7 +78,7 @@ export async function answerOrWait(
   }
 }
 
-/** Errors after which the page shows the form again, so the user can correct it or send it again later. */
+/** Errors after which the page shows the form again, so that the user can correct it or retry later. */
 const correctable: ErrorKind[] = [
   'invalid',
   'conflict',
@@ -88,24 +88,24 @@ const correctable: ErrorKind[] = [
   'limited',
   'unavailable',
 ]
-/** They lead to another page. */
+/** These errors lead to another page. */
 const notCorrectable: ErrorCode[] = ['confirmation_required', 'second_factor_required', 'forbidden_form']
 
 function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams): boolean {
-  // The user can correct a form field that names something missing, but not a path that does.
+  // The user can correct a field that names something unknown, but not a path.
   const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
   return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
 }
 
-/** Not a refusal: the form has waited and is back. */
+/** Shown when a form comes back after waiting. This is not a refusal. */
 const sendAgain = 'Confirmed. Nothing has changed yet: press the button again to finish.'
 
-/** Whether the page shows a form that has waited, instead of one that was refused. */
+/** Whether the page shows a form that has waited, not one that was refused. */
 export function isBack({ inputError }: Pick<FormVisit, 'inputError'>): boolean {
   return inputError?.message === sendAgain
 }
 
-/** Runs the action of a form. If it is refused and there is a `page`, that page is shown again with `inputError`. */
+/** Runs a form's action. If it refuses the form and there is a `page`, shows that page again with `inputError`. */
 export async function submit<V extends FormVisit>(
   visit: V,
   sessions: Sessions,
@@ -122,7 +122,7 @@ export async function submit<V extends FormVisit>(
     return withCookie(asResponse(await act(visit)), waited)
   } catch (error) {
     if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
-    // A form that has waited comes back inside the form that ended the wait.
+    // The waiting form arrives inside the form that ends the wait.
     const back = error.code === 'form_expired' ? keptForm(visit.form) : undefined
     const again = back
       ? { form: back, kept: undefined, inputError: new GridError(error.code, sendAgain) }
@@ -136,22 +136,21 @@ export async function submit<V extends FormVisit>(
   }
 }
 
-/** The page that shows a refused form again. If it cannot be shown, the reason is still why the form was refused. */
+/** Returns the page that shows a refused form again. If that fails, throws the original refusal. */
 async function pageOr(refusal: GridError, show: () => Promise<PageResult> | PageResult): Promise<PageResult> {
   try {
     return await show()
   } catch (error) {
-    // The user must sign in or confirm first.
+    // A user who must first sign in or confirm gets that error instead.
     throw error instanceof GridError && waitingPages[error.code] === undefined ? refusal : error
   }
 }
 
-/** The form of a visit that runs because its user has just proved who they are: its only proof is a one-time cookie. */
+/** Query parameter of a form that runs after its user has proved who they are. Its only proof is a one-time cookie. */
 const waitedQuery = 'waited'
 
 /**
- * Lets the form that waits for the user run at `path` in the session that `begun` begins, once. Resolves to the address
- * and the cookie that do so.
+ * Lets the waiting form run once at `path`, in the session that `begun` starts. Resolves to the URL and cookie for it.
  */
 export async function letRun(
   sessions: Sessions,
@@ -166,8 +165,8 @@ export async function letRun(
 }
 
 /**
- * If `letRun` lets the posted form run, it becomes the form of the visit. Resolves to the `Set-Cookie` that ends this.
- * Fails with `forbidden_form`.
+ * If `letRun` lets the posted form run, makes it the form of the visit. Resolves to the `Set-Cookie` header that
+ * removes the cookie. Fails with `forbidden_form`.
  */
 async function takeWaited(visit: FormVisit, sessions: Sessions): Promise<string | undefined> {
   const { pathname, searchParams } = new URL(visit.request.url)
@@ -181,7 +180,7 @@ async function takeWaited(visit: FormVisit, sessions: Sessions): Promise<string 
   return taken.cookie
 }
 
-/** Fields that never wait: what only the old session knows, and every secret that a user types. */
+/** Fields that never wait: values that only the old session knows, and every secret that a user types. */
 const droppedFields: string[] = [...secretFields, 'csrf', 'code', 'passkey', downloadsField]
 
 function isDropped([name, value]: [string, string]): boolean {
@@ -189,8 +188,8 @@ function isDropped([name, value]: [string, string]): boolean {
 }
 
 /**
- * Whether the form can run just as it was posted: it has not waited before, and no secret, file or download is missing
- * in what waits.
+ * Whether the form can run exactly as posted: it has not waited before, and no secret, file or download would be
+ * missing.
  */
 export function isKeptWhole(form: PostedFields): boolean {
   return !form.has('kept') && form.files.length === 0 &&
@@ -198,14 +197,14 @@ export function isKeptWhole(form: PostedFields): boolean {
 }
 
 /**
- * The fields of a posted form, as the field `kept` carries them: JSON, which makes the form hardly longer. A form that
- * waits already stays as it is.
+ * Returns a posted form's fields as JSON for the field `kept`, which adds little to the form's size. A form that
+ * already waits is returned unchanged.
  */
 export function keptFields(form: URLSearchParams): string {
   return form.get('kept') ?? JSON.stringify([...form].filter((field) => !isDropped(field)))
 }
 
-/** The form that has waited, from the form that carries it; undefined if none has. Fails with `invalid_request`. */
+/** Extracts the waiting form from the form that carries it. Undefined without one. Fails with `invalid_request`. */
 function keptForm(form: URLSearchParams): PostedFields | undefined {
   const kept = form.get('kept')
   if (kept === null) return undefined
@@ -222,13 +221,13 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Whether it is a name and a value. Databases truncate text at NUL. */
+/** Whether the value is a pair of name and value. Databases truncate text at NUL. */
 function isField(field: unknown): field is [string, string] {
   return Array.isArray(field) && field.length === 2 &&
     field.every((text) => typeof text === 'string' && !text.includes('\0'))
 }
 
-/** Carries a form that waits through the forms of a page. */
+/** Carries a waiting form through the forms of a page. */
 export function KeptForm({ kept, runsUntil }: Pick<FormVisit, 'kept' | 'runsUntil'>) {
   if (kept === undefined) return null
   return <HiddenFields fields={{ kept, ...(runsUntil === undefined ? {} : { runsUntil: `${runsUntil}` }) }} />

@@ -5,7 +5,7 @@ import { BackLink, Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
-/** The tabs of the core. The search box finds them by `words` too. */
+/** The core's settings tabs. The search box also finds them by `words`. */
 const tabs = {
   profile: { title: 'Profile', words: 'name time zone colours theme dark keyboard email password alias' },
   security: { title: 'Security', words: 'second factor passkey totp authenticator recovery codes 2fa' },
@@ -16,19 +16,19 @@ const tabs = {
 
 type SettingsTab = keyof typeof tabs
 
-/** The path of a settings tab of the core, or of an action on it. */
+/** Returns the path of one of the core's settings tabs, or of an action on it. */
 export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...action: string[]): string {
   return visit.path('settings', tab, ...action)
 }
 
-/** All tabs in their order. Those of features follow the first one. */
+/** Returns all tabs in order. Features add theirs after the first one. */
 export function settingsTabs({ path, features }: Pick<Visit, 'path' | 'features'>) {
   const [first, ...others] = Object.entries(tabs).map(([name, tab]) => ({ name, ...tab }))
   const added = features.flatMap(({ settingsTab }) => settingsTab ?? [])
   return [first, ...added, ...others].map((tab) => ({ ...tab, href: path('settings', tab.name) }))
 }
 
-/** `subject` is the title of a page below a tab of the core, which leads back to the tab. */
+/** Shows a settings page. `subject` is the title of a page below one of the core's tabs. It links back to the tab. */
 export function settingsPage(visit: Visit, current: string, content: Child, subject?: string): Promise<Response> {
   const items = settingsTabs(visit).map(({ name, ...tab }) => ({ ...tab, isCurrent: name === current }))
   return appPage(

@@ -1,19 +1,19 @@
-/** Applies the colour scheme that a reader chose in this browser to every page. */
+/** Applies the colour scheme chosen in this browser to every page. */
 import type { Context, Next } from 'hono'
 import { cookieOf } from '../lib/http/cookies.ts'
 
-/** `system` belongs to their device. */
+/** `system` uses the device's setting. */
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
-/** The cookie with the theme. */
+/** Name of the cookie that stores the theme. */
 export const themeCookie = 'grid-theme'
 
 export function themeOf(request: Request): Theme {
   return themes.find((theme) => theme === cookieOf(request, themeCookie)) ?? 'system'
 }
 
-/** Puts the theme of the request into the page that answers it, also one that refuses or that has no session. */
+/** Inserts the request's theme into the HTML response, including error pages and pages without a session. */
 export async function inChosenTheme(c: Context, next: Next): Promise<void> {
   await next()
   const theme = themeOf(c.req.raw)
@@ -24,7 +24,7 @@ export async function inChosenTheme(c: Context, next: Next): Promise<void> {
   c.res = new Response(text, c.res)
 }
 
-/** Files of messages can be HTML too, and are sent as they are. */
+/** Message files can be HTML too, and are sent unchanged. */
 function isPage(headers: Headers): boolean {
   return headers.get('Content-Type')?.startsWith('text/html') === true && !headers.has('Content-Disposition')
 }

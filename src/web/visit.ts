@@ -1,4 +1,4 @@
-/** Registers pages and gives each page the user, the account and the posted form. */
+/** Registers pages and passes each of them the user, the account and the posted form. */
 import type { Context, Hono } from 'hono'
 import type { Child } from 'hono/jsx'
 import { allows, confirmedForMs, type Permission, requireWholeSession, type UserActor } from '../auth/actor.ts'
@@ -45,49 +45,49 @@ export type { PageResult } from './refused-form.tsx'
 export interface PageDeps {
   store: Store
   sessions: Sessions
-  /** The number in the navigation. */
+  /** The count in the navigation. */
   attention: AttentionCounts
   features: readonly WebFeature[]
 }
 
-/** The additions of an optional feature to the pages. */
+/** What an optional feature adds to the pages. */
 export interface WebFeature {
   readonly pages?: (pages: AccountPages, deps: PageDeps) => void
   readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
-  /** A tab of the settings, which its pages show: the last part of its path, and its title. */
+  /** A settings tab: the last part of its path, its title, and words for the search box. */
   readonly settingsTab?: { name: string; title: string; words: string }
-  /** Subjects of the settings of the account, each behind the subject with the path `after`. */
+  /** Subjects of the account settings, each placed after the subject with the path `after`. */
   readonly accountSubjects?: readonly (AccountSubject & { after: string })[]
-  /** An entry of the navigation, behind the section `after`. */
+  /** An entry in the navigation, placed after the section `after`. */
   readonly section?: Section & { after: string }
-  /** A script of all pages of accounts. */
+  /** A script for all account pages. */
   readonly script?: Asset
-  /** Cards on pages of the core. */
+  /** Cards on the core's pages. */
   readonly cards?: {
-    /** On the settings of a channel. */
+    /** A card on a channel's settings. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
   }
-  /** A card on the page of the second factor of the user, and its forms. `show` is the page that has it. */
+  /** A card on the page about the user's second factor, and its forms. `show` is the page with the card. */
   readonly security?: {
     readonly card: (visit: Visit, deps: PageDeps) => Promise<Child>
     readonly forms: (pages: Pages<Visit>, deps: PageDeps, show: (visit: Visit) => Promise<PageResult>) => void
   }
   readonly signIn?: OtherSignIn
   readonly notices?: readonly FeatureNotice[]
-  /** Sentences of the activity log. */
+  /** Phrases for the activity log. */
   readonly phrases?: Phrases
-  /** The words of its conditions in Attention, by kind. */
+  /** How Attention describes the feature's conditions, by kind. */
   readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
 }
 
 /**
- * A subject of the settings of the account: a row that says its state in one line, and a page below `/settings/account`,
- * which its forms show again when they are refused. Visitors without `may` see neither.
+ * A subject of the account settings: a row that states its state in one line, and a page below `/settings/account`,
+ * which shows refused forms again. Visitors without `may` see neither.
  */
 export interface AccountSubject {
   path: string
   title: string
-  /** More words by which the search box finds it. */
+  /** More words by which the search box finds the subject. */
   words: string
   may?: Permission
   state(visit: Visit, deps: PageDeps): SubjectState | Promise<SubjectState>
@@ -96,13 +96,13 @@ export interface AccountSubject {
 
 interface SubjectState {
   text: string
-  /** Something is broken. */
+  /** Whether something is broken. */
   isBad?: boolean
-  /** The visitor's action on the page. */
+  /** What the visitor can do on the page. */
   link: 'Set up' | 'Change' | 'Open'
 }
 
-/** A place for the search box. `path` is below the account; `words` find it besides its name. */
+/** A page that the search box finds. `path` is below the account. `words` find it in addition to its name. */
 export interface FixedPlace {
   name: string
   kind: 'page' | 'setting' | 'action'
@@ -111,35 +111,35 @@ export interface FixedPlace {
   may?: Permission
 }
 
-/** Ways to sign in beside those of the core. `next` is the path where the user goes on. */
+/** Ways to sign in in addition to those of the core. `next` is the path to open afterwards. */
 export interface OtherSignIn {
   /** Buttons on the sign-in page. */
   choices(store: Store, next: string): Promise<Child>
-  /** A button with which a signed-in user proves again who they are; undefined if they have no such way. */
+  /** A button with which a signed-in user proves again who they are. Undefined if that is not possible. */
   proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
   /** The page for users whose session does not open an account. */
   pathOfAccount(id: string, next: string): string
-  /** The page for users who have lost the identity of a provider by following an email link. */
+  /** The page for users who have lost a provider's identity by following an email link. */
   unlinkedPath(next: string): string
 }
 
-/** Conditions of a feature in words, and the page that they lead to, if the visitor may open it. */
+/** Descriptions of a feature's conditions, and the page about them, if the visitor may open it. */
 export interface FeatureWords<Facts extends object = object> {
   inWords(of: Facts, now: number): Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
-  /** Several of them in one line. */
+  /** Describes several conditions in one line. */
   many(n: string): string
   href(visit: Visit): string | undefined
 }
 
 export interface PublicVisit extends FormVisit {
   requestId: string
-  /** The IP address of the client, by which limits count. */
+  /** The client's IP address, for rate limits. */
   address: string
-  /** The value of the field `csrf` in every form of the page. */
+  /** The value of the field `csrf` in every form on the page. */
   csrf: string
   query: URLSearchParams
   connection: CallerConnection
-  /** A path parameter by name. */
+  /** Returns a path parameter by name. */
   param(name: string): string
 }
 
@@ -150,34 +150,34 @@ export interface Visit extends PublicVisit {
   /** The account's name and the user's role in it. */
   membership: Visitor['accounts'][number]
   readonly features: readonly WebFeature[]
-  /** The time zone of the user, as their browser has said; otherwise UTC. */
+  /** The user's time zone as reported by their browser, otherwise UTC. */
   timeZone: string
   may(permission: Permission): boolean
-  /** Questions that wait for the user, looked up once for the page and its frame. */
+  /** Questions that await the user's answer, loaded once for the page and its frame. */
   questions(): Promise<Question[]>
-  /** All problems of the account, looked up once in the same way. */
+  /** All problems of the account, loaded once for the page and its frame. */
   conditions(): Promise<Condition[]>
-  /** The frame of the page, with the notice that `?done=CODE` selects. `open`: the page has counted what needs the user. */
+  /** The page's frame, with the notice for `?done=CODE`. `open`: the count of open items, if the page knows it. */
   frame(current: string, open?: number): AppFrame
-  /** The path of a page of this account. */
+  /** Returns the path of a page in this account. */
   path(...parts: string[]): string
-  /** Redirects to a page of this account with a notice. */
+  /** Redirects to a page in this account with a notice. */
   done(notice: NoticeCode | FeatureNotice, ...parts: string[]): PageResult
   /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
-  /** Redirects to a page that can `takeShown` this JSON value, one time. */
+  /** Redirects to a page that can read this JSON value once with `takeShown`. */
   showOnce(path: string, secret: unknown): Promise<PageResult>
   /**
-   * What `showOnce` sent to this page: undefined if it was opened in another way, and `shown` if it was shown before, as
-   * after a reload.
+   * Returns what `showOnce` sent to this page. Undefined if the page was opened in another way, and `shown` if the
+   * value was already shown, for example after a reload.
    */
   takeShown<T>(): Promise<T | 'shown' | undefined>
 }
 
 /**
- * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that page
- * again with `inputError`. If the user must sign in or prove who they are first, the form waits: it comes back to `page`
- * afterwards.
+ * Registers pages. `get` shows a page. `post` runs `act`. If the input is rejected and there is a `page`, it shows that
+ * page again with `inputError`. If the user must first sign in or prove who they are, the form waits and comes back to
+ * `page` afterwards.
  */
 export interface Pages<V> {
   get(path: string, page: PageHandler<V>): void
@@ -186,13 +186,13 @@ export interface Pages<V> {
 
 export interface AccountPages extends Pages<Visit> {
   /**
-   * The same for forms that need this permission instead of `manage`. The verb enforces it: this declares it, and
-   * `test/web/roles.test.ts` posts every form as every role and compares.
+   * Registers forms that need this permission instead of `manage`. The verb enforces it. This only declares it, and
+   * `test/web/roles.test.ts` posts every form as every role to compare both.
    */
   may(permission: Permission): AccountPages
 }
 
-/** A form of the pages of accounts, and the permission that it needs. */
+/** A form on account pages, and the permission that it needs. */
 export interface FormRoute {
   path: string
   may: Permission
@@ -201,8 +201,8 @@ export interface FormRoute {
 /** Pages that do not require a signed-in user. */
 export interface PublicPages extends Pages<PublicVisit> {
   /**
-   * Registers the page that a form is sent on to before its user signs in or proves who they are. It must change nothing:
-   * only the origin of the form is checked. A form that is whole, and of the session, may run after the proof.
+   * Registers the page to which a form is sent before its user signs in or proves who they are. It must not change
+   * anything, because only the form's origin is checked. A complete form of the same session may run after the proof.
    */
   keep(path: string, page: PageHandler<PublicVisit>): void
 }
@@ -250,11 +250,11 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 }
 
 /**
- * Pages of an account, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
- * user does not belong to, with `account_not_found`; for one that demands a second factor that the user does not have,
- * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the
- * user in all accounts, so they fail with `not_allowed` in a session for one account. `may` is the default of the forms,
- * which are added to `routes`.
+ * Returns the pages of an account, below `/accounts/ID`. They fail with `unauthenticated` without a session, with
+ * `account_not_found` if the user is not a member, and with `second_factor_required` if the account requires a second
+ * factor that the user lacks, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the user in all
+ * accounts, so a session for one account fails with `not_allowed`. `may` is the default permission of the forms, which
+ * are added to `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,
@@ -273,13 +273,13 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    // Runs before all reads of the page.
+    // Must run before the page reads anything.
     const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))
     const findOffer = () => findClaimOffer(store, user)
     const needs = once(() => attention.now({ id, account, questions, conditions, findOffer }))
-    // Runs in parallel with the reads of the page. After a form there is usually no page.
+    // Runs in parallel with the page's reads. A form usually redirects without showing a page.
     if (request.method === 'GET') void needs()
     const requested = requestedBy(c, store)
     const { query, requestId } = requested
@@ -352,7 +352,7 @@ export function accountPages(
   }
 }
 
-/** The request of a visit, regardless of the sender. */
+/** Returns the parts of a visit that do not depend on its user. */
 function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<PublicVisit, 'visitor' | 'csrf'> {
   return {
     request: c.req.raw,
@@ -368,42 +368,42 @@ function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<Publ
   }
 }
 
-/** The zone that our script has stored, or anything a client sends. See docs/people.md, "Signing in". */
+/** Returns the zone that our script has stored, or UTC if it is not a known one. See docs/people.md, "Signing in". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }
 
-/** The signed-in user. Fails with `unauthenticated`. */
+/** Returns the signed-in user. Fails with `unauthenticated`. */
 export function signedIn({ visitor }: PublicVisit): Visitor {
   if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
   return visitor
 }
 
-/** The signed-in user, in a session for all of their accounts. Fails with `unauthenticated` or `not_allowed`. */
+/** Returns the signed-in user, in a session for all their accounts. Fails with `unauthenticated` or `not_allowed`. */
 export function wholly(visit: PublicVisit): Visitor {
   const visitor = signedIn(visit)
   requireWholeSession(visitor)
   return visitor
 }
 
-/** The path of the page where users prove again who they are, before the change that `url` is about. */
+/** Returns the path of the page where users prove again who they are, before the change that `url` is about. */
 export function confirmPath({ pathname, search }: URL, method: string): string {
-  // A form cannot be repeated by a redirect. Its user comes back to the page that has it.
+  // A redirect cannot repeat a form, so the user comes back to the page with the form.
   const next = method === 'GET' ? pathname + search : withNotice(aboveForm(pathname), 'confirmed')
   return `/confirm?next=${encodeURIComponent(next)}`
 }
 
-/** A page that leads to the form of this path. */
+/** Returns the path of a page that leads to the form at this path. */
 export function aboveForm(path: string): string {
   return path.split('?')[0].split('/').slice(0, 5).join('/')
 }
 
-/** The path of the sign-in page that returns to `url` afterwards. */
+/** Returns the path of the sign-in page, which leads back to `url`. */
 export function signInPath({ pathname, search }: URL): string {
   return pathname === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(pathname + search)}`
 }
 
-/** `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Pages". */
+/** Returns `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Pages". */
 export function localPath(next: string | null): string {
   const isPath = next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next)
   return isPath && new URL(next, 'http://local').origin === 'http://local' ? next : '/'

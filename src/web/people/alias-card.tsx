@@ -11,7 +11,7 @@ import { formErrors, PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
 
-/** Registers the forms of the card. `show` is the page that has it. */
+/** Registers the card's forms. `show` is the page with the card. */
 export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) => Promise<PageResult>): void {
   may('use').post('/settings/profile/alias', async (visit) => {
     const input = { alias: visit.form.get('alias') ?? '', description: textOf(visit.form, 'description') }
@@ -25,7 +25,7 @@ export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) =
   }, show)
 }
 
-/** The alias of the user in this account. See docs/people.md, "People who write". */
+/** The user's alias in this account. See docs/people.md, "People who write". */
 export function AliasCard(
   { visit, personAlias, suggestion }: { visit: Visit; personAlias: PersonAlias | undefined; suggestion: string },
 ) {

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /**
- * Pages of email links: asking for one, and what each kind does. Email scanners open links, so only the button of a page
- * redeems one. See docs/people.md, "Signing in".
+ * Pages for email links: requesting one, and what each kind does. Email scanners open links, so a link is redeemed only
+ * by the button on its page. See docs/people.md, "Signing in".
  */
 import {
   checkLinkOwner,
@@ -86,7 +86,7 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions, featur
   }, show)
 }
 
-/** The next page after an email link. A user who has lost the identity of a provider first sees a page about it. */
+/** Returns the page to open after an email link. Users who lost a provider's identity first see a page about it. */
 export function pathAfterLink(features: PageDeps['features'], next: string, isUnlinked: boolean): string {
   const way = isUnlinked ? features.find(({ signIn }) => signIn)?.signIn : undefined
   return way?.unlinkedPath(next) ?? next
@@ -111,7 +111,7 @@ function newPasswordPage(visit: PublicVisit, email: string) {
   )
 }
 
-/** Verifying the user's current email address, or a new one. */
+/** Verifies the user's current email address, or a new one. */
 function verifyPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
   const confirmations = [
     {
@@ -161,8 +161,8 @@ interface RequestPage {
 }
 
 /**
- * A page with a form that sends an email link. The response is the same for known and unknown addresses.
- * See docs/security.md, "Requests".
+ * A page with a form that sends an email link. The response does not reveal whether the address is known. See
+ * docs/security.md, "Requests".
  */
 function linkRequestPages(
   { get, post }: Pages<PublicVisit>,
@@ -196,7 +196,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead
             <Notice kind={notice.kind} title={notice.kind === 'good' ? 'Check your email' : 'Ask the operator'}>
               {notice.text}
             </Notice>
-            {/* Email links do not contain every path, for example not that of an authorization request. */}
+            {/* Email links cannot return to every path, for example not to an authorization request. */}
             {next !== '/' && (
               <p>
                 After you have signed in with the link in this browser, you can <a href={next}>continue here</a>.

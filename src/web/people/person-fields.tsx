@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Form fields for the data of a user. */
+/** Form fields for user data. */
 import { Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import type { PageDeps } from '../visit.ts'
@@ -22,8 +22,8 @@ export function NameField(
 }
 
 /**
- * A new password. On forms without an email field, `email` tells password managers which user it belongs to. Without
- * a password, users sign in by email link.
+ * A field for a new password. On forms without an email field, `email` tells password managers whose password it is.
+ * Users without a password sign in by email link.
  */
 export function NewPasswordField(
   { label = 'Password', email, isOptional }: { label?: string; email?: string; isOptional?: boolean },
@@ -59,13 +59,13 @@ export function EmailField({ value, isFocused }: { value?: string; isFocused?: b
   )
 }
 
-/** Says where email links can be found on a grid without an SMTP server. */
+/** Explains where to find email links on a grid without an SMTP server. */
 export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
   if (deps.store.deps.email.isConfigured) return null
   return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>
 }
 
-/** The text of a button that makes an email link. */
+/** Returns the text of a button that requests an email link. */
 export function linkButton({ store }: Pick<PageDeps, 'store'>): string {
   return store.deps.email.isConfigured ? 'Email me a link' : 'Request a link'
 }

@@ -24,13 +24,13 @@ export function secondFactorPath(next: string): string {
 }
 
 /**
- * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation before changes that need
- * a fresh proof. Both begin a new session. See docs/people.md, "Signing in".
+ * Two pages on which users prove who they are: the second step of a sign-in, and the confirmation that sensitive
+ * changes require. Both start a new session. See docs/people.md, "Signing in".
  */
 export function proofPages({ get, post, keep }: PublicPages, { store, sessions, features }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
-  /** The page that the user came from, or one near the change. */
+  /** Returns the page that the user came from, or one near the change. */
   function backOf(visit: PublicVisit): string {
     const referrer = URL.parse(visit.request.headers.get('referer') ?? '')
     const from = visit.form.get('back') ?? (referrer && referrer.pathname + referrer.search)
@@ -49,7 +49,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions, 
     return { redirectTo, cookie: [begun, cookie], withForm: true }
   }
 
-  /** Registers a page that asks `userOf` to prove who they are. */
+  /** Registers a page on which the user that `userOf` returns proves who they are. */
   function proofPage(
     path: string,
     userOf: (visit: PublicVisit) => Promise<SessionUser | undefined>,

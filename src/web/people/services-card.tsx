@@ -15,7 +15,7 @@ import { readChoice, SwitchForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountPages, PageResult, Visit } from '../visit.ts'
 
-/** Registers the form of the card. `show` is the page that has it. */
+/** Registers the card's form. `show` is the page with the card. */
 export function serviceActions({ may }: AccountPages, show: (visit: Visit) => Promise<PageResult>): void {
   may('use').post('/settings/profile/services', async (visit) => {
     const input = { provider: visit.form.get('provider') ?? '', host: visit.form.get('host') ?? '' }
@@ -57,7 +57,7 @@ export function ApprovalsCard({ visit, services }: { visit: Visit; services: Tex
   )
 }
 
-/** What the user allows guardrails to do with the messages of their alias. See docs/people.md, "People who write". */
+/** What guardrails may do with messages of the user's alias. See docs/people.md, "People who write". */
 export function ServicesCard({ visit, services }: { visit: Visit; services: TextServices }) {
   const action = settingsPath(visit, 'profile', 'services')
   const now = visit.account.deps.now()

@@ -18,7 +18,7 @@ import { aliasActions, AliasCard } from './alias-card.tsx'
 import { ApprovalsCard, serviceActions, ServicesCard, type TextServices } from './services-card.tsx'
 import { EmailNote, NameField, NewPasswordField } from './person-fields.tsx'
 
-/** The user's own profile. It is the same in all accounts, apart from the alias. */
+/** The user's own profile, which is the same in all accounts, except for the alias. */
 export function profilePages(pages: AccountPages, deps: PageDeps): void {
   const { get, post } = pages
   const { store, sessions } = deps
@@ -73,7 +73,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     await changePassword(store, actor.userId, input, address)
     return {
       redirectTo: withNotice(path(visit), 'password-changed'),
-      // As much as the session before: the password alone proves nothing more about a user with a second factor.
+      // The new session proves no more than the old one: a password alone is not enough with a second factor.
       cookie: await sessions.begin(request, actor.userId, address, {
         hasSecondFactor: user.hasSecondFactor,
         confirmedAt,
@@ -142,7 +142,7 @@ function DisplayCard({ visit }: { visit: Visit }) {
           {shortcuts && ' Press ? to see them.'}
         </p>
         {
-          // Speech input and accidental key presses would trigger them. See WCAG 2.2, "Character Key Shortcuts".
+          // Speech input and accidental key presses would trigger shortcuts. See WCAG 2.2, "Character Key Shortcuts".
         }
         <PageForm visit={visit} action={settingsPath(visit, 'profile', 'keyboard')} acts>
           <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
@@ -244,7 +244,7 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
   )
 }
 
-/** This page shows the form again, with what was typed. */
+/** Whether this request posted the form and was refused, so that the page shows the form with the typed values. */
 function isRefused({ inputError, request }: Visit, action: string): boolean {
   return inputError !== undefined && new URL(request.url).pathname === action
 }

@@ -22,7 +22,7 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { describeBrowser } from './settings-sessions.tsx'
 
-/** The second factor of the user, which is the same in all accounts. See docs/people.md, "Signing in". */
+/** The user's second factor, which is the same in all accounts. See docs/people.md, "Signing in". */
 export function securityPages(pages: Pages<Visit>, deps: PageDeps): void {
   const { get, post } = pages
   const { store } = deps

@@ -10,8 +10,8 @@ import { settingsPage, settingsPath } from '../settings.tsx'
 import type { PageDeps, Pages, Visit } from '../visit.ts'
 
 /**
- * The sessions of the user and the programs that the user has authorized, across all accounts. See docs/people.md,
- * "Signing in".
+ * The user's sessions and the programs that they have authorized, across all accounts. See docs/people.md, "Signing
+ * in".
  */
 export function sessionPages({ get, post }: Pages<Visit>, { store, sessions }: PageDeps): void {
   get('/settings/sessions', async (visit) => {
@@ -88,7 +88,7 @@ function SessionsCard({ visit, sessions }: { visit: Visit; sessions: ActiveSessi
   )
 }
 
-// The order matters: most user agents also contain the names of older browsers.
+// The order matters, because most user agents also contain the names of older browsers.
 const browsers: [RegExp, string][] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -104,7 +104,7 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** A readable name for a `User-Agent` header: `Firefox on Linux`. */
+/** Returns a readable name for a `User-Agent` header: `Firefox on Linux`. */
 export function describeBrowser(userAgent: string): string {
   const nameIn = (known: [RegExp, string][]) => known.find(([pattern]) => pattern.test(userAgent))?.[1]
   const [browser, system] = [nameIn(browsers), nameIn(systems)]

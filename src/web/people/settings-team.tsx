@@ -86,7 +86,7 @@ export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps)
   }, showPage)
   post('/settings/team/members/:member/remove', async (visit) => {
     const userId = visit.param('member')
-    // The log needs the address now: it cannot be looked up after the removal.
+    // Read the address before the removal, so that it can be logged.
     const email = (await visit.account.read.team.member(userId))?.email
     await visit.record('remove_member', { userId, email }, (account) => removeMember(account, userId))
     return userId === visit.actor.userId ? { redirectTo: '/' } : visit.done('member-removed', 'settings', 'team')
@@ -103,12 +103,12 @@ export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps)
   }, showPage)
 }
 
-/** The invitation form shows its own errors. */
+/** Whether the request is about members. The invitation form shows its own errors. */
 function isAboutMembers(visit: Visit): boolean {
   return new URL(visit.request.url).pathname !== settingsPath(visit, 'team', 'invitations')
 }
 
-/** An agent key shown to a person who may no longer act as the agents of the account. */
+/** An agent key that was shown to a person who may no longer act as the account's agents. */
 interface FormerKey {
   alias: string
   /** The name or the email address. */
@@ -117,7 +117,7 @@ interface FormerKey {
   lastUsedAt: number | null
 }
 
-/** Keys that former members and viewers still know, each with a button that replaces it. */
+/** Keys that former members and viewers may still have, each with a button that replaces the key. */
 function FormerKeysCard({ visit, keys }: { visit: Visit; keys: FormerKey[] }) {
   const now = visit.account.deps.now()
   return (
@@ -162,7 +162,7 @@ interface ShownInvitation {
   url: string
 }
 
-/** Shows the link of an invitation to the inviter, once. See docs/people.md, "Signing in". */
+/** Shows the inviter an invitation's link, once. See docs/people.md, "Signing in". */
 function InvitationDialog({ invitation: { email, url } }: { invitation: ShownInvitation }) {
   return (
     <SecretDialog title='Pass this link on' label='Invitation link' secret={url}>

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Reservations, and the button that ends each. */
+/** Reservations, each with a button that ends it. */
 import { presenceOf } from '../../grid/agents/find-agent.ts'
 import { endReservation } from '../../grid/reservations/end-reservations.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -57,7 +57,7 @@ async function list(visit: Visit): Promise<Response> {
   )
 }
 
-/** Reservations, of one agent if `isOfOne`. */
+/** A table of reservations. `isOfOne`: all of them are one agent's. */
 export function ReservationTable(
   { visit, reservations, isOfOne = false }: { visit: Visit; reservations: Reservation[]; isOfOne?: boolean },
 ) {

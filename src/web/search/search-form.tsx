@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { SearchQuery } from '../../grid/conversations/search-query.ts'
 
-/** The address of a search, from a position on. */
+/** Returns the URL of a search, starting at a position. */
 export function searchHref(path: string, query: SearchQuery, older?: number): string {
   const { words, isUnread, has, ...filters } = query
   const given = new URLSearchParams(words === '' ? {} : { q: words })
@@ -13,7 +13,7 @@ export function searchHref(path: string, query: SearchQuery, older?: number): st
   return given.size === 0 ? path : `${path}?${given}`
 }
 
-/** The filters of a query, each in its field. They can also be typed: `from:@alice`. */
+/** A search's filters, each in its own field. They can also be typed: `from:@alice`. */
 export function filterFields(query: SearchQuery) {
   const texts: [keyof SearchQuery, string, string, string][] = [
     ['from', 'From', 'text', '@alias'],

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Searching messages, names, pages and actions. See docs/people.md, "People who read". */
+/** Search for messages, names, pages and actions. See docs/people.md, "People who read". */
 import { type Hit, searchConversations, type SearchResult } from '../../grid/conversations/search.ts'
 import { parseSearch, type SearchQuery } from '../../grid/conversations/search-query.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -18,7 +18,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { findPlaces, type Place } from './places.ts'
 import { filterFields, searchHref } from './search-form.tsx'
 
-/** Registers the search, and the list of its dialog. */
+/** Registers the search page, and the results of the search dialog. */
 export function searchPages({ get }: Pages<Visit>): void {
   get('/search', show)
   get('/jump', jump)
@@ -148,7 +148,7 @@ function PlaceList({ places }: { places: Place[] }) {
   )
 }
 
-/** The list of the dialog while its user types. It shows no text of a message, so nothing is read. */
+/** Returns the dialog's results while the user types. They have no message text, so this does not count as reading. */
 async function jump(visit: Visit) {
   const query = parseSearch(visit.query)
   if (query.words === '') return { redirectTo: visit.path('search') }

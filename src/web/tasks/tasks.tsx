@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Requests between agents that wait for an answer. */
+/** Requests between agents that await an answer. */
 import {
   type ListedTask,
   listSeenTasks,
@@ -24,7 +24,7 @@ const titles: Record<TaskFilterName, string> = {
   completed: 'Completed',
   canceled: 'Canceled',
 }
-/** Of how many open tasks each change is shown at once. Others follow within a minute. */
+/** Maximum number of open tasks whose changes show at once. Others follow within a minute. */
 const maxFollowed = 10
 const names = Object.keys(taskFilters) as TaskFilterName[]
 
@@ -103,7 +103,7 @@ async function list(visit: Visit) {
   )
 }
 
-/** The first line of the request, and why it failed or waits. */
+/** The request's first line, and why it failed or is waiting. */
 function Title({ visit, task: { seq, text, why, isReadable } }: { visit: Visit; task: ListedTask }) {
   if (!isReadable) return <span class='soft'>{hiddenWords}</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')
