@@ -1,4 +1,4 @@
-/** The style and the script of the page. */
+/** The page's style sheet and script. */
 import { asset } from '../../html/assets.ts'
 
 export const style = asset(
@@ -34,8 +34,8 @@ export const style = asset(
 )
 
 /**
- * Pictures of a network, `data-network`: while a node or an edge is pointed at or focused, fades what does not touch it, and
- * puts its title into the element `data-chosen`. `data-ends` of a link has one node, or the two of an edge.
+ * Network diagrams, `data-network`. While a node or an edge has the pointer or focus, fades everything not connected to
+ * it, and shows its title in the element `data-chosen`. A link's `data-ends` has one node, or both nodes of an edge.
  */
 export const script = asset(
   'js',

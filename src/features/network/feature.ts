@@ -1,4 +1,4 @@
-/** The picture of who sends messages to whom. See docs/web.md, "Network". */
+/** A diagram of who sends messages to whom. See docs/web.md, "Network". */
 import type { Feature } from '../../feature.ts'
 import type { Route } from '../../request-context.ts'
 import { servedAsset } from '../../web/assets.ts'

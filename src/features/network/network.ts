@@ -1,4 +1,4 @@
-/** Message counts between agents of an account, without texts. See docs/web.md, "Network". */
+/** Message counts between an account's agents, without texts. See docs/web.md, "Network". */
 import { networkTables } from './store.ts'
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -7,7 +7,7 @@ import { type Counts, type NetworkGroup, type networkGroupings, type NetworkNode
 
 export { type Counts, type NetworkGroup, networkGroupings, type NetworkNode } from './nodes.ts'
 
-/** This hour and the last one; the last 24 hours; today and the six days before, in UTC. */
+/** The current and the last hour, the last 24 hours, or today and the previous six days in UTC. */
 export const networkWindows = ['hour', 'day', 'week'] as const
 
 export interface NetworkQuery {
@@ -17,46 +17,46 @@ export interface NetworkQuery {
   open?: string
 }
 
-/** Messages between two nodes, or within a node that represents many agents. */
+/** Messages between two nodes, or within a node that stands for many agents. */
 export interface NetworkEdge {
   a: NetworkNode
   b: NetworkNode
-  /** From `a` to `b`, and the other way. */
+  /** Messages from `a` to `b`, and in the other direction. */
   there: number
   back: number
-  /** Refused or not checked by guardrails, or parked. */
+  /** Messages that were refused, not checked by guardrails, or parked. */
   failed: number
   lastAt: number | null
   /** The conversation of the pair or channel, if the reader may read its newest message. */
   threadId?: number
-  /** The reader may read the newest message between two single nodes. */
+  /** Whether the reader may read the newest message between two single nodes. */
   isReadable: boolean
-  /** What was counted first, by the keys of its ends. */
+  /** The keys of the ends in the direction that was counted first. */
   keys: [source: string, target: string]
 }
 
 export interface Network {
   nodes: NetworkNode[]
-  /** The groups of the nodes if there are many, and the one that is open. */
+  /** The nodes' groups if there are many nodes, including the open group. */
   groups: NetworkGroup[]
   open?: NetworkGroup
-  /** The busiest pairs and all that fail, the busiest first; if a group is open, only its pairs. */
+  /** The busiest pairs and all with failures, busiest first. If a group is open, only its pairs. */
   edges: NetworkEdge[]
   hidden: number
   since: number
-  /** There are more than `maxAgents`. */
+  /** Whether there are more than `maxAgents`. */
   isCut: boolean
 }
 
-/** More agents and channels than this are shown as groups. */
+/** Maximum number of agents and channels that are shown individually. More are grouped. */
 const maxOnRing = 40
-/** Of the strongest, and as many more that fail. Next to groups fewer, so that the page stays light. */
+/** Maximum number of the strongest edges, and of others with failures. Fewer with groups, to keep the page small. */
 const maxEdges = 200
 const maxEdgesOfGroups = 30
-/** Of more agents, those that were seen last are counted, with what they sent. */
+/** Maximum number of agents. If there are more, those seen last are counted, with the messages they sent. */
 export const maxAgents = 500
 
-/** The message counts that every member of the account may see. */
+/** Returns the message counts, which every member of the account may see. */
 export async function networkOf(account: AccountStore, query: NetworkQuery): Promise<Network> {
   const traffic = account.feature(networkTables).read
   const now = account.deps.now()
@@ -122,13 +122,13 @@ export async function networkOf(account: AccountStore, query: NetworkQuery): Pro
   return { nodes, groups: isLarge ? groups : [], open, edges: shown, hidden: edges.length - shown.length, since, isCut }
 }
 
-/** The order of groups and of their members: what fails first, then the slowest, then the busiest. */
+/** Compares groups or members: most failures first, then slowest, then busiest. */
 export function worstFirst(one: Counts, two: Counts): number {
   return two.failed - one.failed || averageAnswerMs(two) - averageAnswerMs(one) ||
     two.sent + two.received - one.sent - one.received
 }
 
-/** 0 without answers. */
+/** Returns 0 if there are no answers. */
 export function averageAnswerMs({ answers, answerMs }: Counts): number {
   return answerMs / Math.max(1, answers)
 }
@@ -137,7 +137,7 @@ export function volumeOf({ there, back }: Pick<NetworkEdge, 'there' | 'back'>): 
   return there + back
 }
 
-/** Find the conversations of single pairs and channels, and whether the calling user may read them. */
+/** Finds the conversations of single pairs and channels, and whether the calling user may read them. */
 async function findConversations(account: AccountStore, reader: Reader, edges: NetworkEdge[]): Promise<void> {
   const single = edges.filter(({ a, b }) => a.kind !== 'group' && b.kind !== 'group').map((edge) => {
     const channelId = [edge.a, edge.b].find(({ kind }) => kind === 'channel')?.id ?? null

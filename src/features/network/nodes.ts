@@ -1,50 +1,50 @@
-/** The agents and channels of the page Network, and their groups. */
+/** The agents and channels on the Network page, and their groups. */
 
 export const networkGroupings = ['channel', 'skill'] as const
 
-/** Messages sent and received, and answer times, in the period of the picture. */
+/** Messages sent and received, and response times, in the diagram's period. */
 export interface Counts {
   sent: number
   received: number
-  /** Refused or not checked by guardrails, or parked: sent or to be received. */
+  /** Messages that were refused, not checked by guardrails, or parked, whether sent or to be received. */
   failed: number
   answers: number
-  /** The total time of the answers. */
+  /** Total response time of the answers. */
   answerMs: number
 }
 
-/** Each message counts once as sent and once as received, also within the group. */
+/** Each message counts once as sent and once as received, even within the group. */
 export interface NetworkGroup extends Counts {
   name: string
-  /** Its agents and channels, without the channel that it is named after. */
+  /** Number of its agents and channels, excluding the channel that it is named after. */
   members: number
   isOutside: boolean
 }
 
 export interface NetworkNode extends Counts {
-  /** Its place in the list of nodes. */
+  /** Index in the list of nodes. */
   n: number
-  /** `@alias`, `#name`, or a name for many of other accounts, or for the agents that are not counted. */
+  /** `@alias`, `#name`, or a name for many agents of other accounts or agents that are not counted. */
   name: string
   kind: 'agent' | 'channel' | 'foreign' | 'group'
-  /** Of a channel; empty for a group. */
+  /** Id of an agent or channel. Empty for a group. */
   id: string
   group: NetworkGroup
-  /** It belongs to other accounts, or to the agents that are not counted. */
+  /** Whether the node stands for other accounts, or for agents that are not counted. */
   isOutside: boolean
-  /** An agent was seen, or sent something, in the time of the picture; a channel was written to. */
+  /** Whether an agent was seen or sent something in the diagram's period, or a channel got a post. */
   isSeen: boolean
-  /** How many agents it stands for. */
+  /** Number of agents that the node stands for. */
   members: number
 }
 
-/** The rows of `networkTables`, and the parameters. */
+/** The rows from `networkTables`, and the parameters. */
 interface Source {
   ends: { id: string; name: string; lastSeenAt: number | null }[]
   groups: { name: string; agents: string }[]
   sent: { source: string; target: string; messages: number }[]
   since: number
-  /** Not all agents are among the ends. */
+  /** Whether some agents are missing from the ends. */
   isCut: boolean
   by: typeof networkGroupings[number]
 }
@@ -56,8 +56,8 @@ const otherAccounts = 'Other accounts'
 const otherAgents = 'Other agents'
 
 /**
- * The nodes, their groups, and the node of each end by its key, without counts. Places depend on names and groups alone, so
- * that they stay the same. Of agents of other accounts the busiest have a node each.
+ * Returns the nodes, their groups, and each end's node by key, without counts. Positions depend only on names and
+ * groups, so that they remain stable. The busiest agents of other accounts have their own nodes.
  */
 export function nodesOf(
   source: Source,
@@ -96,13 +96,13 @@ export function nodesOf(
     const kind = isChannel ? 'channel' : 'agent'
     join(id, add({ name, kind, id, group: groupOf(group, false), isOutside: false, isSeen }))
   }
-  /** Many in one node. */
+  /** Represents many agents by one node. */
   const fold = (keys: string[], name: string, isSeen: boolean) => {
     if (keys.length === 0) return
     const node = add({ name, kind: 'group', id: '', group: groupOf(name, true), isOutside: true, isSeen })
     for (const key of keys) join(key, node)
   }
-  // Also agents that are deleted.
+  // Includes deleted agents.
   const others = source.isCut ? [...traffic.keys()].filter((key) => !key.startsWith('@') && !byKey.has(key)) : []
   fold(others, otherAgents, false)
   for (const name of foreign.filter((name) => busiest.has(name))) {
@@ -113,7 +113,7 @@ export function nodesOf(
   return { nodes, groups: [...groups.values()], byKey }
 }
 
-/** The agents and channels in the order of their groups. An agent is in the smallest that it shares, which says most about it. */
+/** Returns agents and channels in group order. An agent belongs to its smallest, most specific shared group. */
 function grouped({ ends, groups, by }: Source) {
   const none = by === 'channel' ? 'In no channel' : 'Without a skill'
   const groupOf = new Map<string, string>()

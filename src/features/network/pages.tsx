@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Who sends messages to whom: a picture of few agents or the groups of many, and pairs. Numbers only, so all roles see it. */
+/** Who sends messages to whom: a diagram of agents or groups, and a list of pairs. Counts only, so all roles see it. */
 import {
   averageAnswerMs,
   type Counts,
@@ -27,12 +27,12 @@ import { pluralize } from '../../web/listing.tsx'
 import { script, style } from './assets.ts'
 import type { Pages, Visit } from '../../web/visit.ts'
 
-/** Pairs that are listed at once. */
+/** Maximum number of pairs in the list. */
 const maxRows = 30
-/** So many of the strongest pairs are always drawn, of the others those with this share of the messages of the strongest. */
+/** Number of the strongest pairs that are always drawn. Others need this share of the strongest pair's messages. */
 const minDrawn = 12
 const minShare = .02
-/** Of the members of a group, the first in their order. */
+/** Maximum number of a group's members to show. */
 const maxShown = 100
 
 const windowTitles = { hour: 'Hour', day: 'Day', week: 'Week' }
@@ -48,7 +48,7 @@ async function show(visit: Visit) {
   const { nodes, groups, open, edges, hidden, since, isCut } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
   const strong = groups.length > 0 ? edges : edges.filter(isStrong)
-  // Problems come first.
+  // Pairs with problems come first.
   const [failing, others] = [true, false].map((fails) => strong.filter(({ failed }) => failed > 0 === fails))
   const first = [...failing, ...others].slice(0, maxRows)
   const more = edges.filter((edge) => !first.includes(edge))
@@ -129,7 +129,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** Weaker pairs would make the picture a tangle. The strongest is the first of `edges`. */
+/** Drawing weaker pairs would make the diagram hard to read. The strongest pair is the first of `edges`. */
 function isStrong(edge: NetworkEdge, n: number, edges: NetworkEdge[]): boolean {
   return n < minDrawn || edge.failed > 0 || volumeOf(edge) >= minShare * volumeOf(edges[0])
 }
@@ -201,7 +201,7 @@ function edgeInWords({ a, b, there, back, failed, lastAt }: NetworkEdge, now: nu
   ].filter(Boolean).join(', ')
 }
 
-/** Agents of other accounts have no page here. */
+/** Agents of other accounts have no page in this account. */
 function nodeHref(visit: Visit, { kind, name, id, isOutside }: NetworkNode): string | undefined {
   if (isOutside) return undefined
   return kind === 'channel' ? visit.path('channels', id) : visit.path('agents', name.slice(1))
@@ -295,12 +295,12 @@ function Failed({ n }: { n: number }) {
   return n > 0 ? <Badge kind='bad'>{shown(n)}</Badge> : <>0</>
 }
 
-/** The conversation if the visitor may read it; otherwise a page about the ends. */
+/** Returns the path of the conversation if the visitor may read it, otherwise of a page about its ends. */
 function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
   if (isReadable) {
-    // Their messages have conversation ids, or are with another account.
+    // The messages have conversation ids, or another account is involved.
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }

@@ -5,24 +5,24 @@ import { visibleControls } from '../../html/bidi.tsx'
 
 interface DrawnNode {
   name: string
-  /** The name and its numbers in words. */
+  /** The name and its counts, in words. */
   title: string
   href?: string
   group: string
   kind: 'agent' | 'channel' | 'foreign' | 'group'
   isSeen: boolean
-  /** It belongs to other accounts. */
+  /** Whether the node belongs to other accounts. */
   isOutside: boolean
 }
 
-/** A line between two nodes, which are named by their places in the list; with `a` equal to `b`, within one group. */
+/** A line between two nodes, given by their indexes in the list. If `a` equals `b`, it is within one group. */
 interface DrawnEdge {
   a: number
   b: number
   there: number
   back: number
   isFailing: boolean
-  /** From 0, long ago, to 1, now. */
+  /** From 0 (long ago) to 1 (now). */
   freshness: number
   title: string
   href: string
@@ -36,12 +36,12 @@ interface Drawn {
 
 const width = 1_000
 const centre = width / 2
-/** Room above and below. */
+/** Space above and below the ring. */
 const margin = 36
 const perRow = 8
 const rowHeight = 56
 const maxLabel = 28
-/** Of the ring. */
+/** The ring's maximum radius. */
 const widestReach = 270
 const letterWidth = 8
 
@@ -51,14 +51,14 @@ interface Point {
 }
 
 /**
- * Nodes on a ring, clockwise from the top, with an arc and a heading for each group. They are at even heights, so that no
- * two labels meet. Agents of other accounts are in rows below, so that the others keep their places.
+ * Draws nodes on a ring, clockwise from the top, with an arc and a heading per group. They are evenly spaced
+ * vertically, so that labels do not overlap. Agents of other accounts are in rows below, which keeps the ring stable.
  */
 export function Ring({ label, nodes, edges }: Drawn) {
   const inside = nodes.filter(({ isOutside }) => !isOutside)
   const others = nodes.slice(inside.length)
   const runs = runsOf(inside)
-  // A slot is a node or, before the first of a group, its heading. A channel heads its group.
+  // A slot holds a node, or the heading before a group's first node. A group's channel serves as its heading.
   const slots = runs.flatMap(({ group, from, to }): { node?: DrawnNode; heading?: string }[] => [
     ...runs.length > 1 && inside[from].name !== group ? [{ heading: group }] : [],
     ...inside.slice(from, to + 1).map((node) => ({ node })),
@@ -72,11 +72,11 @@ export function Ring({ label, nodes, edges }: Drawn) {
   }
   const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
-  // As wide as its names, so that these are as large as other text. Rows take all.
+  // Fit the width to the longest name, so that labels are as large as other text. Rows use the full width.
   const longest = Math.max(0, ...nodes.map(({ name }) => labelOf(name).length))
   const half = others.length > 0 ? centre : Math.min(centre, widestReach + 14 + Math.ceil(longest * letterWidth))
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))
-  // If there are many lines, they are thin and pale, so each can be followed.
+  // Thin, pale lines keep many edges distinguishable.
   const [widest, opacity] = edges.length > 100 ? [3, .6] : [5, 1]
   return (
     <svg
@@ -122,11 +122,11 @@ export function Ring({ label, nodes, edges }: Drawn) {
   )
 }
 
-/** A node as a link: a channel is square, the others are round. */
+/** A node as a link. Channels are square, all other nodes are round. */
 function NodeLink(
   { node, n, x, y, r, children }: { node: DrawnNode; n: number; x: number; y: number; r: number; children?: Child },
 ) {
-  // A cut name is in the name of its link.
+  // The link's accessible name contains a truncated name in full.
   const label = labelOf(node.name)
   return (
     <a
@@ -143,7 +143,7 @@ function NodeLink(
   )
 }
 
-/** An edge as a link. The keyboard reaches edges by the table. */
+/** An edge as a link. Keyboard users reach edges through the table. */
 function EdgeLink({ edge: { a, b, href, title }, children }: { edge: DrawnEdge; children: Child }) {
   return (
     <a class='edge' href={href} aria-label={title} data-ends={a === b ? String(a) : `${a} ${b}`} tabindex={-1}>
@@ -161,7 +161,7 @@ function rounded(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** Nodes of the same group that follow each other, as places from and to, both included. */
+/** Returns runs of consecutive nodes in the same group, with the first and last index of each. */
 function runsOf(nodes: DrawnNode[]): { group: string; from: number; to: number }[] {
   const runs: ReturnType<typeof runsOf> = []
   for (const [n, { group }] of nodes.entries()) {
@@ -188,7 +188,7 @@ function Label(
   )
 }
 
-/** The places of the slots: the first half down the right side, the second half up the left side. */
+/** Returns the positions of the slots: the first half down the right side, the second half up the left side. */
 function ringOf(slots: number): { points: Point[]; middle: number; bottom: number } {
   const rows = Math.max(1, Math.ceil(slots / 2))
   const gap = Math.min(64, Math.max(24, 560 / rows))
@@ -202,7 +202,7 @@ function ringOf(slots: number): { points: Point[]; middle: number; bottom: numbe
   return { points, middle: margin + half, bottom: margin + 2 * half }
 }
 
-/** A curve that bends towards the middle; of a node with itself, a loop around it. */
+/** Returns a curve that bends towards the centre, or a loop if both ends are the same node. */
 function curve(from: Point, to: Point, middle: number): string {
   const path = (x: number, y: number) => `${rounded(x)} ${rounded(y)}`
   if (from === to) return `M${path(from.x - 14, from.y)}a14 14 0 1 1 28 0a14 14 0 1 1 -28 0`

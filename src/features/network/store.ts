@@ -1,13 +1,13 @@
-/** Message counts between agents, as the page draws them. */
+/** Message counts between agents, for the page's diagram. */
 import { agentOf } from '../../store/account/inbox-message.ts'
 import { type AccountDb, query } from '../../store/sql.ts'
 
-/** The number of the newest guardrail findings and set-aside messages that are read. */
+/** Maximum number of the newest guardrail findings and parked messages to read. */
 const maxFailures = 5_000
-/** Pairs with a sender of another account that are looked at. */
+/** Maximum number of pairs with a sender from another account to read. */
 const maxForeign = 1_000
 
-/** An end is the id of an agent or channel, or the alias of another account's agent with its `@`. */
+/** An end is the id of an agent or channel, or the alias of another account's agent, starting with `@`. */
 interface Between {
   source: string
   target: string
@@ -16,13 +16,13 @@ interface Between {
 interface Sent extends Between {
   messages: number
   lastAt: number
-  /** The number of answers among them, and the total time of these answers. */
+  /** Number of answers among the messages, and their total response time. */
   answers: number
   answerMs: number
 }
 
 const sums = `sum(messages) AS messages, max(last_at) AS last_at, sum(answers) AS answers, sum(answer_ms) AS answer_ms`
-// One row for each source: many rows are slower to read than one JSON text. Sources from other accounts sort between '@' and 'A'.
+// One row per source, because many rows are slower to read than one JSON text. Foreign sources sort from '@' to 'A'.
 const sent = query<{ source: string; targets: string }>(`
   SELECT chosen.value AS source, (
     SELECT json_group_array(json_array(target, messages, last_at, answers, answer_ms)) FROM (
@@ -59,7 +59,7 @@ const ends = query<{ list: string }>(`
   SELECT json_group_array(json_array(id, '@' || alias, last_seen_at)) FROM (
     SELECT id, alias, last_seen_at FROM agents WHERE account_id = :account AND deleted_at IS NULL
     ORDER BY last_seen_at DESC LIMIT :limit)`)
-// A group of one says nothing about its agent.
+// A group with one agent is no useful grouping.
 const smallestFirst = `count(*) = 1, count(*), 1`
 const groups = {
   channel: query<{ name: string; agents: string }>(`
@@ -82,7 +82,7 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
 
 export const networkTables = {
   reads: (account: AccountDb) => ({
-    /** Messages sent by these agents and by other accounts since an hour or day began, for each pair and direction. */
+    /** Messages sent by these agents and by other accounts since an hour or day began, per pair and direction. */
     sent: async (agents: string[], period: number, since: number): Promise<Sent[]> =>
       (await account.all(sent, { agents: JSON.stringify(agents), period, since })).flatMap(({ source, targets }) =>
         (JSON.parse(targets) as [string, number, number, number, number][])
@@ -90,11 +90,11 @@ export const networkTables = {
             { source, target, messages, lastAt, answers, answerMs }
           ))
       ),
-    /** Messages set aside at agents of the account since then. */
+    /** Messages parked at the account's agents since then. */
     parked: (since: number) => account.all(parked, { since }),
-    /** Messages that guardrails of the account refused or could not check. Ends are names here: `@alias`, `#name`. */
+    /** Messages that the account's guardrails refused or could not check. Ends are names here: `@alias`, `#name`. */
     refused: (since: number) => account.all(refused, { since }),
-    /** Live channels, `#name`, and the agents, `@alias`, that were seen last. */
+    /** Live channels, `#name`, and the agents seen last, `@alias`. */
     ends: async (limit: number): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>
       (await account.all(ends, { limit })).flatMap(({ list }) =>
         (JSON.parse(list) as [string, string, number | null][]).map(([id, name, lastSeenAt]) => ({
@@ -103,9 +103,9 @@ export const networkTables = {
           lastSeenAt,
         }))
       ),
-    /** The channels or skills of some agents, the smallest first; `agents` is JSON of the ids of those in them. */
+    /** The channels or skills of some agents, smallest first. `agents` in a row is JSON with the members' ids. */
     groups: (by: keyof typeof groups, agents: string[]) => account.all(groups[by], { agents: JSON.stringify(agents) }),
-    /** Conversations by their keys: the id of a channel, or the two ids of a pair. */
+    /** Conversations by key: a channel's id, or the two ids of a pair. */
     threads: (keys: string[]) => account.all(threads, { keys: JSON.stringify(keys) }),
   }),
   changes: () => ({}),

@@ -1,4 +1,4 @@
-/** The text of a digest. It has a second link, which ends these emails. */
+/** The text of a digest email. Its second link unsubscribes from these emails. */
 import {
   type AppUrl,
   type EmailContent,
@@ -17,7 +17,7 @@ export function digestEmail(
     accountName: string
     waiting?: string
     senders: string[]
-    /** Messages that wait for a decision of the person, the first to expire first. */
+    /** Messages that await the person's decision, the first to expire first. */
     held: { count: number; senders: string[]; firstEndsAt: number | undefined }
     news: string[]
     unsubscribe: string

@@ -18,7 +18,7 @@ export async function findDigest(
   return await account.feature(notificationTables).read.digest(callingUser(account.actor).userId)
 }
 
-/** Send the calling user an email once in a period with unread messages; never if `period` is undefined. */
+/** Emails the calling user once per period if there are unread messages. Never if `period` is undefined. */
 export async function setDigest(
   account: AccountStore,
   { emailVerifiedAt }: { emailVerifiedAt: number | null },
@@ -42,13 +42,13 @@ export async function setDigest(
   })
 }
 
-/** End the emails that carry a token. Resolves to whether there were any. */
+/** Unsubscribes the digest whose emails contain this token. Resolves to whether there was one. */
 export async function endDigest(store: Store, token: string): Promise<boolean> {
   const [ended] = await store.write([store.feature(allNotifications).endDigest(token)])
   return ended.length > 0
 }
 
-/** When the next digest after one that was due at `dueAt` is due: at the same minute, whatever was missed. */
+/** Returns when the digest after the one due at `dueAt` is due: at the same minute, skipping missed periods. */
 export function nextDigestAt(period: DigestPeriod, dueAt: number, now: number): number {
   const missed = Math.max(0, Math.floor((now - dueAt) / periodMs[period]))
   return dueAt + (missed + 1) * periodMs[period]

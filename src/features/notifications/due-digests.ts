@@ -1,4 +1,4 @@
-/** Sends mail digests that are due. See docs/web.md, "Notifications". */
+/** Sends digest emails that are due. See docs/web.md, "Notifications". */
 import { day, hour } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 import { digestEmail } from './digest-email.ts'
@@ -10,8 +10,8 @@ import { allNotifications, notificationTables } from './store.ts'
 const perPage = 100
 
 /**
- * Send what is due. Several processes may do this at the same time: whoever moves a digest on sends it, so there is at
- * most one in a period. A process that is killed then leaves one out, and the next one has the same messages.
+ * Sends due digests. Several processes may do so concurrently. Only the process that reschedules a digest sends it, so
+ * there is at most one per period. If that process is killed, the next digest has the same messages.
  */
 export async function sendDigests(store: Store, signal?: AbortSignal): Promise<void> {
   const { email, log, now } = store.deps
@@ -50,9 +50,9 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
     ...questions.map(({ sender, deliverySeq, messages }) => ({ alias: sender, seq: deliverySeq, messages })),
   ].sort((a, b) => b.seq - a.seq)
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
-  // Nothing waits, or an earlier digest had all of it.
+  // Nothing is waiting, or an earlier digest contained all of it.
   const waits = count > 0 && waiting[0].seq > digest.notifiedSeq
-  // The last digest had what was held before it; what soon expires is repeated.
+  // The last digest contained messages held before this time. Those that expire soon are repeated.
   const before = dueAt - (digest.period === 'hourly' ? hour : day)
   const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)
   if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return

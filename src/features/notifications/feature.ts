@@ -24,7 +24,7 @@ export const notifications: Feature = {
     script: pushScript,
     notices: Object.values(notices),
   },
-  // Only from the stored position: a person is notified once.
+  // Starts only from the stored position, so that people are notified only once.
   followers: (store) => {
     const { noteMessages, noteEvents } = store.feature(allNotifications)
     const delays = { quietMs, batchMs }
@@ -32,7 +32,7 @@ export const notifications: Feature = {
       {
         name: 'browser messages',
         isPlaced: true,
-        // Nobody is notified before 5 s.
+        // Nobody is notified in less than 5 s anyway.
         gatherMs: second,
         statements: (batch) => [noteMessages(batch, delays)],
       },

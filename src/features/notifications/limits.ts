@@ -1,14 +1,14 @@
-/** Limits of notifications. See docs/people.md, "Signing in". */
+/** Rate limits of notifications. See docs/people.md, "Signing in". */
 import { take, takeEmailOfKind, tryTake } from '../../grid/people/throttle.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hour, minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Notifications to all browsers of one user in one account, and tests of them. */
+/** Notifications to all browsers of one user in one account, and test notifications. */
 const rates = { push: [[120, hour]], test: [[5, minute], [30, hour]] } as const
 const digests = { rates: [[12, hour]], share: 0.1 } as const
 
-/** Count one digest to a recipient. False if a limit is reached. */
+/** Counts one digest to a recipient. Returns false if a limit is hit. */
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
   return await takeEmailOfKind(store, { kind: 'digest', email, ...digests })
 }
@@ -17,7 +17,7 @@ export async function takePushAttempt(store: Store, account: string, userId: str
   return !await tryTake(store, [{ kind: 'push', subject: subjectOf(account, userId), rates: rates.push }])
 }
 
-/** Fails with `rate_limit_exceeded`. */
+/** Counts one test notification. Fails with `rate_limit_exceeded`. */
 export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
   const refusal = { name: 'notifications', what: 'Too many tests.' }
   await take(store, [{ kind: 'push_test', subject: subjectOf(account, userId), rates: rates.test }], refusal)

@@ -1,19 +1,19 @@
-/** Messages of which people are notified although they are not their recipients. See docs/web.md, "Notifications". */
+/** Messages that people are notified about although they are not recipients. See docs/web.md, "Notifications". */
 import { mayRead, placeOf, readerFor } from '../../grid/conversations/may-read.ts'
 import { namedAliases } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { notificationTables } from './store.ts'
 
-/** The newest message of a conversation, of which a person is notified. Never its text. */
+/** The newest message of a conversation that a person is notified about. Never includes its text. */
 interface News {
-  /** The number and the sender of the message. */
+  /** The message's number and sender. */
   seq: number
   alias: string
-  /** The action of the sender, such as `posted in #general`. */
+  /** What the sender did, such as `posted in #general`. */
   did: string
 }
 
-/** Messages that the user may read and has not seen, newest first: of all conversations, or of one. */
+/** Returns messages that the user may read and has not seen, newest first: in all conversations, or in one. */
 export async function newsOf(
   account: AccountStore,
   userId: string,

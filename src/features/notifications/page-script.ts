@@ -4,12 +4,12 @@ import { staticAnswer } from '../../lib/http/static-answer.ts'
 import type { ServedAsset } from '../../web/assets.ts'
 
 /**
- * Notifications. `<form data-push="KEY">` asks the browser for a subscription with this public key, puts its address and
- * keys into the fields `endpoint`, `p256dh` and `auth`, and is sent then. What goes wrong is written into the element
- * that `data-error` names.
+ * Notifications. `<form data-push="KEY">` asks the browser for a subscription with this public key, puts its URL and
+ * keys into the fields `endpoint`, `p256dh` and `auth`, and then submits. Errors are shown in the element that
+ * `data-error` names.
  *
- * A browser with a subscription tells the grid once a session that it is still signed in. If its user has none, as after
- * another one has signed in, it ends.
+ * A subscribed browser confirms once per session that it is still signed in. If its user has no subscription, for
+ * example after another user signed in, the browser unsubscribes.
  */
 export const pushScript = asset(
   'js',
@@ -76,8 +76,8 @@ if (sessionForm && 'serviceWorker' in navigator && sessionStorage.getItem('renew
 )
 
 /**
- * The service worker, which runs while no page is open. It shows the notifications that the grid sends, and a click opens
- * what they are about. It keeps nothing and answers no requests of pages.
+ * The service worker, which runs even if no page is open. It shows the grid's notifications, and opens the page that a
+ * clicked one is about. It stores nothing and does not handle requests of pages.
  */
 const serviceWorkerScript = `'use strict'
 addEventListener('install', () => skipWaiting())
@@ -99,8 +99,8 @@ async function open(url) {
 `
 
 /**
- * Shows notifications. Its policy lets it load nothing. Browsers ask for it again: its path has no hash, because a browser
- * would take another path for another worker.
+ * Shows notifications. Its policy forbids it to load anything. Its path has no hash, because browsers treat another
+ * path as another worker. They revalidate it.
  */
 export const serviceWorker: ServedAsset = {
   path: '/sw.js',

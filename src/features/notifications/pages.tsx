@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The page of settings on which people choose how they are notified. See docs/web.md, "Notifications". */
+/** The settings page for notifications. See docs/web.md, "Notifications". */
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Badge, Card, LocalTime, Notice, Time } from '../../html/components.tsx'
 import { ChoiceList } from '../../html/fields.tsx'
@@ -89,12 +89,12 @@ export function notificationPages(pages: AccountPages, { store }: PageDeps): voi
 }
 
 export function publicNotificationPages({ get, post }: PublicPages, { store }: PageDeps): void {
-  // The script sends this request in a browser that gets notifications.
+  // The page script sends this request in subscribed browsers.
   post('/notifications/renew', async (visit) => {
     await renewBrowser(store, signedIn(visit), visit.form.get('endpoint') ?? '')
     return new Response(null, { status: 204 })
   })
-  // Where the link in a mail digest leads. Opening it changes nothing: email scanners open links.
+  // Target of the link in a digest email. Opening it changes nothing, because email scanners open links.
   get('/unsubscribe/:token', ({ param }) =>
     barePage(
       { title: 'End these emails' },
@@ -255,8 +255,8 @@ function DigestCard(
 }
 
 /**
- * Ends the mail digest with this token. The token is all that is asked for, because email programs send this request
- * when their user presses a button: they have neither a session nor a page of ours. @see RFC 8058 §3.2
+ * Unsubscribes from the digest with this token. Nothing else is required, because email programs send this request when
+ * their user presses a button. They have neither a session nor one of our pages. @see RFC 8058 §3.2
  */
 export function unsubscribeFromDigest(store: Store): Handler {
   return async function unsubscribeFromDigest(c) {

@@ -1,4 +1,4 @@
-/** Sends the notifications of browsers that are due. See docs/web.md, "Notifications". */
+/** Sends browser notifications that are due. See docs/web.md, "Notifications". */
 import { hour, minute, second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
@@ -8,18 +8,18 @@ import { type PushResult, sendPush } from './send-push.ts'
 import { allNotifications, type DueNotice, newsMs, notificationTables } from './store.ts'
 import { recordResult } from './subscriptions.ts'
 
-/** How long a message must wait: people who answer it at once are not notified. */
+/** Delay before a notification, so that people who answer at once are not notified. */
 export const quietMs = 5 * second
-/** A browser is notified of one thread at most once in this time. */
+/** Minimum time between notifications about one thread to a browser. */
 export const batchMs = minute
-/** The time a process has for a claimed notification before another one tries. */
+/** Time for a process to send a claimed notification before another one tries. */
 const claimMs = 2 * minute
-/** Delays before the retries, unless the push service says more. */
+/** Delays before retries, unless the push service specifies one. */
 const retryAfterMs = [10 * second, minute, 5 * minute, hour]
 const maxSending = 10
 const maxToDecide = 200
 
-/** Sends what is due, a few at a time, until `stopping`. Then it gives up what is being sent, which is tried again later. */
+/** Sends due notifications, a few at a time, until `stopping`. It then aborts current ones, which are retried later. */
 export class PushNotifier {
   readonly #store: Store
   readonly #stopping: AbortSignal
@@ -83,7 +83,7 @@ export class PushNotifier {
     ])
     const waiting = isNews ? news : messages
     if (!browser) return
-    // What was answered by then needs no notification, and neither do more than a person can want.
+    // Messages that have been answered need no notification. The limit protects people from too many.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 
@@ -101,13 +101,13 @@ export class PushNotifier {
     if (waitMs !== undefined) {
       return void await account.write([notifications.postpone(notice, claimedUntil, now() + waitMs)])
     }
-    // A notification that cannot be sent after all its tries has failed.
+    // A notification that could not be sent in any of its attempts has failed.
     await recordResult(account, subscriptionId, result.outcome === 'later' ? { outcome: 'failed' } : result)
     if (result.outcome !== 'gone') await settle(waiting[0].seq, now())
   }
 }
 
-/** Who wrote what waits for the decision of a user, the newest first. The numbers of these notices are times. */
+/** Returns who wrote the messages that await a user's decision, newest first. These notices are numbered by time. */
 async function toDecide({ read, deps }: AccountStore, userId: string): Promise<{ alias: string; seq: number }[]> {
   const held = await read.held.ofUser(userId, deps.now(), maxToDecide)
   return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).sort((a, b) => b.seq - a.seq)
@@ -121,7 +121,7 @@ function newMessages(count: number): string {
   return count === 1 ? 'A new message' : `${count} new messages`
 }
 
-/** How long to wait before the next try; undefined if there is none. */
+/** Returns the delay before the next attempt. Undefined if there is none. */
 function delayOf(result: PushResult, tries: number): number | undefined {
   const delay = retryAfterMs[tries - 1]
   if (result.outcome !== 'later' || delay === undefined) return undefined

@@ -1,5 +1,5 @@
 /**
- * Notifications to the push services of browsers, and the key pair that signs them. See docs/security.md,
+ * Sends notifications to browsers' push services, and manages the key pair that signs them. See docs/security.md,
  * "Outgoing requests".
  */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
@@ -12,8 +12,8 @@ import { newPushKey, type PushKey, pushRequest, type PushTarget } from './web-pu
 const id = 'vapid'
 
 /**
- * The public key with which browsers subscribe, in base64url. The pair is made when it is needed, and again if the key
- * that encrypts it was lost; of several processes, one wins. Fails with `invalid_input` without encryption keys.
+ * Returns the public key with which browsers subscribe, in base64url. The key pair is created on demand, and again if
+ * its encryption key was lost. Only one process wins. Fails with `invalid_input` without encryption keys.
  */
 export async function publicPushKey(store: Store): Promise<string> {
   const notifications = store.feature(allNotifications)
@@ -27,14 +27,14 @@ export async function publicPushKey(store: Store): Promise<string> {
   return (await notifications.pushKey(id))!.publicKey
 }
 
-/** The key pair; undefined before a browser has subscribed. Fails with `internal` if its encryption key is gone. */
+/** Returns the key pair. Undefined before a browser subscribes. Fails with `internal` if its encryption key is lost. */
 async function readPushKey(store: Store): Promise<PushKey | undefined> {
   const stored = await store.feature(allNotifications).pushKey(id)
   if (!stored) return undefined
   return { publicKey: stored.publicKey, privateKey: await store.open('push_keys', id, stored) }
 }
 
-/** The notification that the service worker shows. It contains no message text. */
+/** The notification that the service worker shows. It never contains message text. */
 interface Notification {
   title: string
   body: string
@@ -42,16 +42,16 @@ interface Notification {
   path: string
 }
 
-/** `gone`: the push service does not know the browser any more. `later`: it can be tried again. */
+/** `gone`: the push service no longer knows the browser. `later`: the request can be retried. */
 export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
 
 const timeoutMs = 10 * second
-/** How long a push service keeps it for a browser that is not connected. */
+/** How long a push service stores a notification for an offline browser. */
 const keptSeconds = day / second
 const maxRetryAfterMs = hour
 const maxAnswerBytes = 16 * 1024
 
-/** Send a notification. Fails with `internal` if the private key does not open. */
+/** Sends a notification. Fails with `internal` if the private key cannot be decrypted. */
 export async function sendPush(
   store: Store,
   browser: PushTarget,
@@ -89,7 +89,7 @@ function retryAfterMs(value: string | undefined, at: number): number | undefined
   return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
 }
 
-/** Push services want an HTTPS or email address of the sender. A grid for one machine has neither. */
+/** Push services expect the sender's HTTPS URL or email address. A local grid has neither. */
 function contactUrl(appUrl: string): string {
   return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
 }

@@ -32,7 +32,7 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
-/** `message`: of messages to the person; `news`: of others; `held`: of what waits for their decision. */
+/** `message`: messages to the person. `news`: other messages. `held`: messages that await their decision. */
 export interface Notice {
   subscriptionId: string
   threadId: number
@@ -43,7 +43,7 @@ const keyOf = ({ subscriptionId, threadId, kind }: Notice) => ({ subscription: s
 
 const maxUnread = 1_000
 
-/** A browser is notified of news of a conversation at most once in this time. Older messages are not news. */
+/** Minimum time between notifications of news in one conversation to a browser. Older messages are not news. */
 export const newsMs = hour
 
 interface Digest {
@@ -98,7 +98,7 @@ const ownAgent =
 const joinMessage = `JOIN messages
     ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
-// Of both halves of the inbox: what an agent wrote waits until it is answered, also after it was read; a choice until one is taken.
+// Agents' messages wait until they are answered, even if read. Choices wait until one is chosen. Hence both states.
 const inThread = query<{ alias: string; seq: number }>(
   ['unread', 'read'].map((state) => `
   SELECT messages.from_alias AS alias, deliveries.seq AS seq FROM deliveries
@@ -115,7 +115,7 @@ const unread = query<{ alias: string; seq: number }>(`
   WHERE ${isTo} AND deliveries.state = 'unread' AND messages.type <> 'agent'
   ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
 
-/** A message of which a person is to be notified although they are not its recipient. */
+/** A message that a person is notified about although they are not its recipient. */
 interface News {
   threadId: number
   seq: number
@@ -124,7 +124,7 @@ interface News {
   text: string
   channel: string | null
   channelId: string | null
-  /** JSON of the ids of the sender and the recipients of a direct message. */
+  /** JSON with the ids of a direct message's sender and recipients. */
   agents: string
 }
 
@@ -168,22 +168,22 @@ export const notificationTables = {
   reads: (account: AccountDb) => ({
     subscriptions: (user: string): Promise<PushSubscription[]> => account.all(list, { user }),
     subscription: (subscription: string) => account.one(byId, { subscription }),
-    /** Messages of a notification that still wait for the user, the newest first. */
+    /** A notification's messages that still wait for the user, newest first. */
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**
-     * The newest message of each thread, or of this one, that the user was not shown and is to be notified of though it is not
-     * to them. Whether they may read it is not decided here.
+     * The newest message of each thread, or of this one, that the user has not seen and is notified about although it
+     * is not addressed to them. Does not check whether they may read it.
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
       account.all(news, { user, thread, after }),
-    /** The unread messages of people to the alias of a user, the newest first. Posts in channels are not among them. */
+    /** The unread messages from people to the user's alias, newest first. Excludes posts in channels. */
     unread: (user: string) => account.all(unread, { user }),
-    /** The mail digest of a user, and where it goes; undefined if they want none. */
+    /** The user's digest and its address. Undefined if they have not subscribed. */
     digest: (user: string) => account.one(digest, { user }),
   }),
   changes: (account: AccountDb) => ({
-    /** Notify a browser from now on. Does nothing for a user without an alias, or if it is that of another user. */
+    /** Subscribes a browser. Does nothing if the user has no alias, or if the subscription is another user's. */
     subscribe: (
       subscription: Pick<PushSubscription, 'id' | 'endpoint' | 'p256dh' | 'auth' | 'userAgent'> & {
         user: string
@@ -197,28 +197,28 @@ export const notificationTables = {
     unsubscribe: (user: string, subscription: string): Statement => account.bind(remove, { user, subscription }),
     removeGone: (subscription: string): Statement => account.bind(removeGone, { subscription }),
     succeed: (subscription: string, at: number): Statement => account.bind(succeed, { subscription, at }),
-    /** A notification was given up. After `maxFailures` in a row the browser is not notified any more. */
+    /** Counts an abandoned notification. After `maxFailures` in a row the browser is no longer notified. */
     fail: (subscription: string, maxFailures: number): Statement[] => [
       account.bind(fail, { subscription }),
       account.bind(removeFailing, { subscription, maxFailures }),
     ],
 
-    /** Take a notification that became due at `dueAt`: no other process does until `until`. No row if one has. */
+    /** Claims a notification due at `dueAt` until `until`. No row if another process has claimed it. */
     claim: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(claim, { ...keyOf(notice), dueAt, until }),
     postpone: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(postpone, { ...keyOf(notice), dueAt, until }),
-    /** A notification is done, up to the number `notifiedSeq` of its kind. `pushedAt` is null if the browser was not notified. */
+    /** Completes a notification up to the number `notifiedSeq` of its kind. `pushedAt` is null if none was sent. */
     settle: (
       notice: Notice,
       done: { dueAt: number; notifiedSeq: number; until: number; pushedAt: number | null },
     ): Statement => account.bind(settle, { ...keyOf(notice), ...done }),
 
-    /** Send a mail digest from now on, or at other times. Does nothing for a user without an alias. */
+    /** Subscribes a user to a digest, or changes its schedule. Does nothing for a user without an alias. */
     setDigest: (user: string, period: DigestPeriod, nextAt: number, token: string): Statement =>
       account.bind(setDigest, { user, period, nextAt, token }),
     endDigest: (user: string): Statement => account.bind(endDigest, { user }),
-    /** Move a digest that is due at `dueAt` on. No row if another process has. */
+    /** Reschedules a digest due at `dueAt`. No row if another process already has. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
     notifyByDigest: (user: string, notifiedSeq: number, notifiedNewsSeq: number): Statement =>
@@ -232,7 +232,7 @@ export interface DueNotice extends Notice {
   dueAt: number
 }
 
-/** Most notifications that are due for one person at a time: a slow push service does not keep others waiting. */
+/** Maximum number of one person's due notifications at a time, so that a slow push service does not delay others. */
 const maxDueOfUser = 2
 
 interface PushKey extends SealedToken {
@@ -247,16 +247,16 @@ const addKey = statement(`
   ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, ${excludedToken}, created_at = excluded.created_at
   WHERE push_keys.token_key_id = :lostKeyId`)
 
-/** What comes soon after a notification, or before one that is due, waits for `batchMs` or joins it. */
+/** New messages soon after a notification wait for `batchMs`. Those before a due notification join it. */
 const elseLater = (batchMs: string) =>
   `ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE SET
     first_seq = iif(push_notices.due_at IS NULL, excluded.first_seq, push_notices.first_seq),
     last_seq = excluded.last_seq,
     due_at = coalesce(push_notices.due_at, max(excluded.due_at, push_notices.pushed_at + ${batchMs})),
     tries = iif(push_notices.due_at IS NULL, 0, push_notices.tries)`
-// With this condition SQLite looks into an index.
+// This condition makes SQLite use an index.
 const existBrowsers = `EXISTS (SELECT 1 FROM push_subscriptions WHERE push_subscriptions.account_id > '')`
-// Posts in channels are left out: `noteNews` has those.
+// Excludes posts in channels, which `noteNews` handles.
 const noteMessages = crossAccountStatement(
   'notices for browsers',
   `
@@ -341,31 +341,31 @@ const endDigestByToken = crossAccountStatement(
   `DELETE FROM mail_digests WHERE token = :token RETURNING 1`,
 )
 
-/** Notifications of all accounts, and the key pair for push services. */
+/** The notifications of all accounts, and the key pair for push services. */
 export const allNotifications = (db: Db) => ({
-  /** The key pair for push services; undefined before it is first needed. */
+  /** The key pair for push services. Undefined before it is first needed. */
   pushKey: (id: string) => db.one(key, { id }),
-  /** Does nothing if there is one, unless that is sealed with the key `lostKeyId` of the key ring. */
+  /** Does nothing if a key pair exists, unless it is sealed with the key ring's lost key `lostKeyId`. */
   addPushKey: (id: string, publicKey: string, sealed: SealedToken, lostKeyId: string | null, at: number): Statement =>
     db.bind(addKey, { id, publicKey, ...sealed, lostKeyId, at }),
 
   /**
-   * Note the messages of a batch for the browsers of their recipients, unless a process has done it. A browser is notified
-   * after `quietMs`, and of one thread at most once in `batchMs`.
+   * Notes a batch of messages for the recipients' browsers, unless another process has done so. A browser is notified
+   * after `quietMs`, and about one thread at most once per `batchMs`.
    */
   noteMessages: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement => ({
     ...db.bind(noteMessages, { ...batch, ...delays, follower: 'browser messages' }),
     rows: 100,
     isTraffic: true,
   }),
-  /** The same of messages that are held. Also removes the subscriptions of ended sessions. */
+  /** Notes a batch of held messages. Also removes the subscriptions of ended sessions. */
   noteEvents: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement[] => [
     { ...db.bind(noteHeld, { ...batch, ...delays, follower: 'browser events' }), rows: 100, isTraffic: true },
     { ...db.bind(endOfSessions, { ...batch, follower: 'browser events' }), rows: 10, isTraffic: true },
   ],
   /**
-   * The same of messages, by their numbers, that are news for people who are not their recipients. Part of the unit that
-   * moves the follower `search` on from `after`.
+   * Notes messages, by number, that are news for people who are not recipients. Part of the unit that advances the
+   * follower `search` from `after`.
    */
   noteNews: (seqs: readonly number[], after: number, { at, quietMs }: { at: number; quietMs: number }): Statement => ({
     ...db.bind(noteNews, {
@@ -376,11 +376,11 @@ export const allNotifications = (db: Db) => ({
   }),
   due: (at: number, limit: number): Promise<DueNotice[]> => db.all(due, { at, limit }),
 
-  /** The browser is signed in with another session now. Returns a row for each account that it is subscribed in. */
+  /** Moves the browser's subscriptions to another session. Returns a row for each account in which it is subscribed. */
   renew: (endpoint: string, user: string, session: string): Statement => db.bind(renew, { endpoint, user, session }),
   removeOthers: (endpoint: string, user: string): Statement => db.bind(removeOthers, { endpoint, user }),
 
   digestsDue: (at: number, limit: number) => db.all(digestsDue, { at, limit }),
-  /** End the emails with this token. No row if there are none. */
+  /** Unsubscribes the digest with this token. No row if there is none. */
   endDigest: (token: string): Statement => db.bind(endDigestByToken, { token }),
 })
