@@ -22,7 +22,7 @@ import { openAccount } from '../../grid/accounts/accounts.ts'
 
 const invitationLifetimeMs = 30 * day
 
-/** Sign the list of digests of an archive. Fails with `unavailable` if the grid cannot sign. */
+/** Signs an archive's list of digests. Fails with `unavailable` if the grid cannot sign. */
 export async function signArchive(store: Store, list: string) {
   const { current, published } = await readSigningKeys(store)
   const publicKey = published.find(({ kid }) => kid === current?.id)
@@ -32,14 +32,14 @@ export async function signArchive(store: Store, list: string) {
   return await signList({ publicKey, sign: await createSigner(current.privateKey, { kid: current.id }) }, list)
 }
 
-/** The fingerprint of the key that would sign now; undefined if the grid cannot sign. */
+/** Returns the fingerprint of the current signing key. Undefined if the grid cannot sign. */
 export async function exportFingerprint(store: Store): Promise<string | undefined> {
   const { current, published } = await readSigningKeys(store)
   const publicKey = published.find(({ kid }) => kid === current?.id)
   return publicKey && await fingerprintOf(publicKey)
 }
 
-/** Note in the activity log that the operator exports an account. Fails with `account_not_found` or `not_allowed`. */
+/** Logs in the account's activity that the operator exports it. Fails with `account_not_found` or `not_allowed`. */
 export async function noteExport(store: Store, id: string): Promise<void> {
   const account = await openAccount(store, id, { type: 'system', job: 'export-account' })
   if ((await store.global.accounts.byId(id))?.state !== 'claimed') {
@@ -49,8 +49,8 @@ export async function noteExport(store: Store, id: string): Promise<void> {
 }
 
 /**
- * The archive of the account with the texts that the calling owner may read. Fails with `not_allowed` or
- * `confirmation_required`; and while it is read, with `storage_full`.
+ * Returns the account's archive with the texts that the calling owner may read. Fails with `not_allowed` or
+ * `confirmation_required`. Reading it can fail with `storage_full`.
  */
 export async function exportForOwner(
   store: Store,
@@ -68,19 +68,19 @@ export async function exportForOwner(
 
 export interface ImportStart {
   manifest: ArchiveManifest
-  /** The signed list of the digests. */
+  /** The signed list of digests. */
   list: string
   agents: string[]
-  /** Their aliases after renaming. */
+  /** The agents' aliases after renaming. */
   aliases: string[]
-  /** The providers of its guardrails. */
+  /** The providers of the account's guardrails. */
   providers: string[]
 }
 
 /**
- * Begin to import an account, or resume an interrupted import. Resolves to the names that are taken or reserved; if
- * there are any, nothing was written. Fails with `write_conflict` if another archive of the account is half imported,
- * and with `invalid_input` for what no grid of this version makes.
+ * Begins to import an account, or resumes an interrupted import. Resolves to the names that are taken or reserved. If
+ * there are any, nothing was written. Fails with `write_conflict` if another archive of the account is partly imported,
+ * and with `invalid_input` for data that no grid of this version creates.
  */
 export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
   const imports = store.feature(archiveImports)
@@ -103,7 +103,7 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
   return []
 }
 
-/** Store rows of an import that was begun, as one unit. */
+/** Stores rows of a started import as one unit. */
 export async function importRows(
   store: Store,
   { account, list, rows }: { account: string; list: string; rows: [record: string, row: ArchivedRow][] },
@@ -114,14 +114,14 @@ export async function importRows(
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
-/** The configuration of a guardrail determines its host, which people allow to receive their texts. */
+/** Sets a guardrail's host according to its configuration, because people consent to hosts that receive their texts. */
 function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchivedRow): ArchivedRow {
   if (record !== 'guardrail') return row
   try {
     const service = guardrailChecks.serviceOf({ provider: String(row.provider), config: String(row.config) })
     if (service === undefined || /^https?:$/.test(service.protocol)) return { ...row, host: service?.host ?? null }
   } catch {
-    // Said below.
+    // The error below explains the problem.
   }
   throw new GridError('invalid_input', 'The archive has a guardrail without the address of its service.')
 }
@@ -129,17 +129,17 @@ function withHost({ deps: { guardrailChecks } }: Store, record: string, row: Arc
 export interface ImportEnd {
   account: string
   list: string
-  /** The ids of the live agents. */
+  /** Ids of the live agents. */
   agents: string[]
-  /** The ids and aliases of agents that get a key. */
+  /** Ids and aliases of the agents that get a key. */
   withKeys: [id: string, alias: string][]
   renamed: [id: string, alias: string][]
   people: { email: string; role: string; agent_id: string | null }[]
 }
 
 /**
- * Show an imported account, with new keys for its agents and invitations for its people, which are returned only here.
- * Fails with `write_conflict` if an alias was taken since the import began.
+ * Makes an imported account visible, with new keys for its agents and invitations for its people, which are returned
+ * only here. Fails with `write_conflict` if an alias was taken since the import began.
  */
 export async function endImport(store: Store, { account: id, list, agents, withKeys, renamed, people }: ImportEnd) {
   const imports = store.feature(archiveImports)

@@ -1,4 +1,4 @@
-/** Sends an archive while it is read, and limits parallel downloads. See docs/security.md, "Overload". */
+/** Sends an archive while reading it, and limits parallel downloads. See docs/security.md, "Overload". */
 import { placeIn } from '../../answers/downloads.ts'
 import { GridError } from '../../errors.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
@@ -8,12 +8,12 @@ import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Each temporarily holds a copy of the whole database. */
+/** Each download temporarily holds a copy of the whole database. */
 const limits = { perKey: Infinity, perGroup: 1, total: 2 }
 
 const places = new WeakMap<Store, ConcurrencyLimit>()
 
-/** The places of the archives that a process sends. */
+/** Returns the limit on concurrent archive downloads in this process. */
 export function placesOf(store: Store): ConcurrencyLimit {
   let found = places.get(store)
   if (!found) places.set(store, found = new ConcurrencyLimit(limits))
@@ -21,8 +21,8 @@ export function placesOf(store: Store): ConcurrencyLimit {
 }
 
 /**
- * The body of the answer, which begins when `make` and its first piece succeed. A client that stops to read it is
- * disconnected. Fails as they do, and with `rate_limit_exceeded`.
+ * Returns the response body once `make` and its first piece have succeeded. Clients that stop reading are disconnected.
+ * Fails as `make` and the first piece do, and with `rate_limit_exceeded`.
  */
 export async function archiveBody(
   store: Store,
@@ -37,7 +37,7 @@ export async function archiveBody(
     return streamedBody(beginningWith(first, pieces), connection, { ahead: 0, maxMs: hour, release })
   } catch (error) {
     release()
-    // The operator reads the folder in the log.
+    // The log tells the operator which folder is full.
     if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
     account.deps.log.error('An export had too little space', { error })
     throw new GridError('storage_full', 'The grid has too little space for an export. Ask its operator for more.')

@@ -1,4 +1,4 @@
-/** Accounts as files, for other grids. See docs/operating/accounts.md, "Export and import", and docs/protocol/archive.md. */
+/** Exports accounts to files. See docs/operating/accounts.md, "Export and import", and docs/protocol/archive.md. */
 import type { Feature } from '../../feature.ts'
 import { archiveCommands } from './commands/asked.ts'
 import { exportAccount, importAccount } from './commands/commands.ts'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The account as an archive, for its owners. See docs/protocol/archive.md. */
+/** Downloads the account as an archive, for its owners. See docs/protocol/archive.md. */
 import { Card } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'

@@ -1,9 +1,9 @@
-/** Lines of text whose last one is the signed list of their digests. See docs/protocol/archive.md. */
+/** Text lines that end with a signed list of their digests. See docs/protocol/archive.md. */
 import { createHash } from 'node:crypto'
 import { fingerprintOf, isSignedBy, type JWK, type Sign } from '../../lib/signing.ts'
 
 const signedType = 'agent-grid-archive'
-/** Lines of one digest. */
+/** Lines per digest. */
 const blockLines = 1_000
 
 export interface LineSigner {
@@ -51,7 +51,7 @@ class Digests {
   }
 }
 
-/** The lines as bytes, and the signed list behind them. */
+/** Encodes the lines as bytes, followed by the signed list. */
 export async function* withSignature(
   lines: AsyncIterable<string>,
   signer: (text: string) => Promise<Pick<LastLine, 'public_key' | 'protected' | 'signature'>>,
@@ -66,14 +66,14 @@ export async function* withSignature(
   yield encoder.encode(`${JSON.stringify({ ...list, ...await signer(JSON.stringify(list)) })}\n`)
 }
 
-/** Sign the list of digests of an archive. */
+/** Signs an archive's list of digests. */
 export async function signList({ publicKey: { kty, crv, x, y }, sign }: LineSigner, list: string) {
   return { public_key: { kty, crv, x, y }, ...await sign(list, signedType) }
 }
 
 /**
- * Read all lines but the last, and check them against it. Resolves to the signed list, which names the content. Fails with a
- * `SignedLinesError`: until then, anyone may have written the lines.
+ * Reads all lines but the last, and checks them against it. Resolves to the signed list, which identifies the content.
+ * Fails with a `SignedLinesError`. Until it resolves, the lines are untrusted.
  */
 export async function readSignedLines(
   bytes: AsyncIterable<Uint8Array>,
@@ -103,7 +103,7 @@ export async function readSignedLines(
   return list
 }
 
-/** It contains exactly what `withSignature` writes. */
+/** Checks that the line contains exactly what `withSignature` writes. */
 function lastLine(text: string | undefined): LastLine {
   const { lines, digests, public_key, protected: header, signature } = Object(parsed(text)) as LastLine
   const { kty, crv, x, y } = Object(public_key) as JWK
@@ -124,7 +124,7 @@ function changed(): SignedLinesError {
   return new SignedLinesError('archive_changed', 'The archive was changed or cut off after it was made.')
 }
 
-/** Lines without their ends. The last one ends too. Fails with a `SignedLinesError` for what is no UTF-8 text. */
+/** Yields lines without their breaks. The last one has a break, too. Fails with a `SignedLinesError` if not UTF-8. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let rest: string[] = []

@@ -1,4 +1,4 @@
-/** Addresses to which outside programs post messages. See docs/protocol/incoming.md. */
+/** Incoming hooks: addresses to which external programs post messages. See docs/protocol/incoming.md. */
 import type { Feature } from '../../feature.ts'
 import { incomingPath } from './hooks.ts'
 import { hookPages, hooksSubject, phrases } from './pages.tsx'

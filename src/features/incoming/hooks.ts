@@ -1,4 +1,4 @@
-/** Addresses to which programs outside post: owners and admins make and revoke them. See docs/protocol/incoming.md. */
+/** Addresses to which external programs post, managed by owners and admins. See docs/protocol/incoming.md. */
 import { bareAlias, checkNewAlias, normaliseChannelName } from '../../aliases.ts'
 import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -24,14 +24,14 @@ export interface Hook extends Omit<HookRow, 'deliveries'> {
 }
 
 export interface HookInput {
-  /** The alias of the sender. */
+  /** The sender's alias. */
   name: string
   /** `@alias` or `#channel`. */
   to: string
   format: HookFormat
-  /** With the format `template`. */
+  /** Required if the format is `template`. */
   template?: string
-  /** If requests must be signed: of GitHub, or of Standard Webhooks. */
+  /** Required if requests must be signed, as GitHub or Standard Webhooks do. */
   secret?: string
 }
 
@@ -52,8 +52,8 @@ function asHook(row: HookRow): Hook {
 }
 
 /**
- * Make a hook, with an agent of type `hook` as its sender. The address is returned here only. Fails as `createAgent` does,
- * with `agent_not_found`, `channel_not_found`, `invalid_input`, or `confirmation_required`.
+ * Creates a hook, with an agent of type `hook` as its sender. The address is returned only here. Fails as `createAgent`
+ * does, and with `agent_not_found`, `channel_not_found`, `invalid_input` or `confirmation_required`.
  */
 export async function createHook(account: AccountStore, input: HookInput): Promise<{ id: string; address: string }> {
   const { actor, change, deps } = account
@@ -75,7 +75,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
 
   return await retryOnConflict(async () => {
     const { read, change: ofHooks } = account.feature(incomingTables)
-    // A repeated write after a lost response found its own hook, so it has succeeded.
+    // A retry after a lost response finds its own hook, so it has succeeded.
     if (await read.byId(id)) return made
     await refuseTakenAlias(account, alias)
     await refuseTooManyAgents(account)
@@ -103,7 +103,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
   })
 }
 
-/** The address is unknown at once. Messages stay where they are. */
+/** Revokes a hook. Its address stops working at once. Messages remain. */
 export async function revokeHook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await retryOnConflict(async () => {

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The incoming hooks of the account, for its owners and admins. See docs/protocol/incoming.md. */
+/** The account's incoming hooks, for its owners and admins. See docs/protocol/incoming.md. */
 import { Card, EmptyState, Facts, Notice, Time } from '../../html/components.tsx'
 import { PasswordInput, Select, TextArea, TextInput } from '../../html/fields.tsx'
 import { SubmitRow } from '../../html/form.tsx'
@@ -55,7 +55,7 @@ export function hookPages({ get, post }: AccountPages, deps: PageDeps): void {
     const format = readChoice(form, 'format', Object.keys(formats) as Hook['format'][]) ?? 'summary'
     const input = { name: given('alias'), to: given('to'), format, template: given('template') }
     const secret = given('signingSecret')
-    // Recorded without the secret.
+    // The log does not get the secret.
     const { id, address } = await visit.record(
       'create_hook',
       input,

@@ -1,4 +1,4 @@
-/** Turns posts of outside programs to the address of a hook into messages. See docs/protocol/incoming.md. */
+/** Turns posts from external programs to a hook's address into messages. See docs/protocol/incoming.md. */
 import { createHmac } from 'node:crypto'
 import { GridError } from '../../errors.ts'
 import { sendMessage } from '../../grid/messaging/send-message.ts'
@@ -15,10 +15,10 @@ import type { Store } from '../../store/store.ts'
 import { type HookDelivery, type HookRow, incomingLookUps, incomingTables } from './store.ts'
 import { maxTextLength, textOfPayload } from './template.ts'
 
-/** Payloads of GitHub have many small values. */
+/** GitHub's payloads have many small values. */
 const bodyLimits = { ...apiLimits, maxTokens: 20_000 }
 
-/** 200 with `message_id` once the message is on disk, or with `ignored`. An unknown address is 404; its body is not read. */
+/** Returns 200 with a stored message's `message_id`, or with `ignored`. For an unknown address, returns 404 unread. */
 export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
   const { bodies, config, now } = store.deps
   const limitOf = (name: string, perMinute: number, whose: string) =>
@@ -40,7 +40,7 @@ export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
     ofHook.count(hook.id, now())
     ofAccount.count(account.owner, now())
     const { change } = account.feature(incomingTables)
-    // The answer counts more than its note.
+    // A failure to record the outcome must not fail the request.
     const record = (outcome: string) =>
       account.write([change.delivered(hook.id, { at: now(), outcome })]).catch(() => {})
     try {
@@ -61,7 +61,7 @@ async function findHook(store: Store, token: string) {
   if (!found) return undefined
   const system = store.account(found.owner, { type: 'system', job: 'incoming' })
   const hook = await system.feature(incomingTables).read.byId(found.id)
-  // From a program, never from a person.
+  // Hooks act for programs, never for people.
   return hook && {
     hook,
     account: store.account(found.owner, {
@@ -71,7 +71,7 @@ async function findHook(store: Store, token: string) {
   }
 }
 
-/** Returns the id of the message; undefined if the event has no text. Fails as `sendMessage` does, or `unauthenticated`. */
+/** Returns the message's id. Undefined if the event has no text. Fails as `sendMessage`, or with `unauthenticated`. */
 async function take(
   account: AccountStore,
   hook: HookRow,
@@ -96,7 +96,7 @@ async function take(
     via: 'hook',
     hops: hopsOf(headers),
     ...(payload !== undefined && { parts: [{ data: payload.value, mediaType: 'application/json' }] }),
-    // The text may have the time of the attempt.
+    // The text may contain the time of the attempt, so it cannot identify the request.
     ...(delivery && { idempotencyKey: `hook:${digestOf(delivery)}`, request: delivery }),
     concern: {
       plan: ({ message }) => {
@@ -111,7 +111,7 @@ async function take(
   return id
 }
 
-/** Fails with `unauthenticated` unless a hook with a secret finds its signature. */
+/** Fails with `unauthenticated` if the hook has a secret and the request lacks a valid signature. */
 async function requireSigned(account: AccountStore, { id }: HookRow, headers: Headers, body: string): Promise<void> {
   const sealed = await account.feature(incomingTables).read.sealed(id)
   if (!sealed) return
@@ -122,12 +122,12 @@ async function requireSigned(account: AccountStore, { id }: HookRow, headers: He
   if (!isSigned) throw new GridError('unauthenticated', 'The signature is missing or wrong, or too old.')
 }
 
-/** @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+/** Checks a GitHub signature. @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
 function isSignedByGithub(secret: string, given: string, body: string): boolean {
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
-/** The JSON of a body; undefined for a text. `curl -d` declares a form, whatever it sends, and GitHub may send one. */
+/** Parses a JSON body. Undefined for plain text. `curl -d` always declares a form, and GitHub may send one. */
 function payloadOf(headers: Headers, body: string): { value: unknown } | undefined {
   const type = headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json\b/i.test(type)) return { value: parseBody(body, bodyLimits) }
@@ -141,7 +141,7 @@ function payloadOf(headers: Headers, body: string): { value: unknown } | undefin
   }
 }
 
-/** One more than the event of a webhook that it comes from. */
+/** Returns one more than the hops of the webhook event that triggered the request. */
 function hopsOf(headers: Headers): number {
   const given = headers.get(hopsHeader) ?? ''
   return /^\d{1,4}$/.test(given) ? Number(given) + 1 : 0

@@ -1,4 +1,4 @@
-/** Addresses to which outside programs post messages. See docs/protocol/incoming.md. */
+/** Addresses to which external programs post messages. See docs/protocol/incoming.md. */
 import type { HookDelivery, incomingHooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import type { TokenColumns } from '../../store/account/agents.ts'
@@ -21,14 +21,14 @@ type Stored = typeof table.$inferSelect
 export type HookFormat = Stored['format']
 
 export interface HookRow extends Pick<Stored, 'id' | 'agentId' | 'format' | 'template' | 'createdAt'> {
-  /** Of its sender. */
+  /** The sender's alias. */
   alias: string
-  /** `@alias` or `#channel`; null if it was deleted. */
+  /** `@alias` or `#channel`. Null if the recipient was deleted. */
   recipient: string | null
   isSigned: boolean
-  /** Whether a guardrail checks what its agent receives; true for a channel. */
+  /** Whether a guardrail checks what the recipient receives. Always true for a channel. */
   isGuarded: boolean
-  /** JSON of `HookDelivery`s, the newest first. */
+  /** JSON of `HookDelivery` values, newest first. */
   deliveries: string
 }
 
@@ -83,7 +83,7 @@ const byToken = crossAccountQuery<{ accountId: string; id: string }>(
 )
 
 export const incomingLookUps = (db: Db) => ({
-  /** By the SHA-256 of its token. */
+  /** Finds a hook by its token's SHA-256. */
   byToken: async (hash: string) => {
     const found = await db.one(byToken, { hash })
     return found && { owner: found.accountId, id: found.id }
@@ -92,15 +92,15 @@ export const incomingLookUps = (db: Db) => ({
 
 export const incomingTables = {
   reads: (account: AccountDb) => ({
-    /** By the alias of the sender. */
+    /** Returns the hooks by the sender's alias. */
     list: () => account.all(list, {}),
     byId: (id: string) => account.one(byId, { id }),
-    /** Its secret; undefined if requests are not signed. */
+    /** Returns a hook's secret. Undefined if its requests are not signed. */
     sealed: (id: string) => account.one(sealed, { id }),
     count: async () => (await account.one(count, {}))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** The first statement fails the unit if there are `maxHooks`. */
+    /** The first statement fails the unit if the account already has `maxHooks`. */
     add: (hook: NewHook, at: number): Statement[] => [
       account.bind(requireRoom, {}),
       account.bind(add, { ...hook, at }),

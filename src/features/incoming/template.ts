@@ -1,14 +1,14 @@
-/** Renders a JSON body as text. A template has no logic. See docs/protocol/incoming.md, "Templates". */
+/** Renders a JSON body as text. Templates contain no logic. See docs/protocol/incoming.md, "Templates". */
 import { printable } from '../../lib/redact.ts'
 import type { HookFormat } from './store.ts'
 
 export const maxTextLength = 10_000
-/** The maximum length of the input for a text. */
+/** Maximum length of the input to a text. */
 const maxSource = 4 * maxTextLength
 const maxSummaryLines = 10
 const maxSummaryValue = 200
 
-/** By the value of `X-GitHub-Event`. @see https://docs.github.com/en/webhooks/webhook-events-and-payloads */
+/** Templates by the value of `X-GitHub-Event`. @see https://docs.github.com/en/webhooks/webhook-events-and-payloads */
 const github: Record<string, string> = {
   push: `{{repository.full_name}}: {{pusher.name}} pushed to {{ref}}
 {{head_commit.message}}
@@ -24,13 +24,13 @@ const github: Record<string, string> = {
 {{workflow_run.html_url}}`,
 }
 
-/** @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config */
+/** Template for Alertmanager. @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config */
 const alertmanager = `{{status}}: {{commonLabels.alertname}} {{commonLabels.severity}} {{commonLabels.instance}}
 {{commonAnnotations.summary}}
 {{commonAnnotations.description}}
 {{alerts.0.generatorURL}}`
 
-/** The text of a payload; undefined if its event has none. */
+/** Renders a payload as text. Undefined if its event has no text. */
 export function textOfPayload(
   { format, template }: { format: HookFormat; template: string },
   payload: unknown,
@@ -44,11 +44,11 @@ export function textOfPayload(
 function filled(template: string, payload: unknown): string {
   const value = (_: string, path: string) => valueAt(payload, path.split('.')).slice(0, maxTextLength)
   const text = template.replace(/\{\{\s*([\w$.-]{1,200})\s*\}\}/g, value).slice(0, maxSource)
-  // An expression that looks for white space at ends takes the square of its length.
+  // A regular expression for trailing white space would take quadratic time.
   return text.split('\n').map((line) => line.trimEnd()).filter((line) => line !== '').join('\n').trim()
 }
 
-/** Of own members only; empty for a missing one, and for an object or a list. */
+/** Returns the value at a path of own members. Empty if it is missing, an object or a list. */
 function valueAt(value: unknown, [name, ...rest]: string[]): string {
   if (name === undefined) return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : ''
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
@@ -64,11 +64,11 @@ function summaryOf(payload: unknown): string {
   return lines.length > 0 ? lines.join('\n') : `JSON with ${Object.keys(payload).length} members`
 }
 
-/** Removes mentions and links other than `https:`, and cuts the text to its limit. The data part keeps the whole payload. */
+/** Removes mentions and links other than `https:`, and truncates the text. The data part keeps the whole payload. */
 function harmless(text: string): string {
   return Array.from(printable(text.slice(0, maxSource))).slice(0, maxTextLength).join('')
     .replace(/[a-z\d+.-]{0,40}:\/\//gi, (scheme) => /https:\/\/$/i.test(scheme) ? scheme : '')
     .replace(/\]\((?!\s*<?https:\/\/)/gi, '] (')
-    // This runs last, because removed text may have stood between the sign and a name.
+    // Runs last, because removed text may have separated the `@` from a name.
     .replace(/(?<![\p{L}\p{N}_.+-])@(?=[a-z0-9@])/giu, '')
 }

@@ -136,7 +136,7 @@ function explained(error: unknown): never {
   throw error
 }
 
-/** Work with the grid: in this process, which then has its store, or through the server that holds the local file. */
+/** Runs `work` on the grid: in this process, which has its own store, or through the server with the local file. */
 async function withGrid<Result>(work: (ask: Ask, store?: Store) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env)
   const path = localPath(config.databaseUrl)

@@ -1,4 +1,4 @@
-/** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
+/** Reads an archive twice: first to check all of it, then to send its rows to the grid. */
 import { checkNewAlias } from '../../../aliases.ts'
 import { printableLine } from '../../../lib/redact.ts'
 import { archivedTables } from '../store/tables.ts'
@@ -11,9 +11,9 @@ import { table } from '../../../cli/tables.ts'
 export type Ask = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
 
 interface ImportOptions {
-  /** Calls `onLine` with each line but the last. Resolves to the signed list if the whole is signed, and fails otherwise. */
+  /** Calls `onLine` with each line but the last. Resolves to the signed list if all is signed, and fails otherwise. */
   read(onLine: (line: string) => void | Promise<void>): Promise<string>
-  /** `OLD=NEW` each. */
+  /** Entries of the form `OLD=NEW`. */
   renames: string[]
   reserved: readonly string[]
   now: number
@@ -27,12 +27,12 @@ interface ArchivedAgent {
   deleted_at: number | null
 }
 
-/** The data of an import besides its rows. */
+/** The data of an import, apart from its rows. */
 interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
   people: unknown[]
-  /** The names of guardrails whose service may need a token. */
+  /** Names of guardrails whose service may need a token. */
   services: string[]
   providers: Set<string>
 }
@@ -42,19 +42,19 @@ interface Imported extends Record<string, unknown> {
   left_out: Record<string, number>
   keys: { alias: string; api_key: string }[]
   invitations: { email: string; role: string; url: string }[]
-  /** Agents and guardrails that need their token again. */
+  /** Agents and guardrails whose token must be entered again. */
   paused_agents: string[]
   guardrails: string[]
 }
 
-/** The approximate size of one unit. */
+/** Approximate size of one unit. */
 const unitLines = 100
 const unitChars = 128 * 1024
 
-/** Such a record is stored in the unit of the one before it: a message with its deliveries. */
+/** Records that are stored in the same unit as the preceding record, such as a message's deliveries. */
 const childRecords = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.record)))
 
-/** Import an archive. Fails with `names_taken` before anything is written, and with what `read` and the grid refuse. */
+/** Imports an archive. Fails with `names_taken` before writing anything, and with errors from `read` and the grid. */
 export async function importArchive(ask: Ask, { read, renames, reserved, now }: ImportOptions): Promise<Imported> {
   const { list, content: { manifest, agents, people, services, providers } } = await examine(read, now)
   const renamed = renamedAgents(agents, renames, reserved)
@@ -88,7 +88,7 @@ export async function importArchive(ask: Ask, { read, renames, reserved, now }: 
   }
 }
 
-/** The signature alone does not make the archive trusted. */
+/** Checks an archive and collects its content. A valid signature alone does not make the archive trusted. */
 async function examine(read: ImportOptions['read'], now: number): Promise<{ list: string; content: Content }> {
   const content: Partial<Content> & Omit<Content, 'manifest'> = {
     ...{ agents: [], people: [], services: [], providers: new Set() },
@@ -102,7 +102,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       fault = error
     }
   })
-  // A changed archive, or one signed by another key, is reported first.
+  // Report a changed archive, or one signed with another key, first.
   if (fault !== undefined) throw fault
   if (content.manifest === undefined) throw notAnArchive()
   return { list, content: content as Content }
@@ -114,7 +114,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       return
     }
     const [record, row] = checkArchivedLine(line, now)
-    // Only these are kept: an archive may be larger than the memory.
+    // Keep only these rows, because an archive may be larger than the memory.
     if (record === 'agent') {
       const { id, alias, type, remote_url, deleted_at } = row as unknown as ArchivedAgent
       content.agents.push({ id, alias, type, remote_url, deleted_at })
@@ -131,7 +131,7 @@ function isPerson(line: string): boolean {
   return line.startsWith(`["${personRecord}",`)
 }
 
-/** Fails with `not_an_archive`, or as `checkVersion`. */
+/** Parses the manifest. Fails with `not_an_archive`, or as `checkVersion` does. */
 function manifestOf(line: string): ArchiveManifest {
   let manifest: ArchiveManifest
   try {
@@ -139,7 +139,7 @@ function manifestOf(line: string): ArchiveManifest {
   } catch {
     throw notAnArchive()
   }
-  // The start of the first line before version 1.
+  // How the first line starts in archives before version 1.
   if (manifest.format !== archiveFormat && !('agent_grid_archive' in manifest)) throw notAnArchive()
   checkVersion(manifest.version)
   const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
@@ -151,7 +151,7 @@ function notAnArchive(): CommandError {
   return new CommandError('not_an_archive', 'The file is no archive of export-account.')
 }
 
-/** The new alias of each agent that gets one, by its id. Fails with `usage`. */
+/** Returns the new alias of each renamed agent, by its id. Fails with `usage`. */
 function renamedAgents(agents: ArchivedAgent[], renames: string[], reserved: readonly string[]): Map<string, string> {
   const renamed = new Map<string, string>()
   for (const rename of renames) {
@@ -201,7 +201,7 @@ async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, 
   return found
 }
 
-/** The output for people. The keys and links are not shown again. */
+/** Prints the result for people. The keys and links are not shown again. */
 export function printImported(
   { account_id, keys, invitations, paused_agents, guardrails, left_out }: Imported,
 ): string {

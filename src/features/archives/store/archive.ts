@@ -1,4 +1,4 @@
-/** The lines of an archive, from a copy of the database. See docs/protocol/archive.md. */
+/** Produces an archive's lines from a copy of the database. See docs/protocol/archive.md. */
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runOnThread } from '../../../lib/run-on-thread.ts'
@@ -11,8 +11,8 @@ import { type ArchiveInput, writeArchiveRows } from './write-rows.ts'
 type ArchiveOptions = Pick<ArchiveInput, 'account' | 'reader' | 'madeAt'>
 
 /**
- * The lines without a signature, of the state of one commit. While they are read, the archive alone takes space, until its
- * end or this process's. Reading them fails as `copyTo` of the store does.
+ * Yields the unsigned lines, as of one commit. Only the archive takes disk space while it is read. The space is freed
+ * when reading ends or the process exits. Reading fails as the store's `copyTo` does.
  */
 export async function* archiveLines({ deps: { config }, copyTo }: Store, input: ArchiveOptions): AsyncIterable<string> {
   const path = localPath(config.databaseUrl)
@@ -26,10 +26,10 @@ export async function* archiveLines({ deps: { config }, copyTo }: Store, input: 
   }
 }
 
-/** The same from a copy that was made already, which is removed. If it fails, the caller removes `copy` and `target`. */
+/** Yields the lines of an existing copy, and removes it. If it fails, the caller removes `copy` and `target`. */
 export async function* linesOfCopy(input: ArchiveInput): AsyncIterable<string> {
   await runOnThread('writeArchiveRows', writeArchiveRows, input)
-  // A client that stops to read must not keep a copy of the whole database, and none a file with a name.
+  // Unlinked at once, so that a client that stops reading cannot leave a copy of the database or a named file behind.
   await rm(input.copy)
   const file = await open(input.target)
   await rm(input.target)

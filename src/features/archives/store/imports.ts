@@ -1,11 +1,11 @@
-/** Importing an account: it is hidden until the last unit. See docs/protocol/archive.md. */
+/** Imports an account, which is hidden until the last unit. See docs/protocol/archive.md. */
 import type { ArchiveManifest } from './write-rows.ts'
 import { insertArchived } from './insert-rows.ts'
 import { archivedAccount } from './tables.ts'
 import { type ArchivedRow, checkArchived, checkVersion } from './validators.ts'
 import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../../../store/sql.ts'
 
-/** A name of an archive that the grid has already, or a reserved alias. */
+/** A name in an archive that is already in use on the grid, or a reserved alias. */
 export interface TakenName {
   kind: 'account' | 'agent' | 'alias'
   name: string
@@ -40,16 +40,16 @@ const show = statement(`
 const open = statement(`UPDATE accounts SET state = 'claimed' WHERE id = :account AND state = 'importing'`)
 const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 
-/** Retention also checks it: until the import ends, retention removes nothing that a later row refers to. */
+/** Retention checks this key, too. Until the import ends, it removes nothing that a later row may refer to. */
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
-  /** The names that another account has or had: the alias of a deleted agent stays reserved. */
+  /** Returns the names that another account has or had. The alias of a deleted agent remains reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
-  /** The digest of the archive with an unfinished import into the account. */
+  /** Returns the digest of the archive whose import into the account is unfinished. */
   begun: async (account: string) => (await db.one(begun, { key: keyOf(account) }))?.value,
-  /** Fails as `checkVersion` and `checkArchived`. */
+  /** Fails as `checkVersion` and `checkArchived` do. */
   begin({ version, account }: ArchiveManifest, digest: string, at: number): Statement[] {
     checkVersion(version)
     checkArchived('account', account, at)
@@ -72,7 +72,7 @@ export const archiveImports = (db: Db) => ({
     db.bind(requireBegun, { account, digest, key: keyOf(account) }),
   row: (account: string, record: string, row: ArchivedRow, at: number): Statement[] =>
     insertArchived(record, row, { account, at, bind: (statement, values) => db.bind(statement, values) }),
-  /** Show the account with these agents, of which some get another alias. A constraint error if an alias is taken. */
+  /** Shows the account with these agents, of which `aliases` get another alias. A constraint error if one is taken. */
   end: (account: string, agents: string[], aliases: [id: string, alias: string][]): Statement[] => [
     ...aliases.map(([id, alias]) => db.bind(rename, { account, id, alias })),
     db.bind(show, { account, agents: JSON.stringify(agents) }),

@@ -1,12 +1,12 @@
-/** Statements that store the rows of an archive. See docs/protocol/archive.md. */
+/** Statements that store an archive's rows. See docs/protocol/archive.md. */
 import type { InValue } from '@libsql/client'
 import type { Statement } from '../../../store/sql.ts'
 import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } from './tables.ts'
 import { type ArchivedRow, checkArchived } from './validators.ts'
 
 /**
- * The statements of one row. A row that is there stays as it is, so an import that was interrupted is repeated.
- * Fails as `checkArchived`.
+ * Returns the statements for one row. An existing row is not changed, so an interrupted import can be repeated. Fails
+ * as `checkArchived` does.
  */
 export function insertArchived(record: string, row: ArchivedRow, context: ImportContext): Statement[] {
   checkArchived(record, row, context.at)
@@ -16,7 +16,7 @@ export function insertArchived(record: string, row: ArchivedRow, context: Import
   for (const column of accountColumnsOf(archived)) values.set(column, [accountValue('?'), context.account])
   for (const [field, column] of Object.entries(fields)) {
     const value = row[field]
-    // A field that an older format did not have is as in a new row.
+    // A field that an older format lacks gets the same value as in a new row.
     if (value === undefined) continue
     values.set(column, ['?', typeof value === 'string' ? convert[field]?.fromArchive(value) ?? value : value])
   }

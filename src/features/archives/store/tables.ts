@@ -1,7 +1,7 @@
 /**
- * The names of database tables and columns in an archive, and the data that it leaves out. The names of an archive are
- * those of `validators.ts`, and do not change: a column that is renamed, or gets another form, changes here alone. See
- * docs/protocol/archive.md.
+ * Maps database tables and columns to their names in an archive, and lists the data that archives omit. Names in an
+ * archive are those in `validators.ts`, and never change. A column that is renamed, or changes its format, is adapted
+ * only here. See docs/protocol/archive.md.
  */
 import type { InValue } from '@libsql/client'
 import { fromBase64 } from '../../../lib/encoding.ts'
@@ -11,55 +11,55 @@ import { agentOf, inboxOf } from '../../../store/account/inbox-message.ts'
 import { type Db, type Statement, statement } from '../../../store/sql.ts'
 import type { ArchivedRow } from './validators.ts'
 
-/** The account of an import by its public id, and the time of the import. */
+/** The public id of the account being imported, and the time of the import. */
 export interface ImportContext {
   account: string
   at: number
   bind: Db['bind']
 }
 
-/** SQL of one value, and its arguments. */
+/** SQL for one value, and its arguments. */
 type Stored = (row: ArchivedRow, context: ImportContext) => [sql: string, ...args: InValue[]]
 
-/** Between the text in the database and the text in the archive. Neither is null. */
+/** Converts between the text in the database and the text in the archive. Neither is null. */
 interface Conversion {
   toArchive(stored: string): string
   fromArchive(archived: string): string
 }
 
 export interface ArchivedTable {
-  /** The name of its rows in an archive. */
+  /** Name of the table's rows in an archive. */
   readonly record: string
   readonly table: string
-  /** The column of each field. */
+  /** Maps each field to its column. */
   readonly fields: Readonly<Record<string, string>>
-  /** SQL of a field that is not read from its column as it is, or has no column. */
+  /** SQL for fields that are not read unchanged from a column. */
   readonly read?: Readonly<Record<string, string>>
   readonly convert?: Readonly<Record<string, Conversion>>
-  /** Of a column that does not get the value of its field, or has none. */
+  /** SQL for columns that do not simply get their field's value. */
   readonly store?: Readonly<Record<string, Stored>>
-  /** Statements that follow the insert of a row. */
+  /** Returns statements that follow the insert of a row. */
   readonly then?: (row: ArchivedRow, context: ImportContext) => Statement[]
-  /** A row that is there may not be inserted again, even without effect. */
+  /** An existing row must not be inserted again, even without effect. */
   readonly isAppendOnly?: true
-  /** Columns that name the account of another row, which must be this account too. */
+  /** Columns with the account of another row, which must be the same account. */
   readonly accounts?: readonly string[]
-  /** Which rows, if not all. */
+  /** SQL condition that selects the rows. Defaults to all. */
   readonly where?: string
-  /** Default: as they were stored. */
+  /** Defaults to the order in which rows were stored. */
   readonly order?: string
-  /** Tables whose rows follow the row that they belong to. `of` is SQL that compares them with its field `id`, `?2`. */
+  /** Tables whose rows follow their parent row. `of` is SQL that compares them with the parent's field `id`, `?2`. */
   readonly children?: readonly { table: ArchivedTable; of: string }[]
 }
 
-/** `field:column` pairs separated by white space. A single word is the name of both. */
+/** Parses `field:column` pairs separated by white space. A single word names both. */
 function fields(text: string): Record<string, string> {
   return Object.fromEntries(
     text.trim().split(/\s+/).map((pair) => pair.split(':')).map(([field, column = field]) => [field, column]),
   )
 }
 
-/** Stored keys of JSON by those of the archive, at every depth. */
+/** Renames JSON keys at every depth. Maps archived keys to stored ones. */
 function keys(storedByArchived: Readonly<Record<string, string>>): Conversion {
   const renamed = (text: string, names: Readonly<Record<string, string>>) => {
     const walk = (value: unknown): unknown => {
@@ -79,17 +79,17 @@ function inverse(names: Readonly<Record<string, string>>): Record<string, string
   return Object.fromEntries(Object.entries(names).map(([one, other]) => [other, one]))
 }
 
-/** The columns that name the account of a row. */
+/** Returns the columns that contain the account of a row. */
 export function accountColumnsOf({ accounts = [] }: ArchivedTable): readonly string[] {
   return ['account_id', ...accounts]
 }
 
-/** SQL of the value of these columns, from SQL of the public id of the account. */
+/** Returns SQL for the value of these columns, given SQL for the account's public id. */
 export function accountValue(id: string): string {
   return id
 }
 
-/** SQL of the rows of an account that are archived. `?1` is its public id. */
+/** Returns SQL that selects an account's archived rows. `?1` is the account's public id. */
 export function conditionOf({ table, accounts = [], where = '1' }: ArchivedTable): string {
   const isOwn = accounts.map((column) => ` AND coalesce(${table}.${column}, ?1) = ?1`).join('')
   return `${table}.account_id = ?1${isOwn} AND (${where})`
@@ -97,12 +97,12 @@ export function conditionOf({ table, accounts = [], where = '1' }: ArchivedTable
 
 const sender = ['sender_account_id']
 
-/** Messages whose texts the reader of the archive may not read: their public ids. */
+/** Public ids of messages whose texts the archive's reader may not read. */
 const hidden = '(SELECT id FROM temp.hidden_messages)'
 
 /**
- * Fills the table of `hidden`. `?1` is the account, `?2` since when the reader may read all, `?3` the agent that they are, and
- * `?4` their channels as JSON, each with the time since when they are in it.
+ * Fills the table that `hidden` reads. `?1` is the account, `?2` the time since when the reader may read everything,
+ * `?3` their agent, and `?4` their channels as JSON, each with the time since when they are a member.
  */
 export const hideMessages = `
   INSERT INTO temp.hidden_messages SELECT m.id FROM messages AS m
@@ -116,7 +116,7 @@ export const hideMessages = `
       OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`
 
-/** The amount of data of the account `?1` that an archive leaves out, by kind. */
+/** How much data of the account `?1` an archive omits, by kind. */
 export const leftOut: Readonly<Record<string, string>> = {
   texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
   messages_from_other_accounts:
@@ -126,14 +126,14 @@ export const leftOut: Readonly<Record<string, string>> = {
   tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
 }
 
-/** The people of the account `?1`. They are no rows of a table of the account: an import makes invitations of them. */
+/** The people of the account `?1`. They are not rows of the account's tables. An import invites them. */
 export const people = `
   SELECT users.email AS email, memberships.role AS role, person_aliases.agent_id AS agent_id
   FROM memberships JOIN users ON users.id = memberships.user_id
   LEFT JOIN person_aliases ON person_aliases.account_id = memberships.account_id AND person_aliases.user_id = memberships.user_id
   WHERE memberships.account_id = ?1 ORDER BY users.email`
 
-/** The account itself, which is in the manifest. */
+/** The account's own row, which is stored in the manifest. */
 export const archivedAccount: Pick<ArchivedTable, 'table' | 'fields' | 'read' | 'convert'> = {
   table: 'accounts',
   fields: fields(`id name created_at requires_second_factor people_see_blocked_texts:people_see_contents turn_limits
@@ -161,14 +161,14 @@ const heldMessages: ArchivedTable = {
     }),
   },
 }
-// The token of a remote agent is not there, and the grid that it came from may still send.
+// The token of a remote agent is not archived, and the original grid may still be sending.
 const afterAgent = completeAgent('agents.account_id = :account AND agents.id = :id').concat(statement(`
   UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :id`))
 const makeDue = statement(makeMessageDue)
 const messageOf = (table: string) => `(SELECT messages.id FROM messages WHERE messages.seq = ${table}.seq)`
 const isOfOwnMessage = (table: string) =>
   `EXISTS (SELECT 1 FROM messages WHERE messages.seq = ${table}.seq AND messages.account_id = ?1)`
-/** A delivery is named by its message and its recipient: their numbers mean something in one grid only. */
+/** Identifies a delivery by message and recipient, because its number is meaningful only within one grid. */
 const delivery = {
   read: (table: string) => ({ agent_id: agentOf(table), message_id: messageOf(table) }),
   store: {
@@ -228,16 +228,16 @@ const artifacts: ArchivedTable = {
   read: { name: `iif(${isOfHidden}, NULL, name)`, parts: `iif(${isOfHidden} AND parts IS NOT NULL, '[]', parts)` },
 }
 
-/** In the order in which they can be stored: a row comes after the rows that it refers to. */
+/** Ordered so that each row comes after the rows that it refers to. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     record: 'agent',
     table: 'agents',
     fields: fields(`id alias type visibility access_policy description remote_url created_at deleted_at
       seen_at:last_seen_at is_automated:automated replies_are_answers:message_replies callers_wait`),
-    // The alias of an agent that was moved belongs to its new account.
+    // The alias of a moved agent belongs to its new account.
     read: { alias: 'iif(moved_to IS NULL, alias, id)' },
-    // It shows with the last unit of the import.
+    // The agent becomes visible with the last unit of the import.
     store: { deleted_at: ({ deleted_at }, { at }) => ['coalesce(?, ?)', deleted_at, at] },
     then: ({ id }, { account, at, bind }) =>
       afterAgent.map((statement) => bind(statement, { account, id: id as string, at })),
@@ -246,7 +246,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     record: 'access_entry',
     table: 'agent_access',
     fields: fields('agent_id alias'),
-    // On another grid somebody else may have the alias.
+    // On another grid, the alias may belong to somebody else.
     store: { pending: () => ['1'] },
   },
   { record: 'skill', table: 'skills', fields: fields('id name description created_at') },
@@ -294,12 +294,12 @@ export const archivedTables: readonly ArchivedTable[] = [
     fields: fields(`id sender_id:from_agent_id sender_alias:from_alias type recipient channel_id
       reply_to:reply_to_message_id conversation_id is_flagged:flagged created_at is_sanitized:sanitized hops
       shared_with is_edited:edited via text:body details:a2a`),
-    // The number of a held one is negative.
+    // Held messages have negative numbers.
     order: 'abs(seq)',
     read: {
       text: `iif(id IN ${hidden}, '', body)`,
       details: `iif(id IN ${hidden}, NULL, a2a)`,
-      // The number itself belongs to another grid.
+      // The number itself is meaningful only within one grid.
       is_held: 'seq < 0',
     },
     then: ({ id, is_held }, { account }) =>
@@ -344,12 +344,12 @@ export const archivedTables: readonly ArchivedTable[] = [
     fields: fields('agent_id context_id recipient_id:recipient_agent_id conversation_id used_at'),
   },
   {
-    // After the deliveries: a lease that ends gives its messages back.
+    // Follows the deliveries, because a lease that ends releases its messages.
     record: 'lease',
     table: 'leases',
     fields: fields('agent_id id created_at expires_at'),
     store: {
-      // Its holder is elsewhere. A lease without an expiry ends now.
+      // The holder is on another grid. A lease without an expiry ends now.
       expires_at: ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
       holder: () => [`''`],
       seqs: ({ agent_id, id }, { account }) => [
@@ -384,7 +384,7 @@ export const archivedTables: readonly ArchivedTable[] = [
   },
 ]
 
-/** Every archived table by the name of its rows, with those whose rows follow others. */
+/** Every archived table by the name of its rows, including child tables. */
 export const archivedByRecord: ReadonlyMap<string, ArchivedTable> = new Map(
   archivedTables.flatMap((table) => [table, ...(table.children ?? []).map((child) => child.table)])
     .map((table) => [table.record, table]),
@@ -394,8 +394,8 @@ const sealed = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
 const sealedIn = (table: string) => sealed.map((column) => `${table}.${column}`)
 
 /**
- * Columns (`table.column`) of archived tables that no archive has, by the reason. Every column is in this list or in the one
- * above. `db/account-tables.ts` says why an archive has nothing of a whole table.
+ * Columns (`table.column`) of archived tables that no archive contains, by reason. Every column is in this list or in
+ * the one above. `db/account-tables.ts` explains why whole tables are omitted.
  */
 export const notArchived: Readonly<Record<string, readonly string[]>> = {
   'secrets, and what is signed in or subscribed': [

@@ -1,6 +1,6 @@
 /**
- * The format of archives: its records, their fields, and what these may have, which is what the product makes and nothing
- * else. The operator who signed an archive may be hostile. See docs/protocol/archive.md.
+ * The archive format: records, their fields, and the permitted values, which are exactly those that the product
+ * creates. The operator who signed an archive may be hostile. See docs/protocol/archive.md.
  */
 import { GridError } from '../../../errors.ts'
 import { fromBase64 } from '../../../lib/encoding.ts'
@@ -12,14 +12,14 @@ import { hasAtMost, wellFormed } from '../../../lib/text.ts'
 import { day } from '../../../lib/time.ts'
 
 export const archiveFormat = 'agent-grid-archive'
-/** It rises with each change of records, fields or values. An import reads every archive up to this version. */
+/** Increases with each change to records, fields or values. An import reads every version up to this one. */
 export const archiveVersion = 1
-/** The record of a person, of whom an import makes an invitation. */
+/** The record of a person, for whom an import creates an invitation. */
 export const personRecord = 'person'
 
 export type ArchivedRow = Record<string, string | number | null>
 
-/** Returns what a value must be, or undefined if it is. `now` is the time of the import. */
+/** Returns a description of the expected value, or undefined if the value is valid. `now` is the time of the import. */
 type Validator = (value: unknown, now: number) => string | undefined
 
 const is = (what: string, holds: (value: unknown, now: number) => boolean): Validator => (value, now) =>
@@ -30,11 +30,11 @@ const textLike = (what: string, holds: (text: string) => boolean) =>
   is(what, (value) => typeof value === 'string' && wellFormed(value) === value && holds(value))
 const text = (max: number) => textLike(`a text of at most ${max} characters`, (value) => hasAtMost(value, max))
 
-/** The end of the year 9999, which every date has. */
+/** The end of the year 9999, the last date that every format supports. */
 const lastTime = Date.UTC(9999, 11, 31)
 const count = is('a whole number', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
 const flag = is('0 or 1', (value) => value === 0 || value === 1)
-/** The time of an event. The clock of another machine may be ahead. */
+/** The time of an event. Another machine's clock may be ahead. */
 const past = is(
   'a time before this one',
   (value, now) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= now + day,
@@ -43,7 +43,7 @@ const time = is('a time', (value) => Number.isSafeInteger(value) && Number(value
 
 const id = textLike('an id', isId)
 const alias = textLike('an alias', (value) => aliasPattern.test(value))
-/** The alias of an agent that was moved is its id. */
+/** The alias of a moved agent is its id. */
 const ownAlias = textLike('an alias', (value) => aliasPattern.test(value) || isId(value))
 const channelName = textLike('the name of a channel', (value) => aliasPattern.test(value))
 const recipient = textLike('an alias or a channel', (value) => /^[@#]/.test(value) && aliasPattern.test(value.slice(1)))
@@ -52,10 +52,10 @@ const host = textLike('a host', (value) => value.length <= 300 && URL.canParse(`
 const webAddress = (value: string) =>
   value.length <= 2_048 && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 const address = textLike('an http or https address', webAddress)
-/** Ids that clients choose, names and what the product says: any text, which every page escapes. */
+/** Ids that clients choose, names, and the product's own texts: any text, because every page escapes it. */
 const name = text(300)
 const line = text(1_000)
-/** Of a message: ten thousand characters, and what a guardrail has put in their place. */
+/** A message's text: ten thousand characters, plus replacements that a guardrail inserted. */
 const body = text(250_000)
 
 const jsonLimits = { maxBytes: 16 * 2 ** 20, maxDepth: 64, maxTokens: 200_000 }
@@ -85,7 +85,7 @@ const jsonIds = json(
   (value) => Array.isArray(value) && value.every((one) => isId(String(one))),
 )
 const anyJson = json('JSON', () => true)
-/** Of a provider of guardrails, which may ask a service. */
+/** The configuration of a guardrail provider, which may call a service. */
 const config = json(
   'a configuration with http and https addresses',
   (value) => isObject(value) && (value.url === undefined || webAddress(String(value.url))),
@@ -114,7 +114,7 @@ const taskStates = [
   ...['submitted', 'working', 'input-required', 'auth-required', 'completed', 'canceled', 'failed', 'rejected'],
 ]
 const taskState = oneOf(...taskStates)
-/** The worker needs it of all accounts when the time to decide is over. */
+/** The worker needs this data for all accounts when the time to decide expires. */
 const heldDelivery = json(
   'what a held message needs to be delivered',
   (value) =>
@@ -129,7 +129,7 @@ const isHeldStep = (step: unknown): boolean =>
       typeof step.chunk.is_appended === 'boolean' && typeof step.chunk.is_last === 'boolean' &&
       isTextOrNull(step.chunk.name))
 
-/** By record and field. Every field of `tables.ts` has one. */
+/** Validators by record and field, one for every field in `tables.ts`. */
 export const validators: Readonly<Record<string, Readonly<Record<string, Validator>>>> = {
   account: {
     id,
@@ -304,7 +304,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
   task_event: {
     task_id: id,
     position: count,
-    // Its own, or what made it.
+    // The entry's own id, or the id of its origin.
     id: name,
     at: past,
     state: optional(taskState),
@@ -355,8 +355,8 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
 }
 
 /**
- * Fails with `invalid_input` if the archive is of a version that this program cannot read. `version` is undefined for what
- * was made before there was one.
+ * Fails with `invalid_input` if this program cannot read the archive's version. `version` is undefined for archives
+ * that predate versions.
  */
 export function checkVersion(version: unknown): void {
   if (version === archiveVersion) return
@@ -371,8 +371,8 @@ export function checkVersion(version: unknown): void {
 }
 
 /**
- * Fails with `invalid_input` if the format does not have the record or a field, or if a value is none that the product makes.
- * A field that an older version of the format did not have may be absent.
+ * Fails with `invalid_input` if the format lacks the record or a field, or if the product never creates such a value. A
+ * field that an older version of the format lacks may be absent.
  */
 export function checkArchived(record: string, row: unknown, now: number): asserts row is ArchivedRow {
   const checks = Object.hasOwn(validators, record) ? validators[record] : undefined
@@ -385,7 +385,7 @@ export function checkArchived(record: string, row: unknown, now: number): assert
   }
 }
 
-/** Fails as `checkArchived` for a line of an archive between the first and the last one. It is exactly as an export writes it. */
+/** Parses a line between the first and last, which must be as an export writes it. Fails as `checkArchived` does. */
 export function checkArchivedLine(line: string, now: number): [record: string, row: ArchivedRow] {
   let value: unknown
   try {
@@ -394,7 +394,7 @@ export function checkArchivedLine(line: string, now: number): [record: string, r
     value = undefined
   }
   const [record, row] = Array.isArray(value) && value.length === 2 ? value : []
-  // The account is in the manifest.
+  // The account's record is in the manifest.
   if (typeof record !== 'string' || record === 'account' || JSON.stringify(value) !== line) {
     throw refused('It has a line that is no record.')
   }
