@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Single sign-on of the account, for its owners. See docs/people.md, "Single sign-on". */
+/** An account's single sign-on settings, for its owners. See docs/people.md, "Single sign-on". */
 import { recordOf, removeProvider, requireProvider, saveProvider, type SsoProvider, verifyDomain } from './provider.ts'
 import { letIn } from './joining.ts'
 import { Badge, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
@@ -19,7 +19,7 @@ import type { AccountPages, AccountSubject, FeatureWords, PageDeps, Visit } from
 const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
 const maxSignIns = 10
 
-/** A domain in Attention. */
+/** How Attention describes a domain whose record is missing. */
 export const domainWords: FeatureWords<MissingDomain> = {
   inWords: ({ domain, verifiedAt, missingSince }) => ({
     icon: 'key',
@@ -32,7 +32,7 @@ export const domainWords: FeatureWords<MissingDomain> = {
   href: (visit) => visit.may('own') ? settingsPath(visit, 'account', 'sso') : undefined,
 }
 
-/** The forms of the card. */
+/** Registers the card's forms. */
 export function ssoActions({ may }: AccountPages, deps: PageDeps): void {
   const { post } = may('own')
   const show = (visit: Visit) => showSubject(visit, deps, ssoSubject)
@@ -193,7 +193,7 @@ const outcomes: Record<ListedSignIn['outcome'], string> = {
   address_taken: 'refused: another user has the address',
 }
 
-/** The claims of the newest sign-ins. Removed members can be let in again. */
+/** The claims of the latest sign-ins. Removed members can be readmitted. */
 function SignIns({ visit, signIns, action }: { visit: Visit; signIns: ListedSignIn[]; action: string }) {
   return (
     <Table

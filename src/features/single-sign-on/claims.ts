@@ -1,30 +1,30 @@
-/** Reads the address and the roles of a user from the claims of a provider. See docs/people.md, "Single sign-on". */
+/** Reads a user's email address and roles from a provider's claims. See docs/people.md, "Single sign-on". */
 import { claimAt, type OidcUser } from './oidc.ts'
 import { isSameIssuer, mayVouch } from '../../lib/issuers.ts'
 import { normaliseEmail, plainName } from '../../lib/names.ts'
 import type { SignInReport } from './store.ts'
 import type { SsoProvider } from './store.ts'
 
-/** The rules for reading the claims of a provider. */
+/** Rules for reading a provider's claims. */
 export interface ClaimRules {
-  /** As it was set up. */
+  /** The configured issuer. */
   issuer: string
-  /** The claim with the address where the issuer is trusted; empty for `email`. */
+  /** The claim that contains the address if the issuer is trusted. Empty for `email`. */
   emailClaim: string
-  /** Domains whose addresses count as verified, because somebody has said that the issuer vouches for them. */
+  /** Domains whose addresses count as verified, because somebody has declared that the issuer vouches for them. */
   trustedDomains: readonly string[]
 }
 
 export interface SaidAddress {
-  /** Undefined if the provider gives none that counts. */
+  /** Undefined if the provider sent no acceptable address. */
   email: string | undefined
   isVerified: boolean
 }
 
-/** The address of a user. A claim other than `email` counts only where the issuer is trusted. */
+/** Returns a user's address. A claim other than `email` counts only if the issuer is trusted. */
 export function addressOf({ issuer, claims }: OidcUser, rules: ClaimRules): SaidAddress {
   const { emailClaim, trustedDomains } = rules
-  // One set-up can stand for many issuers: somebody has spoken of one.
+  // A set-up can serve many issuers, but only the configured one is trusted.
   const isTrusted = isSameIssuer(issuer, rules.issuer)
   const isVouched = (email: string | undefined) =>
     isTrusted && email !== undefined && trustedDomains.includes(domainOf(email)) &&
@@ -52,8 +52,8 @@ type ClaimedRole = SsoProvider['roles'][string]
 const strongestFirst = ['admin', 'member', 'viewer'] as const
 
 /**
- * The role that the claim says: null if none of its values has one, also for an absent claim, and undefined if no claim
- * decides or the provider could not say it.
+ * Returns the role according to the claim. Null if none of its values has a role or the claim is absent. Undefined if
+ * no claim decides or the provider could not send it.
  */
 export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): ClaimedRole | null | undefined {
   if (roleClaim === '') return undefined
@@ -63,7 +63,7 @@ export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): Claime
   return strongestFirst.find((role) => found.includes(role)) ?? null
 }
 
-/** The roles of a text: of all of it, else of its pieces at commas, else at spaces if each piece has one. */
+/** Returns a text's roles: those of the whole, else of its parts at commas, else at spaces if each part has one. */
 function rolesIn(roles: SsoProvider['roles'], text: string): ClaimedRole[] {
   const whole = roleNamed(roles, text)
   if (whole) return [whole]
@@ -82,7 +82,7 @@ function textsIn(value: unknown): string[] {
   return [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)).map(String)
 }
 
-/** Why a missing claim may still exist. */
+/** Returns reasons why a missing claim may still exist. */
 function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['notes'] {
   const elsewhere = claims._claim_names
   const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null &&
@@ -92,7 +92,7 @@ function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['n
 
 const maxNames = 40
 
-/** The received and missing claims, for the owners of the account. */
+/** Lists the received and missing claims for the account's owners. */
 export function reportOf(who: OidcUser, said: SaidAddress, provider: SsoProvider): SignInReport {
   const { emailClaim, roleClaim } = provider
   const names = (found: string[]) => found.slice(0, maxNames).map((name) => plainName(name, 60))

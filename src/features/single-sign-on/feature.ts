@@ -1,4 +1,4 @@
-/** Signing in with a provider of OpenID Connect: the grid's, or an account's. See docs/people.md, "Single sign-on". */
+/** Sign-in through an OpenID Connect provider: the grid's, or an account's. See docs/people.md, "Single sign-on". */
 import type { Feature } from '../../feature.ts'
 import { hour, minute } from '../../lib/time.ts'
 import { domainWords, ssoActions, ssoSubject } from './card.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The providers with which the user signs in. See docs/people.md, "Single sign-on". */
+/** The providers that the user signs in with. See docs/people.md, "Single sign-on". */
 import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from './sign-in.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
@@ -9,7 +9,7 @@ import { notices } from './words.ts'
 import { settingsPath } from '../../web/settings.tsx'
 import type { PageDeps, PageResult, Pages, Visit } from '../../web/visit.ts'
 
-/** The forms of the card. `show` is the page that has it. */
+/** Registers the card's forms. `show` is the page with the card. */
 export function identityActions(
   { post }: Pages<Visit>,
   { store }: PageDeps,
@@ -22,7 +22,7 @@ export function identityActions(
   }, show)
 }
 
-/** Undefined where there is no provider at all. */
+/** Returns the card. Undefined if there is no provider at all. */
 export async function identitiesCard(visit: Visit, { store }: PageDeps) {
   const grid = gridProviderName(store)
   const known = await store.global.identities.ofUser(visit.actor.userId)

@@ -1,4 +1,4 @@
-/** Who may join an account with its provider. See docs/people.md, "Who joins an account". */
+/** Decides who may join an account through its provider. See docs/people.md, "Who joins an account". */
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'
 import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
@@ -10,8 +10,8 @@ import { domainOf, type SaidAddress } from './claims.ts'
 import { allSso, type SsoProvider, ssoTables } from './store.ts'
 
 /**
- * What joining takes, and linking: an address that counts as verified, in the verified domain of the account. A removed
- * member stays out. Refuses, or gives the statements that check it again within the unit.
+ * Checks the requirements for joining and linking: a verified address in the account's verified domain, and not being a
+ * removed member. Throws, or returns the statements that check this again within the unit.
  */
 export async function proveMember(
   account: AccountStore,
@@ -51,12 +51,12 @@ export async function proveMember(
   return [change.requireNotRemoved(comer), change.requireVerified(domain)]
 }
 
-/** The reason why the provider of an account refuses a sign-in, as the owners of the account see it. */
+/** Why an account's provider refused a sign-in, as shown to the account's owners. */
 export type SsoRefusalReason = 'no_address' | 'not_verified' | 'other_domain' | 'removed' | 'address_taken'
 
 export class SsoRefusal extends GridError {
   readonly reason: SsoRefusalReason
-  /** The removed member. */
+  /** Id of the removed member. */
   readonly userId: string | null
 
   constructor(reason: SsoRefusalReason, message: string, userId: string | null = null) {
@@ -66,7 +66,7 @@ export class SsoRefusal extends GridError {
   }
 }
 
-/** Let a removed member come in again with the provider of the account. They join at their next sign-in. */
+/** Readmits a removed member, who joins again at their next sign-in with the account's provider. */
 export async function letIn(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
@@ -78,12 +78,12 @@ export async function letIn(account: AccountStore, userId: string): Promise<{ us
   })
 }
 
-/** The sign-ins of a user who becomes a member no longer ask to be let in. */
+/** Returns statements that mark a new member's refused sign-ins as settled. */
 export function letInSignIns(account: AccountStore, userId: string): Statement[] {
   return [account.feature(ssoTables).change.letInSignIns(userId)]
 }
 
-/** The issuers whose word about an address counts, because the operator or the owner of its domain has said so. */
+/** Returns issuers trusted to verify an address, because the operator or the owner of its domain has declared so. */
 export async function vouchingIssuers({ feature, deps: { config } }: AcrossAccounts, email: string): Promise<string[]> {
   const domain = domainOf(email)
   const of = await feature(allSso).ofDomain(domain)
@@ -91,6 +91,6 @@ export async function vouchingIssuers({ feature, deps: { config } }: AcrossAccou
     ...(config.oidcIssuer !== undefined && config.oidcTrustedDomains.includes(domain) ? [config.oidcIssuer] : []),
     ...(of?.isTrusted ? [of.issuer] : []),
   ]
-  // Which organization an identity belongs to is not stored.
+  // An identity's organization is not stored.
   return trusted.filter((issuer) => mayVouch(issuer, undefined, domain))
 }

@@ -1,4 +1,4 @@
-/** Sign-in with a provider of OpenID Connect: code flow with PKCE, state and nonce. See docs/people.md, "Single sign-on". */
+/** Sign-in with an OpenID Connect provider: code flow, PKCE, state and nonce. See docs/people.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
 import { GridError } from '../../errors.ts'
@@ -13,50 +13,50 @@ export interface OidcProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Its own for each provider, so that no provider can pass on what another one has answered. @see RFC 9700 §4.4 */
+  /** Unique per provider, so that no provider can pass on another one's response. @see RFC 9700 §4.4 */
   redirectUri: string
-  /** Scopes to ask for besides the usual ones, separated by spaces. */
+  /** Scopes to request in addition to the default ones, separated by spaces. */
   scopes: string
-  /** The claims that are looked for: the userinfo endpoint is asked if the ID token lacks one. */
+  /** The expected claims. If the ID token lacks one, the userinfo endpoint is called. */
   wanted: readonly string[]
-  /** Every request to the provider goes through it. */
+  /** Sends all requests to the provider. */
   send: SafeStream
-  /** Called with the error of the provider. */
+  /** Logs the provider's errors. */
   log: Log
   now: () => number
 }
 
-/** What a sign-in that goes on at the provider must come back with. */
+/** What a sign-in must bring back from the provider. */
 export interface OidcFlow {
   state: string
   nonce: string
   verifier: string
-  /** The user must prove there again who they are. */
+  /** Whether the user must prove again to the provider who they are. */
   isFresh: boolean
 }
 
-/** The identity that has signed in there. Only `issuer` and `subject` identify a person. */
+/** The identity that signed in at the provider. Only `issuer` and `subject` identify a person. */
 export interface OidcUser {
   issuer: string
   subject: string
-  /** The claims of the ID token; the userinfo endpoint supplies what it lacks. */
+  /** The ID token's claims, supplemented by those of the userinfo endpoint. */
   claims: Record<string, unknown>
   userInfo: 'given' | 'failed' | 'not_asked'
-  /** When they proved there who they are, in milliseconds since the epoch; null if the provider does not say. */
+  /** When the user proved who they are there, in milliseconds since the epoch. Null if the provider does not say. */
   provedAt: number | null
 }
 
 const timeoutSeconds = 10
 const maxBytes = 256 * 1024
-/** How long ago a fresh proof may have been given there. */
+/** Maximum age of a fresh proof at the provider. */
 const freshSeconds = 5 * minute / second
-/** The allowed clock skew of the provider. */
+/** Maximum clock skew of the provider. */
 const maxAheadMs = 5 * minute
 
-/** Loaded on first use: most grids have no provider. */
+/** Loaded on first use, because most grids have no provider. */
 const library = () => import('openid-client')
 
-/** Where the browser goes on. Fails with `remote_unreachable`. */
+/** Returns the URL at the provider to open next. Fails with `remote_unreachable`. */
 export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): Promise<string> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library()
   const url = buildAuthorizationUrl(await discover(provider), {
@@ -72,8 +72,8 @@ export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): 
 }
 
 /**
- * Exchange the code that the provider has sent back in the query `search`. Issuer, audience, expiry, nonce and signature of
- * the ID token are checked, and that it is not from the future. Fails with `remote_unreachable` or `sign_in_failed`.
+ * Exchanges the code that the provider sent back in the query `search`. Checks the ID token's issuer, audience, expiry,
+ * nonce and signature, and that it is not from the future. Fails with `remote_unreachable` or `sign_in_failed`.
  */
 export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search: string): Promise<OidcUser> {
   const { authorizationCodeGrant } = await library()
@@ -112,7 +112,7 @@ class TokenFromTheFuture extends Error {
 type Claims = Record<string, unknown>
 const failed: Claims = {}
 
-/** The claims of the userinfo endpoint; undefined if the ID token has all that is wanted. The subject must be the same. */
+/** Returns the userinfo endpoint's claims, for the same subject. Undefined if the ID token has all expected ones. */
 async function userInfoOf(
   provider: OidcProvider,
   config: Configuration,
@@ -130,14 +130,14 @@ async function userInfoOf(
   }
 }
 
-/** `email_verified` speaks of the address beside it, which may differ from the one in the ID token. */
+/** `email_verified` refers to the address in the same response, which may differ from the one in the ID token. */
 function withoutForeignProof(more: Claims, id: Claims): Claims {
   if (id.email === undefined || id.email === more.email) return more
   const { email_verified: _, ...others } = more
   return others
 }
 
-/** A claim by its name, or by its path: `realm_access.roles` is a member of a member. A name may have dots itself. */
+/** Returns a claim by name or path: `realm_access.roles` is a nested member. A name may contain dots itself. */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path] ?? undefined
   for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) {
@@ -149,7 +149,7 @@ export function claimAt(claims: Claims, path: string): unknown {
   return undefined
 }
 
-/** The metadata belong to another issuer: `said`. */
+/** The metadata names a different issuer, `said`. */
 export class OtherIssuer extends GridError {
   readonly said: string
 
@@ -163,8 +163,8 @@ export class OtherIssuer extends GridError {
 }
 
 /**
- * Fails with `remote_unreachable`, also if the metadata name another issuer. Show the `cause` to owners only: others could
- * explore networks with it.
+ * Loads the provider's metadata. Fails with `remote_unreachable`, also if the metadata names a different issuer. Show
+ * the `cause` only to owners, because others could use it to explore networks.
  */
 export async function discover(provider: OidcProvider): Promise<Configuration> {
   try {
@@ -198,7 +198,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
   const client = await library()
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   const authenticate: typeof basic = (server, ...rest) => {
-    // Without the list, basic is what every provider takes. @see OpenID Connect Discovery 1.0 §3
+    // Without this list, every provider accepts basic authentication. @see OpenID Connect Discovery 1.0 §3
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
   }
@@ -207,11 +207,11 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
     timeout: timeoutSeconds,
     execute: [
       client.enableNonRepudiationChecks,
-      // `send` refuses HTTP where it is not allowed.
+      // `send` refuses HTTP where it is not permitted.
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
-  // The library takes such an address for that of a document, which could claim to be any issuer.
+  // The library treats such a URL as the address of a metadata document, which could claim to be any issuer.
   const said = config.serverMetadata().issuer
   if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
   return config
@@ -233,7 +233,7 @@ function fetchBy(send: SafeStream): CustomFetch {
   }
 }
 
-/** Only codes: the message of an error may have text of the provider. */
+/** Logs only codes, because an error's message may contain text from the provider. */
 function logFault({ log, issuer }: OidcProvider, error: unknown): void {
   const { code, name, error: answered } = error as { code?: unknown; name?: unknown; error?: unknown }
   const fault = [code ?? name, answered].filter((word) => typeof word === 'string').join(' ')

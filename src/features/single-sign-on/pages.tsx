@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Signing in with a provider, and linking a user to one. See docs/people.md, "Single sign-on". */
+/** Pages to sign in with a provider, and to link a user to one. See docs/people.md, "Single sign-on". */
 import {
   beginSso,
   type BegunSso,
@@ -33,7 +33,7 @@ interface NamedProvider {
   name: string
 }
 
-/** The page where the sign-in with a provider begins. */
+/** Returns the path of the page where a sign-in with a provider starts. */
 function ssoPath({ id }: { id: string }, next: string, isFresh = false): string {
   return `/sso/${id}?next=${encodeURIComponent(next)}${isFresh ? '&fresh=1' : ''}`
 }
@@ -99,8 +99,8 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
   })
 
   /**
-   * The page from which a sign-in goes on at the provider. Its link has a one-time token of this browser, so another site
-   * cannot begin a sign-in without a click here. A form may not lead to another site, so it is a link.
+   * Shows the page from which a sign-in continues at the provider. Its link contains this browser's one-time token, so
+   * another site cannot start a sign-in without a click here. It is a link because a form may not lead to another site.
    */
   async function beginPage(visit: PublicVisit, id: string): Promise<Response> {
     const isFresh = visit.query.has('fresh')
@@ -125,7 +125,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
     return withCookie(page, cookieFor(begun.kept))
   }
 
-  /** For people whom an account asks for another sign-in. */
+  /** Shown to people who must sign in to an account in another way. */
   async function accountPage(visit: PublicVisit, id: string): Promise<Response> {
     const next = nextOf(visit)
     const provider = await providerOfAccount(store, id)
@@ -154,7 +154,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
   }
 }
 
-/** Asks for the address whose domain names the provider. */
+/** Asks for an address, whose domain determines the provider. */
 function emailPage(visit: PublicVisit, next: string): Promise<Response> {
   return barePage(
     { title: 'Sign in with your company', csrf: visit.csrf },
@@ -204,7 +204,7 @@ interface Replacement {
   next: { email: string }
 }
 
-/** A sign-in never ends the session of somebody else without a click. */
+/** Asks before a sign-in ends another user's session. */
 function replacePage({ csrf }: PublicVisit, { id, token, current, next }: Replacement): Promise<Response> {
   return barePage(
     { title: 'Another user', csrf },
@@ -220,7 +220,7 @@ function replacePage({ csrf }: PublicVisit, { id, token, current, next }: Replac
   )
 }
 
-/** The result of a trial, for the owner who tries the provider. */
+/** Shows the result of a trial sign-in to the owner who tries out the provider. */
 function triedPage(
   { csrf }: PublicVisit,
   { report, refusal, next }: Extract<FinishedSso, { did: 'try' }>,
@@ -239,7 +239,7 @@ function triedPage(
   )
 }
 
-/** The claims of a provider about a user, as facts. */
+/** Describes a provider's claims about a user as facts. */
 export function reportFacts({ email, isVerified, roles, claims, missing, notes }: SignInReport): [string, string][] {
   const list = (names: string[]) => names.length === 0 ? 'none' : names.join(', ')
   return [
@@ -291,7 +291,7 @@ function SignInWith({ provider, next, isMain }: { provider: NamedProvider; next:
   )
 }
 
-/** What the sign-in page offers besides: the provider of the grid, and those of accounts. */
+/** The provider choices on the sign-in page: the grid's provider, and those of accounts. */
 export async function ssoChoices(store: Store, next: string) {
   const name = gridProviderName(store)
   const hasCompanies = await store.feature(allSso).hasAny()
@@ -305,7 +305,7 @@ export async function ssoChoices(store: Store, next: string) {
   )
 }
 
-/** The provider with which a user, who began the session with it, proves again who they are. */
+/** Returns the provider with which a user who signed in through it proves again who they are. */
 export async function confirmingProvider(store: Store, visit: PublicVisit, next: string) {
   const { onlyAccount, user } = signedIn(visit)
   const provider = onlyAccount === null

@@ -1,4 +1,4 @@
-/** The provider with which people sign in to an account, set up by its owners. See docs/people.md, "Single sign-on". */
+/** The provider with which people sign in to an account, set by its owners. See docs/people.md, "Single sign-on". */
 import { callingUser, requireConfirmed, requirePermission } from '../../auth/actor.ts'
 import { discover, OtherIssuer } from './oidc.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -18,7 +18,7 @@ import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
 import { checkName } from '../../grid/check-name.ts'
 import { stopRequiringProvider } from '../../grid/people/team.ts'
 
-/** How long people still sign in after the record of the domain is gone. */
+/** How long people can still sign in after the domain's record has disappeared. */
 const graceMs = 7 * day
 const domainsAtATime = 100
 const maxRoleLines = 50
@@ -39,14 +39,14 @@ interface ProviderInput {
 
 export type { SsoProvider }
 
-/** The text of the TXT record that proves a domain. */
+/** Returns the TXT record that proves a domain. */
 export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
   return `agent-grid-verification=${proof}`
 }
 
 /**
- * Set or replace the provider of the account. It signs people in once its domain is verified. The issuer is asked: one that
- * does not answer as it should is kept as a draft, which signs no one in. Resolves to why it is one; empty if it is none.
+ * Sets or replaces the account's provider, which signs people in once its domain is verified. An issuer that does not
+ * respond properly makes it a draft, which signs nobody in. Resolves to the reason for a draft, or an empty text.
  */
 export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<string> {
   const { deps } = account
@@ -93,7 +93,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
     const isAsBefore = before?.draft === '' && before.issuer === issuer && before.clientId === clientId
     const next = {
       ...{ name, issuer, clientId, domain, roleClaim, roles, emailClaim, isTrusted, scopes },
-      // A provider that has answered once may be down now.
+      // A provider that has responded before may just be down.
       draft: isAsBefore ? '' : draft,
     }
     account.changed(before ? { ...before, clientSecret: '' } : {}, next)
@@ -113,7 +113,7 @@ function checkText(text: string, field: string): string {
   return trimmed
 }
 
-/** The role of each value of the claim. */
+/** Parses the role for each value of the claim. */
 function parseRoles(text: string): SsoProvider['roles'] {
   const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
   if (lines.length > maxRoleLines) throw invalidInput(`At most ${maxRoleLines} lines.`, 'roles')
@@ -126,7 +126,7 @@ function parseRoles(text: string): SsoProvider['roles'] {
   }))
 }
 
-/** Look the record of the domain up. Resolves to whether the domain is verified now. Fails with `invalid_input`. */
+/** Looks up the domain's record. Resolves to whether the domain is verified. Fails with `invalid_input`. */
 export async function verifyDomain(account: AccountStore): Promise<boolean> {
   await authorize(account, 'own')
   return await checkDomain(account)
@@ -138,7 +138,7 @@ async function checkDomain(account: AccountStore): Promise<boolean> {
   const provider = await read.get()
   if (!provider) throw new GridError('not_found', 'The account has no single sign-on.')
   const { domain } = provider
-  // No answer of a name server counts as a missing record: owners have days to fix it.
+  // A name server's failure counts as a missing record. Owners have days to fix it.
   const isThere = (await resolveTxt(domain).catch((): string[] => [])).includes(recordOf(provider))
   const at = now()
   const missingSince = isThere ? null : provider.missingSince ?? (provider.verifiedAt === null ? null : at)
@@ -156,7 +156,7 @@ async function checkDomain(account: AccountStore): Promise<boolean> {
   return verifiedAt !== null
 }
 
-/** Look up the verified domains that were not looked up for a day. */
+/** Looks up verified domains that have not been looked up for a day. */
 export async function checkDomains(store: Store): Promise<void> {
   const until = store.deps.now() - day
   for (const { account: id } of await store.feature(allSso).toCheck(until, domainsAtATime)) {
@@ -170,8 +170,8 @@ export async function checkDomains(store: Store): Promise<void> {
 }
 
 /**
- * Set whether members must sign in with the provider. An owner with a second factor still gets in without it, so the caller
- * needs one. Programs and agents keep their access.
+ * Sets whether members must sign in with the provider. The caller must be an owner with a second factor, who can still
+ * sign in without the provider. Programs and agents keep their access.
  */
 export async function requireProvider(account: AccountStore, { isRequired }: { isRequired: boolean }): Promise<void> {
   if (!isRequired) return await stopRequiringProvider(account)
@@ -193,7 +193,7 @@ export async function requireProvider(account: AccountStore, { isRequired }: { i
   })
 }
 
-/** Remove the provider. The sessions that it has begun end; members sign in as elsewhere. */
+/** Removes the provider and ends the sessions that it started. Members then sign in in other ways. */
 export async function removeProvider(account: AccountStore): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
@@ -203,7 +203,7 @@ export async function removeProvider(account: AccountStore): Promise<void> {
   })
 }
 
-/** Domains whose record is gone, for Attention. A lost domain weighs twice a domain in its grace period. */
+/** Returns domains whose record is missing, for Attention. A lost domain weighs twice a domain in its grace period. */
 export async function missingDomains(account: AccountStore): Promise<FeatureCondition<MissingDomain>[]> {
   const found = await account.feature(ssoTables).read.missing()
   return found.map((of) => ({

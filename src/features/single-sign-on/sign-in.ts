@@ -17,50 +17,50 @@ import { allSso, type SignInReport, type SsoProvider, ssoTables } from './store.
 import { link, type Provider, requireMember, signIn } from './users.ts'
 import { takePasskeyAttempt } from '../../grid/people/throttle.ts'
 
-/** How long a sign-in may take at the provider. */
+/** Time limit for a sign-in at the provider. */
 export const ssoFlowMs = 10 * minute
-/** The id of the provider of the settings. */
+/** Id of the provider configured in the settings. */
 export const gridProviderId = 'grid'
 
-/** The cookie data kept while the user is at the provider. */
+/** Data that the cookie keeps while the user is at the provider. */
 interface Flow extends OidcFlow {
   provider: string
   next: string
-  /** The user who links the identity, or tries the provider; undefined for a sign-in. */
+  /** Id of the user who links the identity or tries out the provider. Undefined for a sign-in. */
   user?: string
   isTrial: boolean
 }
 
-/** The name of the provider of the grid; undefined if it has none. */
+/** Returns the name of the grid's provider. Undefined if there is none. */
 export function gridProviderName({ deps: { config } }: Store): string | undefined {
   return config.oidcIssuer === undefined ? undefined : config.oidcName
 }
 
-/** The provider of the account that has verified the domain of an email address. */
+/** Returns the provider of the account that has verified the domain of an email address. */
 export async function providerOfEmail({ feature }: Store, email: string): Promise<{ id: string; name: string }> {
   const found = await feature(allSso).ofDomain(domainOf(normaliseEmail(email, 'email')))
   if (found) return found
   throw new GridError('invalid_input', 'No account here signs people of this domain in.', { field: 'email' })
 }
 
-/** The provider of an account, if it signs people in. */
+/** Returns an account's provider if it signs people in. */
 export async function providerOfAccount(store: Store, id: string): Promise<{ id: string; name: string } | undefined> {
   const found = await store.account(id, { type: 'system', job: 'sso' }).feature(ssoTables).read.get()
   return found?.verifiedAt == null || found.draft !== '' ? undefined : found
 }
 
-/** What the page says from which a sign-in goes on. `url` is at the provider, and `kept` what the browser must keep. */
+/** Data for the page from which a sign-in continues at `url`. The browser must keep `kept`. */
 export interface BegunSso {
   url: string
   kept: string
   name: string
-  /** The name of the account that the provider belongs to. */
+  /** Name of the account that owns the provider. */
   accountName: string | undefined
 }
 
 /**
- * Begin a sign-in, or with `link` add an identity to the user, who must have confirmed who they are. With `trial` an owner
- * of the account tries the provider, which may be a draft: nothing is stored. Fails with `not_found`,
+ * Begins a sign-in, or with `link` adds an identity to the user, who must have confirmed who they are. With `trial` an
+ * owner of the account tries out the provider, which may be a draft, and nothing is stored. Fails with `not_found`,
  * `remote_unreachable`, `confirmation_required` or `not_allowed`.
  */
 export async function beginSso(
@@ -90,13 +90,13 @@ export async function beginSso(
   return { url, kept, name: provider.name, accountName: account?.name }
 }
 
-/** The result of a sign-in at the provider. */
+/** The outcome of a sign-in at the provider. */
 export type FinishedSso =
   | { did: 'link'; next: string }
   | { did: 'try'; next: string; report: SignInReport; refusal: string | undefined }
   | ({ did: 'sign_in' } & SignedIn)
 
-/** How the session begins after a sign-in. */
+/** How the session starts after a sign-in. */
 interface SignedIn {
   next: string
   userId: string
@@ -109,8 +109,8 @@ interface SignedIn {
 }
 
 /**
- * Finish what `beginSso` began: `kept` is its text, and `search` the query with which the provider sends the browser back.
- * It works once. Fails with `link_expired`, `sign_in_failed`, `remote_unreachable` or `not_allowed`.
+ * Completes what `beginSso` began. `kept` is its text, and `search` the query with which the provider sends the browser
+ * back. Works only once. Fails with `link_expired`, `sign_in_failed`, `remote_unreachable` or `not_allowed`.
  */
 export async function finishSso(
   store: Store,
@@ -138,13 +138,13 @@ export async function finishSso(
   const account = provider.of?.account ?? null
   const userId = await signIn(store, provider, who, requestId)
   const { issuer, subject } = who
-  // The clock of the provider may be ahead.
+  // The provider's clock may be ahead.
   const confirmedAt = who.provedAt === null ? null : Math.min(who.provedAt, store.deps.now())
   const proof = { hasSecondFactor: account !== null, confirmedAt, onlyAccount: account, identity: { issuer, subject } }
   return { did: 'sign_in', next, userId, proof }
 }
 
-/** What the provider says of an owner, and why it would not let them join. Nothing is stored. */
+/** Reports what the provider says about an owner, and why they could not join. Stores nothing. */
 async function tryOut(store: Store, id: string, flow: Flow, search: string): Promise<FinishedSso> {
   const of = await store.feature(allSso).anyProvider(id)
   if (!of) throw ended()
@@ -161,8 +161,8 @@ async function tryOut(store: Store, id: string, flow: Flow, search: string): Pro
 }
 
 /**
- * Keep a sign-in with the provider `id` for a click of its user. Resolves to a token for the form, and the text that the
- * browser must keep.
+ * Stores a sign-in with the provider `id` until its user confirms it. Resolves to a token for the form, and the text
+ * that the browser must keep.
  */
 export async function keepSignIn(
   store: Store,
@@ -174,8 +174,8 @@ export async function keepSignIn(
 }
 
 /**
- * The sign-in that `keepSignIn` keeps. It works once, while the provider signs people in. Fails with `link_expired` or
- * `not_found`.
+ * Returns the sign-in stored by `keepSignIn`. Works only once, while the provider signs people in. Fails with
+ * `link_expired` or `not_found`.
  */
 export async function takeSignIn(
   store: Store,
@@ -189,7 +189,7 @@ export async function takeSignIn(
   return held
 }
 
-/** Remove an identity of the user, who must have confirmed who they are. Other sessions that it has begun end. */
+/** Removes an identity of the user, who must have confirmed who they are. Ends other sessions that it started. */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,
@@ -201,7 +201,7 @@ export async function unlinkIdentity(
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
-/** The text that this browser must bring back with `token`, once and in time. */
+/** Returns the text that this browser must bring back with `token`, once and before it expires. */
 async function keep({ global, write, deps }: Store, token: string, what: object): Promise<string> {
   const kept = JSON.stringify(what)
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
@@ -211,13 +211,13 @@ async function keep({ global, write, deps }: Store, token: string, what: object)
   return kept
 }
 
-/** What this browser keeps for a token, which is used up. Fails with `link_expired`. */
+/** Returns what this browser stored for a token, and uses up the token. Fails with `link_expired`. */
 async function take<Kept>({ global, write, deps }: Store, token: string, kept: string | undefined): Promise<Kept> {
   if (kept === undefined) throw ended()
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   const [taken] = await write([global.challenges.take(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
-  // The challenge vouches for every letter of it.
+  // The challenge authenticates the whole text.
   return JSON.parse(kept)
 }
 
@@ -228,7 +228,7 @@ function ended(): GridError {
   )
 }
 
-/** Fails with `not_found`, also for a draft and while the domain of an account is not verified, unless it is the owner's. */
+/** Fails with `not_found`, also for a draft or an unverified domain, unless the owner's account is given. */
 async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
   const { feature, deps } = store
   const { config, operatorStream, log, now } = deps
@@ -263,5 +263,5 @@ function redirectUriOf({ deps: { config } }: Store, id: string): string {
   return `${config.appUrl}/sso/${id}/callback`
 }
 
-/** The claims that are looked for in each sign-in. */
+/** The claims that every sign-in expects. */
 const wanted = ['email', 'email_verified', 'name']

@@ -1,4 +1,4 @@
-/** Single sign-on: the providers of accounts, and the identities of users. See docs/people.md, "Single sign-on". */
+/** Single sign-on: accounts' providers, and users' identities. See docs/people.md, "Single sign-on". */
 import type { SignInReport, ssoProviders, ssoSignIns } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { identities, type Identity } from '../../store/global/identities.ts'
@@ -19,7 +19,7 @@ import {
 
 export type { SignInReport }
 type Row = typeof ssoProviders.$inferSelect
-/** The provider of an account. `account` is the id of the account. */
+/** An account's provider. `account` is the account's id. */
 export type SsoProvider = Omit<Row, 'accountId'> & { account: string }
 
 const providerColumns = `account_id AS account, id, name, issuer, client_id, ${sealedColumns}, domain, proof,
@@ -69,25 +69,25 @@ const endSessionsOf = statement(`
 const forgetIdentity = statement(`
   UPDATE sessions SET sso_issuer = NULL, sso_subject = NULL WHERE ${beganBy} AND id = :except`)
 
-/** The statements on all accounts and on users. */
+/** Statements about all accounts and about users. */
 export const allSso = (db: Db) => ({
-  /** The provider of an account, if it signs people in. */
+  /** An account's provider, if it signs people in. */
   provider: (id: string) => db.one(provider, { id }),
-  /** Also a draft, and without a verified domain. */
+  /** An account's provider, even if it is a draft or its domain is not verified. */
   anyProvider: (id: string) => db.one(byIdAnyway, { id }),
   /** The provider of the account that has verified the domain of an email address. */
   ofDomain: (domain: string) => db.one(ofDomain, { domain }),
   /** Whether any account has a provider that signs people in. */
   hasAny: async () => await db.one(anyVerified, {}) !== undefined,
-  /** Accounts with a verified domain that was looked up by `until`, the longest ago first. */
+  /** Accounts with a verified domain that was looked up by `until`, longest ago first. */
   toCheck: (until: number, limit: number) => db.all(toCheck, { until, limit }),
   userOf: async (issuer: string, subject: string) => (await db.one(userOf, { issuer, subject }))?.userId,
-  /** `email` is the address that the issuer gives. Fails the unit if the identity is that of another user. */
+  /** `email` is the address according to the issuer. Fails the unit if the identity belongs to another user. */
   addIdentity: (user: string, { issuer, subject }: Identity, email: string | null, at: number): Statement[] => [
     db.bind(addIdentity, { user, issuer, subject, email, at }),
     identities(db).requireOfUser(user, { issuer, subject }),
   ],
-  /** With the sessions that it has begun, except one, which goes on without it. */
+  /** Removes an identity and ends the sessions that it started. The session `except` continues without it. */
   removeIdentity: (user: string, { issuer, subject }: Identity, except: string, at: number): Statement[] => {
     const identity = { user, issuer, subject }
     return [
@@ -98,7 +98,7 @@ export const allSso = (db: Db) => ({
   },
 })
 
-/** Who comes with the provider of the account: the user, the address that it gives, and the identity there. */
+/** Who signs in with the account's provider: the user, their address according to it, and their identity there. */
 export interface Comer {
   user: string
   email: string
@@ -113,7 +113,7 @@ type NewProvider =
 type SignInRow = typeof ssoSignIns.$inferSelect
 /** A sign-in with the provider, as owners see it. */
 export type ListedSignIn = Pick<SignInRow, 'userId' | 'at' | 'outcome' | 'report'>
-/** A domain whose record is not found any more. */
+/** A domain whose record has disappeared. */
 export interface MissingDomain {
   domain: string
   missingSince: number
@@ -128,7 +128,7 @@ const get = query<SsoProvider>(
 const missing = query<MissingDomain>(`
   SELECT domain, missing_since, verified_at FROM sso_providers
   WHERE account_id = :account AND missing_since IS NOT NULL`)
-// Another domain is to be verified first, and the account is open until then.
+// A changed domain must be verified first. Until then, the account does not require the provider.
 const save = statement(`
   INSERT INTO sso_providers
     (account_id, id, name, issuer, client_id, ${sealedColumns}, domain, proof, role_claim, roles,
@@ -157,7 +157,7 @@ const signIns = query<ListedSignIn>(
   ORDER BY outcome = 'removed' DESC, at DESC LIMIT :limit`,
   { report: json },
 )
-// Which user an identity was stays known, so that a removed member does not come back as another one.
+// Keeps the identity's former user, so that a removed member cannot return as a new one.
 const addSignIn = statement(`
   INSERT INTO sso_sign_ins (account_id, issuer, subject, user_id, at, outcome, report)
   VALUES (:account, :issuer, :subject, :userId, :at, :outcome, :report)
@@ -169,7 +169,7 @@ const removeOldSignIns = statement(`
     ORDER BY newer.at DESC LIMIT 1 OFFSET ${maxRefused - 1})`)
 const letInSignIns = statement(`
   UPDATE sso_sign_ins SET outcome = 'ok' WHERE account_id = :account AND user_id = :user AND outcome = 'removed'`)
-// A removed member may have changed their address, unlinked the identity or got another one, and come as a new user.
+// A removed member may have a new address or identity, or may have unlinked the old one, and sign in as a new user.
 const isRemoval = `removed_members.account_id = :account AND (
     removed_members.user_id = :user OR removed_members.email = :email
     OR removed_members.user_id IN (
@@ -183,19 +183,19 @@ const requireNotRemoved = precondition(`NOT EXISTS (SELECT 1 FROM removed_member
 const endSessions = statement(`
   UPDATE sessions SET ended_at = :at WHERE only_account = :account AND ended_at IS NULL`)
 
-/** The statements of an account. */
+/** Statements about one account. */
 export const ssoTables = {
   reads: (account: AccountDb) => ({
     get: () => account.one(get),
-    /** The domain, if its record is not found any more. */
+    /** The domain, if its record has disappeared. */
     missing: () => account.all(missing),
-    /** The newest sign-ins, those of removed members first. */
+    /** The latest sign-ins, with removed members first. */
     signIns: (limit: number) => account.all(signIns, { limit }),
-    /** The removed member who comes with the provider, also as another user. */
+    /** The removed member who signs in with the provider, even as a new user. */
     removalOf: (comer: Comer) => account.one(removalOf, { ...comer }),
   }),
   changes: (account: AccountDb) => ({
-    /** A constraint error if the account has a provider under another id. */
+    /** Fails with a constraint error if the account has a provider with another id. */
     save: (
       { roles, emailClaim = '', isTrusted = false, scopes = '', draft = '', ...provider }: NewProvider,
       secret: SealedToken,
@@ -203,25 +203,25 @@ export const ssoTables = {
       account.bind(save, {
         ...{ ...provider, ...secret, emailClaim, isTrusted, scopes, draft, roles: JSON.stringify(roles) },
       }),
-    /** A constraint error if another account has verified the domain. */
+    /** Fails with a constraint error if another account has verified the domain. */
     setVerified: (
       state: { domain: string; verifiedAt: number | null; missingSince: number | null },
       at: number,
     ): Statement => account.bind(setVerified, { ...state, at }),
-    /** Fails the unit unless the provider signs people of the domain in. */
+    /** Fails the unit unless the provider signs in people of the domain. */
     requireVerified: (domain: string): Statement => account.bind(requireVerified, { domain }),
-    /** Members must sign in with it. `team.stopRequiringProvider` ends it. */
+    /** Requires members to sign in with the provider. `team.stopRequiringProvider` undoes this. */
     require: (): Statement => account.bind(require, {}),
     remove: (): Statement => account.bind(remove, {}),
-    /** Keep what the provider said. Of people who were refused, only the newest sign-ins are kept. */
+    /** Stores what the provider reported. Of refused people, only the latest sign-ins are kept. */
     addSignIn: ({ report, ...signIn }: NewSignIn): Statement[] => [
       account.bind(addSignIn, { ...signIn, report: JSON.stringify(report) }),
       account.bind(removeOldSignIns, {}),
     ],
-    /** The sign-ins of a removed member no longer ask to be let in. */
+    /** Marks a removed member's refused sign-ins as settled. */
     letInSignIns: (user: string): Statement => account.bind(letInSignIns, { user }),
     requireNotRemoved: (comer: Comer): Statement => account.bind(requireNotRemoved, { ...comer }),
-    /** End the sessions that the provider has begun. */
+    /** Ends the sessions that the provider started. */
     endSessions: (at: number): Statement => account.bind(endSessions, { at }),
   }),
 }

@@ -1,4 +1,4 @@
-/** The users of a provider: who becomes one, with which role, and linking. See docs/people.md, "Single sign-on". */
+/** A provider's users: who becomes one, with which role, and linking. See docs/people.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
 import type { OidcProvider, OidcUser } from './oidc.ts'
@@ -23,11 +23,11 @@ export interface Provider extends OidcProvider {
   id: string
   name: string
   rules: ClaimRules
-  /** The account that it belongs to; undefined for that of the grid. */
+  /** The account's provider. Undefined for the grid's. */
   of: SsoProvider | undefined
 }
 
-/** The user of the identity, or a new one. Never the user of the same email address. Fails with `not_allowed`. */
+/** Returns the identity's user, or a new one. Never matches users by email address. Fails with `not_allowed`. */
 export async function signIn(
   store: Store,
   provider: Provider,
@@ -43,7 +43,7 @@ export async function signIn(
   return userId
 }
 
-/** Statements that add the user. An address that does not count as verified may be that of someone else. */
+/** Returns statements that add the user. An unverified address may belong to someone else. */
 async function newUser(
   { global, feature, deps }: Store,
   provider: Provider,
@@ -81,12 +81,12 @@ interface Entrance {
   provider: Provider
   of: SsoProvider
   who: OidcUser
-  /** The user of the identity. */
+  /** Id of the identity's user. */
   known: string | undefined
   requestId: string | null
 }
 
-/** Make the user a member of the account, or give the member the role that the claim says. Resolves to the user. */
+/** Adds the user to the account, or gives the member the role in the claim. Resolves to the user's id. */
 async function enter(store: Store, entrance: Entrance): Promise<string> {
   const { provider, of, who, known, requestId } = entrance
   const system = store.account(of.account, { type: 'system', job: 'sso' })
@@ -117,8 +117,8 @@ async function enter(store: Store, entrance: Entrance): Promise<string> {
 }
 
 /**
- * Give the member the role that the claim says. Without one, a role that came from the claim falls to member, and one that
- * a person gave stays. Owners stay owners.
+ * Gives the member the role in the claim. Without one, a role that came from the claim falls back to member, and a role
+ * given by a person remains. Owners remain owners.
  */
 async function followClaim(
   system: AccountStore,
@@ -137,8 +137,8 @@ async function followClaim(
 }
 
 /**
- * Link the identity to the user. Only members link the provider of an account, and they prove what joining takes. Fails
- * with `not_allowed`.
+ * Links the identity to the user. For an account's provider, the user must be a member and meet the requirements for
+ * joining. Fails with `not_allowed`.
  */
 export async function link(
   store: Store,
@@ -170,7 +170,7 @@ export async function requireMember(store: Store, { of, name }: Provider, userId
   )
 }
 
-/** The account remembers the identity as one that has signed in: a removed member does not come back with it. */
+/** Records the identity in the account, so that a removed member cannot return with it. */
 async function proofOfLink(
   store: Store,
   { of }: Provider,

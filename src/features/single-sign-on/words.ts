@@ -1,4 +1,4 @@
-/** Words that pages of the core show for single sign-on. */
+/** Single sign-on texts that the core's pages show. */
 import type { Phrases } from '../../web/visit.ts'
 
 export const notices = {

@@ -1,4 +1,4 @@
-/** Slack's Web API, its signatures and its texts. @see https://docs.slack.dev/apis/web-api */
+/** Slack's Web API, its signatures and its text format. @see https://docs.slack.dev/apis/web-api */
 import { createHmac } from 'node:crypto'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeFetch, SafeRequest } from '../../lib/outbound/safe-fetch.ts'
@@ -10,12 +10,12 @@ import { RemoteRefusal } from '../../remote/refusal.ts'
 export const slackApi = 'https://slack.com/api/'
 
 const timeoutMs = 10 * second
-/** How old a signed event may be. */
+/** Maximum age of a signed event. */
 const maxAgeMs = 5 * minute
-/** They concern one message: repeating it is of no use. Others, such as a revoked token, can be mended by people. */
+/** Errors about one message, for which a retry is pointless. People can fix others, such as a revoked token. */
 const refusals = ['msg_too_long', 'no_text', 'msg_blocked_by_app', 'restricted_action_thread_locked']
 
-/** What is read of Slack's answers. */
+/** The parts of Slack's responses that are used. */
 interface Answer {
   ok?: boolean
   error?: string
@@ -28,8 +28,8 @@ interface Answer {
 }
 
 /**
- * Call a method. One that writes has a `body`. Fails with a `RemoteRefusal` if Slack will never take the message, and
- * otherwise with a `RemoteError`, which says when Slack wants to be asked again.
+ * Calls a method. Methods that write have a `body`. Fails with a `RemoteRefusal` if Slack will never accept the
+ * message, and otherwise with a `RemoteError` that has Slack's retry delay.
  */
 export async function callSlack(
   send: SafeFetch,
@@ -69,24 +69,24 @@ export function isSignedBySlack(secret: string, headers: Headers, body: string, 
   return isSameSecret(headers.get('x-slack-signature') ?? '', `v0=${signature}`)
 }
 
-/** A text as Slack shows it, without mentions: `<@U1>` and `<!channel>` would notify people. */
+/** Escapes a text for Slack, including mentions: `<@U1>` and `<!channel>` would notify people. */
 export function toSlackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Slack takes 40,000 characters, counted as they are escaped. */
+/** Slack accepts 40,000 characters, counted after escaping. */
 const maxPostLength = 39_000
 
-/** The same, with a link to the whole at its end if it is not all of it, or if Slack would not take all of it. */
+/** Escapes a text for a post, followed by a link to the full message if the text is shortened or too long for Slack. */
 export function toSlackPost(text: string, { link, isWhole }: { link: string; isWhole: boolean }): string {
   const escaped = toSlackText(text)
   if (isWhole && escaped.length <= maxPostLength) return escaped
-  // Neither half an escape nor half a character.
+  // Do not cut an escape or a character in half.
   const begins = escaped.slice(0, maxPostLength).replace(/(&[a-z]{0,3}|[\ud800-\udbff])$/, '')
   return `${begins}…\n<${toSlackText(link)}|The whole message>`
 }
 
-/** A text of Slack as people read it there. */
+/** Converts Slack's markup to the text that people see there. */
 export function fromSlackText(text: string): string {
   return text
     .replace(/<([^<>|]*)(?:\|([^<>]*))?>/g, (_, target: string, label?: string) => {

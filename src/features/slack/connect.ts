@@ -1,4 +1,4 @@
-/** Mirrors a channel with one of Slack, and links people to their users in Slack. See docs/slack.md, "Slack". */
+/** Mirrors a channel to Slack, and links people to their Slack users. See docs/slack.md, "Slack". */
 import { callingUser, requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../../grid/agents/agents.ts'
@@ -19,7 +19,7 @@ import type { Statement } from '../../store/sql.ts'
 import { callSlack, slackApi } from './api.ts'
 import { slackTables } from './store.ts'
 
-/** Where Slack sends the events of a mirrored channel. */
+/** Returns the path to which Slack sends a mirrored channel's events. */
 export function slackEventsPath(id: string): string {
   return `/api/v1/slack/${id}/events`
 }
@@ -28,7 +28,7 @@ export function slackEventsPath(id: string): string {
 export const linkCodePattern = /grid-link-[\w-]{20,100}/
 const codeLifetimeMs = hour
 
-/** `channel` and `name` are what the grid and Slack call the channel. */
+/** `channel` and `name` are the channel's names in the grid and in Slack. */
 interface MadeMirror {
   id: string
   agentId: string
@@ -38,17 +38,17 @@ interface MadeMirror {
 }
 
 interface SlackInput {
-  /** The id of the channel of the grid, and what Slack calls its own. */
+  /** Id of the grid's channel, and Slack's id of its own. */
   channel: string
   slackChannel: string
-  /** Of the bot. */
+  /** The bot's token. */
   token: string
   signingSecret: string
 }
 
 /**
- * Mirror a channel with one of Slack. An agent `@slack-<channel>` joins it; `notifyOfSlack` notifies its members. Fails with
- * `confirmation_required`, `channel_not_found`, `conflict` of an alias, or `invalid_input` if Slack does not answer well.
+ * Mirrors a channel to Slack, and adds an agent `@slack-<channel>` to it. `notifyOfSlack` tells its members. Fails with
+ * `confirmation_required`, `channel_not_found`, `conflict` for an alias, or `invalid_input` if Slack refuses.
  */
 export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
   const { actor, deps, change } = account
@@ -84,7 +84,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
         ...token,
       }),
       ...requireAgentLimit(account),
-      // A reply follows what it replies to, whoever wrote it.
+      // A reply must follow the message that it answers, whoever wrote that.
       change.remoteAgents.setTransport(agentId, 'slack'),
       change.channels.addMembers(channel.id, [agentId], at),
       change.channels.requireAtMost(channel.id, maxMembers),
@@ -106,7 +106,7 @@ async function channelOf({ read }: AccountStore, id: string) {
   return channel
 }
 
-/** The user of the bot, its workspace, and the name of the channel. */
+/** Returns the bot's user, its workspace, and the channel's name. */
 async function examine({ deps }: AccountStore, token: string, channel: string) {
   const address = { url: slackApi, token }
   const ask = async (method: string, query: Record<string, string>, field: string) => {
@@ -125,7 +125,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
   return { botUser, teamId, name: `#${printableLine(String(found.name), 80)}` }
 }
 
-/** Aliases are unique on the grid, and other accounts have channels of the same name. */
+/** Aliases are unique across the grid, and other accounts may have a channel with this name. */
 async function freeAlias(account: AccountStore, channel: string, id: string): Promise<string> {
   const plain = `slack-${channel}`
   if (plain.length <= 32 && await account.read.directory.isAliasFree(plain)) return plain
@@ -134,7 +134,7 @@ async function freeAlias(account: AccountStore, channel: string, id: string): Pr
   return alias
 }
 
-/** Tell the members of a channel. It is no part of the recorded change: the mirroring has begun. */
+/** Notifies the channel's members. Not part of the recorded change, because mirroring has already started. */
 export async function notifyOfSlack(account: AccountStore, made: MadeMirror): Promise<void> {
   const system: AccountStore = { ...account, actor: { type: 'system', job: 'slack' } }
   const text = `#${made.channel} is now mirrored with ${made.name} in Slack. People there read what is posted here.`
@@ -145,7 +145,7 @@ export async function notifyOfSlack(account: AccountStore, made: MadeMirror): Pr
   }
 }
 
-/** End the mirroring of a channel, and delete its agent. Messages stay where they are. */
+/** Stops mirroring a channel, and deletes its agent. Messages remain. */
 export async function disconnectSlack(account: AccountStore, channel: string): Promise<void> {
   requireAdmin(account.actor)
   await retryOnConflict(async () => {
@@ -155,7 +155,7 @@ export async function disconnectSlack(account: AccountStore, channel: string): P
   })
 }
 
-/** Statements that delete the agent of the integration. None if the channel is not mirrored. Messages stay where they are. */
+/** Returns statements that delete the integration's agent. None if the channel is not mirrored. Messages remain. */
 export async function endMirror(account: AccountStore, channelId: string): Promise<Statement[]> {
   const { read, change } = account.feature(slackTables)
   const slack = await read.ofChannel(channelId)
@@ -164,7 +164,7 @@ export async function endMirror(account: AccountStore, channelId: string): Promi
   return [...await endAgent(account, { id, alias }, account.deps.now()), ...change.disconnect(channelId)]
 }
 
-/** A code for the calling user, who must be able to write in the channel. It works once, for an hour. */
+/** Returns a code for the calling user, who must be able to write in the channel. It works once within an hour. */
 export async function askToLinkSlack(account: AccountStore, channel: string): Promise<string> {
   const { precondition } = await authorize(account, 'use')
   await callingPersonAlias(account)
@@ -178,7 +178,7 @@ export async function askToLinkSlack(account: AccountStore, channel: string): Pr
   return code
 }
 
-/** Messages of the calling user in Slack no longer carry their alias. */
+/** Unlinks the calling user, so that their messages in Slack no longer carry their alias. */
 export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
   const { precondition } = await authorize(account, 'use')
   const { read, change } = account.feature(slackTables)

@@ -1,4 +1,4 @@
-/** Posts of the grid in Slack. They wait in the inbox of the agent of the integration. See docs/slack.md, "Slack". */
+/** Posts messages to Slack. They wait in the inbox of the integration's agent. See docs/slack.md, "Slack". */
 import { isShortened } from '../../grid/message/long-text.ts'
 import { notifyOfFailure } from '../../grid/remote-agents/answers.ts'
 import type { Attempt } from '../../grid/outboxes/attempt.ts'
@@ -11,12 +11,10 @@ import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { callSlack, toSlackPost } from './api.ts'
 import { type SlackChannel, type SlackMessage, slackTables } from './store.ts'
 
-/** Slack shows no SVG, which the pictures of agents are. */
+/** Slack cannot show SVG, the format of agents' icons. */
 const pictures = ['owl', 'fox_face', 'whale', 'bee', 'octopus', 'turtle', 'penguin', 'koala', 'tiger', 'unicorn_face']
 
-/**
- * Post a message in Slack. Resolves as `deliverNext` does. A message that was written in Slack is there already.
- */
+/** Posts a message to Slack. Resolves as `deliverNext` does. Skips messages that were written in Slack. */
 export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Promise<boolean> {
   const { account, outbox, signal } = attempt
   const mirror = account.feature(slackTables)
@@ -26,7 +24,7 @@ export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Pr
     ...change.inbox.markRead(agentId, [message.id], deps.now()),
     ...change.remoteAgents.accepted(outbox, deps.now()),
   ]
-  // The mirror has ended.
+  // The channel is no longer mirrored.
   if (!slack) {
     await write(done())
     return true
@@ -57,7 +55,7 @@ export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Pr
       username: `@${message.fromAlias}`,
       icon_emoji: `:${pictureOf(message.fromAlias)}:`,
       ...(first && { thread_ts: first.threadTs }),
-      // Neither are names in the text looked up.
+      // Do not convert names in the text to mentions or links.
       parse: 'none',
       link_names: false,
     })

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The mirroring of a channel with Slack: setting it up, and who the visitor is there. */
+/** Mirroring a channel to Slack: its set-up, and the visitor's Slack user. */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'
@@ -35,7 +35,7 @@ export function slackPages({ post, may }: AccountPages): void {
     const { form } = visit
     const named = { channel: visit.param('channel'), slackChannel: form.get('slackChannel') ?? '' }
     const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
-    // Recorded without the secrets.
+    // The log does not get the secrets.
     const made = await visit.record('connect_slack', named, (account) => connectSlack(account, input))
     await notifyOfSlack(visit.account, made)
     return visit.done(notices.connected, 'channels', named.channel, 'settings')
@@ -56,7 +56,7 @@ export function slackPages({ post, may }: AccountPages): void {
   }, showSettings)
 }
 
-/** The card on the page of settings; nothing for people who can do nothing here. */
+/** The card on the channel's settings. Undefined for people without permission to do anything here. */
 export async function slackCard(visit: Visit, channel: Channel) {
   const { account, actor, may, path } = visit
   const { read } = account.feature(slackTables)

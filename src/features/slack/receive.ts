@@ -1,4 +1,4 @@
-/** Messages that people write in Slack, as posts of the grid, and where Slack sends them. See docs/slack.md, "Slack". */
+/** Receives events from Slack, and turns people's messages into posts. See docs/slack.md, "Slack". */
 import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { Sender, SendInput } from '../../grid/message/outgoing-message.ts'
@@ -17,7 +17,7 @@ import { callSlack, fromSlackText, isSignedBySlack } from './api.ts'
 import { linkCodePattern } from './connect.ts'
 import { type SlackChannel, slackLookUps, slackTables } from './store.ts'
 
-/** What is read of an event. @see https://docs.slack.dev/apis/events-api */
+/** The parts of an event that are used. @see https://docs.slack.dev/apis/events-api */
 interface SlackEvent {
   type?: string
   team_id?: string
@@ -36,12 +36,12 @@ interface SlackEvent {
   }
 }
 
-/** Slack repeats an event that is not answered within 3 seconds. */
+/** Slack repeats events that are not acknowledged within 3 seconds. */
 const nameTimeoutMs = 1.5 * second
-/** Messages of people. Others are changes, deletions, and what Slack itself writes. */
+/** Subtypes of people's messages. Others are changes, deletions, and Slack's own messages. */
 const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
 
-/** 200 once a message is on disk; 404 for an unknown channel, whose body is not read, and for what Slack has not signed. */
+/** Returns 200 once a message is on disk. Unknown channels, whose body is not read, and unsigned requests are 404. */
 export function slackEvents(store: Store): Handler {
   return async function slackEvents(c) {
     const request = c.req.raw
@@ -52,8 +52,8 @@ export function slackEvents(store: Store): Handler {
 }
 
 /**
- * Take an event of the channel with this id. Once this resolves, a message of it is on disk. Returns what Slack expects,
- * or undefined for an unknown channel, a wrong signature, or another workspace or app. Fails with what Slack should repeat the event after.
+ * Stores the message of a channel's event before it resolves. Returns the response that Slack expects. Undefined for an
+ * unknown channel, a wrong signature, or another workspace or app. Fails if Slack should repeat the event.
  */
 async function takeSlackEvent(
   store: Store,
@@ -77,7 +77,7 @@ async function takeSlackEvent(
   return ''
 }
 
-/** Whether an event comes from the workspace and the app of the channel. The first signed event may say which they are. */
+/** Whether an event comes from the channel's workspace and app. The first signed event may determine them. */
 async function isOfApp(account: AccountStore, slack: SlackChannel, team?: unknown, app?: unknown): Promise<boolean> {
   if (typeof team !== 'string' || typeof app !== 'string') return false
   let { teamId, appId } = slack
@@ -105,7 +105,7 @@ async function takeMessage(
   { channel, user, text = '', ts, thread_ts, subtype, bot_id, app_id }: NonNullable<SlackEvent['event']>,
 ): Promise<void> {
   if (channel !== slack.slackChannel || !subtypes.includes(subtype)) return
-  // Posts of this grid and of other programs are left out: two mirrors would write to each other without end.
+  // Ignores posts from this grid and other programs, because two mirrors would write to each other endlessly.
   if (bot_id || app_id || typeof user !== 'string' || user === slack.botUser || typeof ts !== 'string') return
   const { read, change } = account.feature(slackTables)
   if (await read.byTs(slack.id, ts)) return
@@ -121,7 +121,7 @@ async function takeMessage(
   const input: Omit<SendInput, 'text'> = {
     to: `#${slack.name}`,
     idempotencyKey: `slack:${slack.id}:${ts}`,
-    // The name of its writer may be another one when Slack repeats the event.
+    // The author's name may have changed when Slack repeats the event.
     request: ts,
     via: 'slack',
     ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
@@ -132,12 +132,12 @@ async function takeMessage(
     },
   }
   const person = await read.person(slack.id, user)
-  // A viewer only reads, also here.
+  // Viewers may only read, in Slack as well.
   if (person && !allows(person.role, 'use')) return
   const { agentId: program, alias: ofProgram } = slack
   const { agentId, alias } = person ?? {}
   const sender = agentId && alias ? { agentId, alias, program } : { agentId: program, alias: ofProgram }
-  // Whoever knows the signing secret can write this. So it comes from a program, whosever name it has.
+  // Anyone with the signing secret can write this, so it counts as written by a program, whatever its name.
   const writer = store.account(owner, {
     type: 'agent',
     agentId: sender.agentId,
@@ -148,13 +148,13 @@ async function takeMessage(
   await send(writer, sender, { ...input, text: whole })
 }
 
-/** Permanent failures are not reported, because Slack would only repeat the event. */
+/** Does not report permanent failures, because Slack would only repeat the event. */
 async function send(writer: AccountStore, sender: Sender, input: SendInput): Promise<void> {
   try {
     await sendMessage(writer, sender, input)
   } catch (error) {
     if (!(error instanceof GridError) || temporary.includes(error.code)) throw error
-    // It replies to a message that the writer was not sent.
+    // It replies to a message that the author never received.
     if (error.code === 'message_not_found') {
       await send(writer, sender, { ...input, replyToMessageId: undefined })
     } else if (error.code !== 'idempotency_conflict') {
@@ -163,7 +163,7 @@ async function send(writer: AccountStore, sender: Sender, input: SendInput): Pro
   }
 }
 
-/** The name of a person in Slack; their id there if it cannot be read in time. */
+/** Returns a person's name in Slack, or their Slack id if the name cannot be loaded in time. */
 async function nameOf(account: AccountStore, { agentId }: SlackChannel, user: string): Promise<string> {
   const row = await account.read.remoteAgents.byId(agentId)
   try {
@@ -172,7 +172,7 @@ async function nameOf(account: AccountStore, { agentId }: SlackChannel, user: st
       timeoutMs: nameTimeoutMs,
     })
     const name = found?.profile?.display_name || found?.real_name || found?.name || user
-    // In one line, so that a name cannot look like a text.
+    // Reduced to one line, so that a name cannot look like message text.
     return printableLine(name.replaceAll(':', ' '), 80) || user
   } catch {
     return user

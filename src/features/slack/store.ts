@@ -1,4 +1,4 @@
-/** Channels that are mirrored with Slack. See docs/slack.md, "Slack". */
+/** Channels that are mirrored to Slack. See docs/slack.md, "Slack". */
 import type { slackChannels, slackMessages } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
@@ -13,14 +13,14 @@ import {
   statement,
 } from '../../store/sql.ts'
 
-/** `alias` belongs to the agent of the integration, `name` that of the channel of the grid. */
+/** `alias` is that of the integration's agent, and `name` is that of the grid's channel. */
 export type SlackChannel = Omit<typeof slackChannels.$inferSelect, 'accountId' | 'createdAt'> & {
   alias: string
   name: string
 }
 export type SlackMessage = Omit<typeof slackMessages.$inferSelect, 'accountId' | 'slackId'>
 
-/** A member of the account whose user of Slack is known. The alias is null if it is not in the channel. */
+/** A member of the account whose Slack user is known. The alias is null if it is not in the channel. */
 interface SlackPerson {
   role: Role
   agentId: string | null
@@ -82,7 +82,7 @@ const setName = statement(`
   UPDATE channels SET external_integration_type = iif(:externalName IS NULL, NULL, 'slack'),
     external_channel_name = :externalName
   WHERE account_id = :account AND id = :channel`)
-// Nothing if the message is not stored after all.
+// Adds nothing if the message was not stored after all.
 const addMessage = statement(`
   INSERT INTO slack_messages (account_id, slack_id, ts, thread_ts, message_id, conversation_id)
   SELECT account_id, :slack, :ts, :threadTs, id, conversation_id FROM messages
@@ -95,7 +95,7 @@ const askToLink = statement(`
   ON CONFLICT (account_id, slack_id, user_id) DO UPDATE SET
     code_hash = excluded.code_hash, expires_at = excluded.expires_at`)
 const isOpenCode = `${ofSlack} AND code_hash = :hash AND expires_at > :at`
-// One person of Slack is one person here.
+// Each Slack user is linked to at most one person.
 const unlinkOther = statement(`
   DELETE FROM slack_people WHERE ${ofSlack} AND slack_user = :slackUser AND code_hash IS NOT :hash
     AND EXISTS (SELECT 1 FROM slack_people AS asked WHERE asked.account_id = :account AND asked.slack_id = :slack
@@ -110,7 +110,7 @@ const accountOf = crossAccountQuery<{ accountId: string }>(
 )
 
 export const slackLookUps = (db: Db) => ({
-  /** The account of a mirrored channel. */
+  /** Returns a mirrored channel's account. */
   accountOf: async (id: string) => (await db.one(accountOf, { id }))?.accountId,
 })
 
@@ -119,17 +119,17 @@ export const slackTables = {
     byId: (slack: string) => account.one(byId, { slack }),
     ofAgent: (agent: string) => account.one(ofAgent, { agent }),
     ofChannel: (channel: string) => account.one(ofChannel, { channel }),
-    /** The agent of the integration of a channel, if it is not this agent. */
+    /** Returns the agent of a channel's integration, unless it is this agent. */
     programOf: async (channel: string, agent: string) => (await account.one(programOf, { channel, agent }))?.agentId,
     byTs: (slack: string, ts: string) => account.one(byTs, { slack, ts }),
     byMessage: (slack: string, message: string) => account.one(byMessage, { slack, message }),
-    /** The first message of a conversation that is in both channels. */
+    /** Returns a conversation's first message that is in both channels. */
     ofConversation: (slack: string, conversationId: string) => account.one(ofConversation, { slack, conversationId }),
     person: (slack: string, slackUser: string) => account.one(person, { slack, slackUser }),
     isLinked: async (slack: string, user: string) => await account.one(isLinked, { slack, user }) !== undefined,
   }),
   changes: (account: AccountDb) => ({
-    /** `externalName` is the name of the channel in Slack. */
+    /** `externalName` is the channel's name in Slack. */
     connect: (
       { id, channelId, agentId, slackChannel, botUser, teamId }: Pick<
         SlackChannel,
@@ -152,16 +152,16 @@ export const slackTables = {
       }),
       account.bind(setName, { channel: channelId, externalName }),
     ],
-    /** Keep the workspace and the app, if they are not known. Returns those that are known then. */
+    /** Stores the workspace and app if they are not known yet. Returns the known ones. */
     learn: (slack: string, team: string, app: string): Statement => account.bind(learn, { slack, team, app }),
-    /** With its people and the places of its messages in Slack. */
+    /** Also removes its people and the positions of its messages in Slack. */
     disconnect: (channel: string): Statement[] => [
       account.bind(remove, { channel }),
       account.bind(setName, { channel, externalName: null }),
     ],
     addMessage: (slack: string, { ts, threadTs, messageId }: Omit<SlackMessage, 'conversationId'>): Statement =>
       account.bind(addMessage, { slack, ts, threadTs, message: messageId }),
-    /** The user will be the person of Slack that posts the code with this hash until `expiresAt`. */
+    /** Links the user to the Slack user who posts the code with this hash before `expiresAt`. */
     askToLink: (slack: string, user: string, hash: string, expiresAt: number): Statement =>
       account.bind(askToLink, { slack, user, hash, expiresAt }),
     link: (slack: string, slackUser: string, hash: string, at: number): Statement[] => [

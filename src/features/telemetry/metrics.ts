@@ -1,4 +1,4 @@
-/** What one process counts of its work, for Prometheus. No label names an account or an agent. See docs/operating/monitoring.md, "Metrics". */
+/** Prometheus metrics of one process. Labels name no account or agent. See docs/operating/monitoring.md, "Metrics". */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 import process from 'node:process'
 import { second } from '../../lib/time.ts'
@@ -8,12 +8,12 @@ import type { WaitingFigures } from './store.ts'
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** Values that are read on each request. Times are milliseconds. */
+/** Values that are read for each request. Times are in milliseconds. */
 export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
-  /** The longest delay of the event loop since the last time. */
+  /** The longest event loop delay since the last request. */
   longestDelayMs: number
-  /** The newest backup that this process knows of. */
+  /** When the newest backup known to this process was made. */
   backupAt?: number
 }
 
@@ -67,7 +67,7 @@ export class Metrics implements core.Metrics {
     this.#attempts.inc({ kind, outcome: isReached ? 'reached' : 'failed' })
   }
 
-  /** The text of all metrics with their current values. */
+  /** Returns the text of all metrics with their current values. */
   async text(current: CurrentFigures): Promise<string> {
     const { now, waitingSince, databaseBytes, backupAt } = current
     this.#unread.set(current.unread)

@@ -1,4 +1,4 @@
-/** `/metrics`, for Prometheus. See docs/operating/monitoring.md, "Metrics". */
+/** `/metrics` for Prometheus. See docs/operating/monitoring.md, "Metrics". */
 import { GridError } from '../../errors.ts'
 import { isSameSecret } from '../../lib/secrets.ts'
 import { second } from '../../lib/time.ts'
@@ -12,12 +12,12 @@ import { figures as tables, type WaitingFigures } from './store.ts'
 /** @see https://prometheus.io/docs/specs/om/open_metrics_spec/ */
 const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
-/** The time for which values from the database are cached. */
+/** How long values from the database are cached. */
 const keptMs = 10 * second
 
-/** The text of all metrics. The database is asked at most every 10 s. */
+/** Returns a function for the text of all metrics. It queries the database at most every 10 s. */
 export function metricsText(store: Store): () => Promise<string> {
-  // The implementation is the one of this feature.
+  // This feature provides the implementation.
   const metrics = store.deps.metrics as Metrics
   let waiting: Promise<WaitingFigures> | undefined
   let askedAt = -Infinity
@@ -39,7 +39,7 @@ export function metricsText(store: Store): () => Promise<string> {
     })
 }
 
-/** With `METRICS_TOKEN`, for its bearer. */
+/** Serves metrics to holders of `METRICS_TOKEN`. */
 export function metricsRoute(store: Store, token: string): Handler {
   const text = metricsText(store)
   return async (c) => {
@@ -54,7 +54,7 @@ export function metricsRoute(store: Store, token: string): Handler {
   }
 }
 
-/** With `METRICS_PORT`, on a port of its own: `/metrics` and nothing else, for everyone who reaches it. */
+/** Serves only `/metrics`, on a separate port, `METRICS_PORT`, to everyone who can reach it. */
 export function metricsOnly(store: Store): (request: Request) => Promise<Response> {
   const text = metricsText(store)
   return async (request) => {

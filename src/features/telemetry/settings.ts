@@ -3,7 +3,7 @@ import { setting } from '../../config/settings.ts'
 import { value } from '../../config/values.ts'
 
 export const telemetrySettings = {
-  /** Without it and `metricsPort` nothing is counted. */
+  /** Metrics are collected only if this or `metricsPort` is set. */
   metricsToken: setting(
     'METRICS_TOKEN',
     'Token with which Prometheus reads /metrics.',
@@ -15,7 +15,7 @@ export const telemetrySettings = {
     'Port at which /metrics is answered without a token, on the address HOST. Do not make it public.',
     value('a number from 1 to 65535', z.coerce.number().int().min(1).max(65_535).optional()),
   ),
-  /** OpenTelemetry gives it its name, and the other settings of the exporter. */
+  /** OpenTelemetry defines this name, and the exporter's other settings. */
   otlpEndpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'Collector that traces are sent to, by OTLP over HTTP. It may be in a private network.',

@@ -1,18 +1,18 @@
-/** The waiting work of all accounts, for metrics. */
+/** Pending work of all accounts, for metrics. */
 import { isOpen, outboxKinds, outboxTables } from '../../store/global/outboxes.ts'
 import { crossAccountQuery, type Db } from '../../store/sql.ts'
 
-/** The waiting work in the database, over all accounts. */
+/** Pending work in the database, over all accounts. */
 export interface WaitingFigures {
   unread: number
-  /** Milliseconds since the epoch; null if nothing is unread. */
+  /** Milliseconds since the epoch. Null if nothing is unread. */
   waitingSince: number | null
   leases: number
-  /** Requests to servers outside that are due. */
+  /** Number of due requests to external servers. */
   dueOutboxes: number
 }
 
-/** The number of inboxes in which the oldest message is searched. */
+/** Maximum number of inboxes in which the oldest message is searched. */
 const maxInboxes = 10_000
 
 const dueOutboxes = outboxKinds.map((kind) =>

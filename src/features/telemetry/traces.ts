@@ -1,4 +1,4 @@
-/** Spans of one process, sent over OTLP. No attribute names an account, an agent or a text. See docs/operating/monitoring.md, "Traces". */
+/** One process's OTLP spans, which name no account, agent or text. See docs/operating/monitoring.md, "Traces". */
 import {
   type Attributes,
   type Context,
@@ -24,18 +24,18 @@ import { minute, second } from '../../lib/time.ts'
 import { version } from '../../lib/version.ts'
 import type * as core from '../../telemetry.ts'
 
-/** A read of many messages links to some of the traces that they belong to. */
+/** Maximum number of links to the traces of messages that one call reads. */
 const maxLinks = 10
-/** A stream that waits for hours has no end of steps. */
+/** Limits the steps of a stream, which may stay open for hours. */
 const maxSteps = 50
-/** Others are made up by the caller. @see OpenTelemetry, semantic conventions of HTTP */
+/** Callers can invent other methods. @see OpenTelemetry, semantic conventions of HTTP */
 const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /**
- * New traces of the process, and calls of one account that continue a trace, which any of its agents can name. A span
- * costs as much as a small statement, so what goes beyond this is left out.
+ * Rates of new traces per process, and of calls per account that continue a trace, which any agent can name. A span
+ * costs as much as a small statement, so spans beyond these rates are dropped.
  */
 const recordedRates = { begun: { perSecond: 20, burst: 50 }, continued: { perSecond: 50, burst: 200 } }
-/** How long the last spans may take to be sent when the process stops. */
+/** Time limit for sending the last spans when the process stops. */
 const closeMs = 3 * second
 
 export class Traces implements core.Traces {
@@ -48,7 +48,7 @@ export class Traces implements core.Traces {
   readonly #now: () => number
   readonly #warn: (error: unknown) => void
 
-  /** `endpoint` belongs to the collector, to which `/v1/traces` is added. */
+  /** `endpoint` is the collector's URL, to which `/v1/traces` is appended. */
   constructor(endpoint: string, { log, now }: { log: Log; now: () => number }) {
     this.#now = now
     const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`
@@ -90,15 +90,15 @@ interface Step {
 }
 
 /**
- * The spans of one call. What the call reads or answers decides whose trace it continues, so its own span is made only
- * when its id is asked for, or at its end. Times are milliseconds since the epoch, with fractions.
+ * One call's spans. The call's input or output determines which trace it continues, so its own span is created only
+ * when its id is needed, or at its end. Times are in milliseconds since the epoch, with fractions.
  */
 class CallSpans implements core.CallSpans {
   account = ''
   readonly #tracer: Tracer
   readonly #recorded: Recorded
   readonly #kind: SpanKind
-  /** The clock of the day may be set; that of steps may not. */
+  /** The wall clock may be set, so steps use a monotonic clock. */
   readonly #epoch: number
   readonly #since: number
   readonly #given: () => string | null
@@ -106,7 +106,7 @@ class CallSpans implements core.CallSpans {
   readonly #links: Link[] = []
   readonly #steps: Step[] = []
   #verb: Omit<Step, 'until'> | undefined
-  /** The rate that it is beyond. */
+  /** The rate limit that this call exceeded. */
   #leftOut: keyof Recorded | undefined
   #made: { span: Span; context: Context } | undefined
 

@@ -1,4 +1,4 @@
-/** Notifies webhooks of what needs a person, once, and finds the webhooks that need one themselves. See docs/protocol/webhooks.md. */
+/** Notifies webhooks once of items that need a person, and finds failing webhooks. See docs/protocol/webhooks.md. */
 import { GridError } from '../../errors.ts'
 import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention/attention.ts'
 import { newId } from '../../lib/id.ts'
@@ -6,18 +6,18 @@ import type { AccountStore, FeatureCondition } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { allWebhooks, type FailingWebhook, type WebhookEvent, webhookTables } from './store.ts'
 
-/** Webhooks whose servers fail, for Attention. */
+/** Returns webhooks whose servers fail, for Attention. */
 export async function failingWebhooks(account: AccountStore): Promise<FeatureCondition<FailingWebhook>[]> {
   const found = await account.feature(webhookTables).read.failing(manyFailures)
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
-/** Look at each account whose webhooks are notified of it. Several processes may do this at the same time. */
+/** Checks each account whose webhooks are notified of such items. Several processes may do so concurrently. */
 export async function notifyWebhooks(store: Store): Promise<void> {
   for (const id of await store.feature(allWebhooks).withConditions()) {
     const account = store.account(id, { type: 'system', job: 'webhooks' })
     await notifyOfConditions(account, store.backups.failed?.at).catch((error) => {
-      // Another process has notified of them, or the webhook is gone.
+      // Another process has sent the notification, or the webhook is gone.
       if (error instanceof GridError && error.code === 'write_conflict') return
       store.deps.log.warn('Webhooks were not notified of what needs a person', { error, account: id })
     })
@@ -25,8 +25,8 @@ export async function notifyWebhooks(store: Store): Promise<void> {
 }
 
 /**
- * Record an event for each condition of Attention that a webhook of the account was not notified of, or that is much worse
- * now, and for a failed backup of the grid. Of several processes one records it: the others fail with `write_conflict`.
+ * Records an event for each condition in Attention that is new to a webhook of the account or has become much worse,
+ * and for a failed backup of the grid. Only one of several processes succeeds. The others fail with `write_conflict`.
  */
 async function notifyOfConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {
   const { deps: { now }, write } = account
@@ -53,7 +53,7 @@ async function notifyOfConditions(account: AccountStore, backupFailedAt: number 
   }
 }
 
-/** Ids and aliases, and nothing of a text. */
+/** Contains ids and aliases, but no message text. */
 function dataOf({ kind, subject, since, level, of }: Condition) {
   return { kind, subject, agents: aliasesOf(of).map((alias) => `@${alias}`), since, level }
 }

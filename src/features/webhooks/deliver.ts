@@ -8,11 +8,11 @@ import { isTaken, sendEvent } from './send-event.ts'
 import { type WebhookAnswer, webhookTables } from './store.ts'
 import { serverOf } from './webhooks.ts'
 
-/** After this time an attempt ends, so that others get their turn. */
+/** Timeout of one attempt, so that a slow server does not block others. */
 const maxAttemptMs = 10 * second
 const maxQuoted = 80
 
-/** Resolves as a `OutboxAttempt` does. */
+/** Sends the waiting events. Resolves as an `OutboxAttempt` does. */
 export async function deliverEvents(attempt: Attempt): Promise<boolean> {
   const { system, outbox, signal } = attempt
   const { write, deps } = system
@@ -31,7 +31,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
       const { answer, error } = await sendEvent(system, server, event, signal)
       isReached = answer.status !== null
       const unit = [webhooks.answered(outbox, answer), ...isTaken(answer) ? webhooks.taken(outbox, event.seq) : []]
-      // A process that stops leaves the outbox to the next one.
+      // A stopping process leaves the outbox to the next one.
       if (signal.aborted) throw new RemoteError('aborted', answer.text)
       const [claimed] = await write(unit)
       if (answer.status === 410) throw new RemoteRefusal('It answered 410.')
@@ -44,7 +44,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
 }
 
 function refused({ status, text }: WebhookAnswer): RemoteError {
-  // Pages of proxies say nothing that the status does not.
+  // A proxy's HTML page adds nothing to the status.
   const quoted = text === '' || text.startsWith('<') ? '' : ` “${text.slice(0, maxQuoted).toWellFormed()}”`
   const shown = `It answered ${status}.${quoted}`
   return Object.assign(new RemoteError('invalid_response', `${status}`), { answered: { shown } })

@@ -1,4 +1,4 @@
-/** Servers that an account notifies of its events. See docs/protocol/webhooks.md. */
+/** Servers that an account notifies of events. See docs/protocol/webhooks.md. */
 import type { Feature } from '../../feature.ts'
 import { minute } from '../../lib/time.ts'
 import { failingWebhooks, notifyWebhooks } from './conditions.ts'
@@ -15,7 +15,7 @@ export const webhooks: Feature = {
     phrases,
   },
   outboxes: { webhook: deliverEvents },
-  // Events have random ids. Only from the stored position: each is sent with its id until it is taken.
+  // Events get random ids, so this starts only from the stored position. Each event keeps its id until it is accepted.
   followers: (store) => {
     const { recordMessages, recordEvents } = store.feature(allWebhooks)
     return [

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The webhooks of the account, a subject of its settings. See docs/protocol/webhooks.md. */
+/** The account's webhooks, a subject of its settings. See docs/protocol/webhooks.md. */
 import { Name } from '../../html/bidi.tsx'
 import { Badge, type BadgeKind, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
@@ -46,7 +46,7 @@ export const phrases: Phrases = {
   delete_webhook: ['Delete', 'Deleted', 'a webhook'],
 }
 
-/** A failing webhook in Attention. */
+/** How Attention describes a failing webhook. */
 export const failingWords: FeatureWords<FailingWebhook> = {
   inWords: ({ url, pausedAt, failingSince, error }, now) => ({
     icon: 'warning',
@@ -82,7 +82,7 @@ export const webhooksSubject: AccountSubject & { after: string } = {
   page: (visit) => webhooksPage(visit),
 }
 
-/** The forms of the page. */
+/** Registers the page's forms. */
 export function webhookActions({ post }: AccountPages, deps: PageDeps): void {
   const page = (visit: Visit) => settingsPath(visit, 'account', 'webhooks')
   const show = (visit: Visit) => showSubject(visit, deps, webhooksSubject)
@@ -111,7 +111,7 @@ export function webhookActions({ post }: AccountPages, deps: PageDeps): void {
   }
 }
 
-/** Webhooks that fail stand first, the form for a new one last. */
+/** Failing webhooks come first, the form for a new one last. */
 async function webhooksPage(visit: Visit) {
   const [webhooks, shown] = await Promise.all([
     listWebhooks(visit.account),
@@ -237,7 +237,7 @@ function TestResult({ answer, now }: { answer: WebhookAnswer; now: number }) {
   )
 }
 
-/** Why it fails, since when, and what comes next. */
+/** Why a webhook fails, since when, and what happens next. */
 function WebhookState({ webhook, now }: { webhook: Webhook; now: number }) {
   const { pausedAt, error, failingSince, attempts, dueAt } = webhook
   return (

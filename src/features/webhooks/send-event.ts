@@ -1,4 +1,4 @@
-/** One request to a webhook, and its answer. See docs/protocol/webhooks.md. */
+/** Sends one request to a webhook. See docs/protocol/webhooks.md. */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { hopsHeader, webhookHeaders } from '../../lib/outbound/webhook-signature.ts'
 import { printableLine } from '../../lib/redact.ts'
@@ -11,11 +11,11 @@ const shownCharacters = 200
 
 export interface WebhookServer {
   url: string
-  /** All of them sign. */
+  /** Every secret signs the request. */
   secrets: readonly string[]
 }
 
-/** `error` is set if there was no answer. */
+/** Sends an event. `error` is set if there was no response. */
 export async function sendEvent(
   account: AccountStore,
   { url, secrets }: WebhookServer,

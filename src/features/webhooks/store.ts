@@ -1,4 +1,4 @@
-/** The webhooks of the account, and the events that were not sent yet. See docs/protocol/webhooks.md. */
+/** The account's webhooks, and events that have not been sent yet. See docs/protocol/webhooks.md. */
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
@@ -27,14 +27,14 @@ export interface WebhookRow {
   url: string
   /** JSON. */
   events: string
-  /** JSON of `WebhookAnswer`s, the newest first. */
+  /** JSON of `WebhookAnswer` values, newest first. */
   answers: string
   createdAt: number
   pausedAt: number | null
   error: string | null
   failingSince: number | null
   attempts: number
-  /** The next attempt. */
+  /** Time of the next attempt. */
   dueAt: number | null
   waiting: number
 }
@@ -57,7 +57,7 @@ export interface WebhookEvent {
   data: object
 }
 
-/** The conditions of Attention that a webhook was notified of: JSON of their levels. */
+/** The conditions in Attention that a webhook has been notified of: JSON of their levels. */
 interface Notified {
   before: string
   after: string
@@ -66,7 +66,7 @@ interface Notified {
 export const maxWebhooks = 10
 const keptAnswers = 10
 
-/** The condition that a row of `webhooks` is notified of what needs a person. */
+/** Selects rows of `webhooks` that are notified of items that need a person. */
 const hearsConditions =
   `webhooks.paused_at IS NULL AND (instr(webhooks.events, '"attention"') > 0 OR instr(webhooks.events, '"backup"') > 0)`
 
@@ -80,7 +80,7 @@ const sealed = query<SealedToken & { url: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
-// There are at most `maxWebhooks`.
+// An account has at most `maxWebhooks`.
 const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
@@ -90,8 +90,8 @@ const services = query<TextService>(`
   WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
-// Nothing of which a guardrail took words from a recipient. A post in a channel; or what was written within the account
-// since people may read it, and since each person who wrote it or got it allows the host.
+// Excludes messages that a guardrail redacted for a recipient. Includes channel posts, and messages within the account
+// written since people may read them and since each of their authors and recipients has allowed the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
@@ -147,7 +147,7 @@ const withAnswer = `answers = (SELECT json_group_array(json(value)) FROM (
     SELECT -1 AS key, :answer AS value UNION ALL SELECT key, value FROM json_each(webhooks.answers)
     ORDER BY key LIMIT ${keptAnswers}))`
 const answered = statement(`UPDATE webhooks SET ${withAnswer} WHERE ${isClaimed} RETURNING claimed_by`)
-// A server that has taken a test is not left alone any longer.
+// A server that accepted a test gets the waiting events without further delay.
 const tested = statement(`
   UPDATE webhooks SET ${withAnswer}, due_at = iif(:taken AND claimed_by IS NULL, min(due_at, :at), due_at)
   WHERE account_id = :account AND id = :id`)
@@ -163,7 +163,7 @@ const accountsWithConditions = crossAccountQuery<{ accountId: string }>(
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = webhooks.account_id AND accounts.deleted_at IS NOT NULL)`,
 )
 
-// With this condition SQLite looks into an index.
+// This condition makes SQLite use an index.
 const existWebhooks = `EXISTS (SELECT 1 FROM webhooks WHERE webhooks.account_id > '')`
 const hears = (type: string) => `webhooks.paused_at IS NULL AND instr(webhooks.events, '"${type}"') > 0`
 const recordAll = (select: string) =>
@@ -198,7 +198,7 @@ const recordHeld = recordAll(`
   CROSS JOIN webhooks ON webhooks.account_id = held.account_id
   WHERE ${isNew} AND log.kind = 'held' AND ${hears('held')}
   ORDER BY log.seq`)
-/** Webhooks that have events and no time to send them. */
+/** Webhooks that have events but no scheduled attempt. */
 const allBeDue = crossAccountStatement(
   'new events of webhooks',
   `
@@ -209,31 +209,31 @@ const allBeDue = crossAccountStatement(
 
 export const webhookTables = {
   reads: (account: AccountDb) => ({
-    /** The oldest first. */
+    /** Oldest first. */
     list: () => account.all(list, {}),
     sealed: (id: string) => account.one(sealed, { id }),
-    /** Those that failed so many times in a row, and those that were paused for it. */
+    /** Webhooks with this many failures in a row, and those that were paused because of failures. */
     failing: (failures: number) => account.all(failing, { least: failures }),
     next: (id: string) => account.one(next, { id }),
-    /** The text of a message, if webhooks of this host may have it. */
+    /** Returns a message's text, if webhooks at this host may get it. */
     text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,
-    /** The hosts that get texts of messages. */
+    /** The hosts that get message texts. */
     services: () => account.all(services, {}),
-    /** Those that are notified of what needs a person. */
+    /** The webhooks that are notified of items that need a person. */
     withConditions: () => account.all(withConditions, {}),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row, or none if there are too many. */
+    /** Returns a row, unless there are too many webhooks. */
     add: (id: string, url: string, events: readonly string[], secrets: SealedToken, at: number): Statement =>
       account.bind(add, { ...secrets, id, url, host: new URL(url).host, events: JSON.stringify(events), at }),
     remove: (id: string): Statement => account.bind(remove, { id }),
     rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
-    /** The answer to a test. What waits is sent at once if it was `taken`. */
+    /** Stores the response to a test. If it was `taken`, waiting events are sent at once. */
     tested: (id: string, answer: WebhookAnswer, taken: boolean, at: number): Statement =>
       account.bind(tested, { id, answer: JSON.stringify(answer), taken: Number(taken), at }),
-    /** Record events of conditions. Fails with `write_conflict` if what it was notified of has changed, or it is paused. */
+    /** Records events for conditions. Fails with `write_conflict` if it was notified meanwhile, or is paused. */
     notifyOfConditions: (webhook: string, { before, after }: Notified, events: readonly WebhookEvent[], at: number) => [
       account.bind(requireNotified, { id: webhook, before }),
       ...events.map(({ id, type, data }) =>
@@ -242,7 +242,7 @@ export const webhookTables = {
       account.bind(setNotified, { id: webhook, after }),
       account.bind(beDue, { id: webhook, at }),
     ],
-    /** Remove an event that the server has taken. Earlier failures count no longer. */
+    /** Removes an event that the server has accepted, and resets the failure count. */
     taken: ({ id, claim }: ClaimedOutbox, seq: number): Statement[] => [
       account.bind(taken, { id, claim, seq }),
       account.bind(hasWorked, { id, claim }),
@@ -258,12 +258,12 @@ export const webhookTables = {
 
 /** Webhooks of all accounts. */
 export const allWebhooks = (db: Db) => ({
-  /** Record the messages of a batch for the webhooks that hear of them, unless a process has done it. */
+  /** Records a batch of messages for the webhooks that receive them, unless another process has done so. */
   recordMessages: (batch: { after: number; upTo: number }, at: number): Statement[] => [
     { ...db.bind(recordMessages, { ...batch, follower: 'webhook messages' }), isTraffic: true },
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The same of tasks that have changed and messages that are held. */
+  /** Records a batch of changed tasks and held messages, in the same way. */
   recordEvents: (batch: { after: number; upTo: number }, at: number): Statement[] => [
     ...[recordTasks, recordHeld].map((record) => ({
       ...db.bind(record, { ...batch, follower: 'webhook events' }),
@@ -271,6 +271,6 @@ export const allWebhooks = (db: Db) => ({
     })),
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The accounts whose webhooks get what needs a person. */
+  /** Accounts whose webhooks are notified of items that need a person. */
   withConditions: async () => (await db.all(accountsWithConditions, {})).map(({ accountId }) => accountId),
 })

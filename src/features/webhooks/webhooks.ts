@@ -1,4 +1,4 @@
-/** Servers that the account notifies of its events: its owners and admins manage them. See docs/protocol/webhooks.md. */
+/** Servers that the account notifies of events, managed by its owners and admins. See docs/protocol/webhooks.md. */
 import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -16,7 +16,7 @@ export interface Webhook extends Omit<WebhookRow, 'events' | 'answers'> {
   answers: WebhookAnswer[]
 }
 
-/** As sealed. The previous secret signs too, until a time in milliseconds. */
+/** The sealed secrets. The previous one also signs, until a time in milliseconds. */
 interface Secrets {
   secret: string
   previous?: string
@@ -30,8 +30,8 @@ export async function listWebhooks(account: AccountStore): Promise<Webhook[]> {
 }
 
 /**
- * The secret is returned here only. Fails with `invalid_input`, and with `confirmation_required`: it sends what happens in
- * the account to a server outside.
+ * Creates a webhook. The secret is returned only here. Fails with `invalid_input`, or with `confirmation_required`,
+ * because a webhook sends the account's events to an external server.
  */
 export async function createWebhook(
   account: AccountStore,
@@ -62,7 +62,7 @@ function tooMany(): GridError {
   return invalidInput(`An account has at most ${maxWebhooks} webhooks.`, 'url')
 }
 
-/** For 24 hours, events are signed with the old secret too. */
+/** Replaces the secret. For 24 hours, events are also signed with the old one. */
 export async function rotateWebhook(account: AccountStore, id: string): Promise<{ secret: string }> {
   requireAdmin(account.actor)
   const { secret: previous } = await secretsOf(account, id)
@@ -72,7 +72,7 @@ export async function rotateWebhook(account: AccountStore, id: string): Promise<
   return { secret }
 }
 
-/** While it is paused, no events are recorded for it. */
+/** Pauses a webhook. No events are recorded for it meanwhile. */
 export async function pauseWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)
@@ -91,7 +91,7 @@ export async function deleteWebhook(account: AccountStore, id: string): Promise<
   await account.write([account.feature(webhookTables).change.remove(id)])
 }
 
-/** Send an event of the type `test` at once, before all that wait. Resolves to the answer. */
+/** Sends an event of type `test` at once, before all waiting events. Resolves to the response. */
 export async function testWebhook(account: AccountStore, id: string): Promise<WebhookAnswer> {
   requireAdmin(account.actor)
   const { now } = account.deps
@@ -101,7 +101,7 @@ export async function testWebhook(account: AccountStore, id: string): Promise<We
   return answer
 }
 
-/** Fails with `not_found`. */
+/** Returns a webhook's server. Fails with `not_found`. */
 export async function serverOf(account: AccountStore, id: string): Promise<WebhookServer> {
   const { url, secret, previous, previousUntil = 0 } = await secretsOf(account, id)
   const secrets = previous !== undefined && account.deps.now() < previousUntil ? [secret, previous] : [secret]
