@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A port that was free just now, for URLs that must be known before a server listens. Fails if `wanted` is not free. */
+/** Finds a currently free port, for URLs that must be known before a server listens. Fails if `wanted` is not free. */
 export async function freePort(host = '127.0.0.1', wanted = 0): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {

@@ -1,15 +1,15 @@
 /**
- * Arguments as models and programs write them, read by the JSON Schema of their call: what can only mean one thing is taken.
- * See docs/protocol/README.md, "Arguments".
+ * Reads arguments as models and programs write them, according to the JSON Schema of their call. Unambiguous deviations
+ * are accepted. See docs/protocol/README.md, "Arguments".
  */
 import leven from 'leven'
 import { invalidInput } from '../errors.ts'
 import { apiLimits, parseCall, unkeptNumber } from './http/body.ts'
 
-/** Before they are checked. */
+/** Arguments before validation. */
 export type Arguments = Record<string, unknown>
 
-/** What this module reads of a JSON Schema. */
+/** The parts of JSON Schema that this module uses. */
 export interface ArgumentSchema {
   type?: unknown
   properties?: Readonly<Record<string, ArgumentSchema>>
@@ -19,32 +19,32 @@ export interface ArgumentSchema {
   maximum?: number
 }
 
-/** How a call takes arguments that it does not have. */
+/** How a call treats unknown arguments. */
 export interface ArgumentRules {
-  /** The tool or route, as error messages name it. */
+  /** Name of the tool or route in error messages. */
   call: string
-  /** All are refused: ignoring an argument could do the opposite of what the caller meant. */
+  /** Whether every unknown argument is refused, because ignoring it could do the opposite of what the caller meant. */
   isStrict: boolean
 }
 
 /** How the grid understood a call. */
 export interface ReadArguments {
   args: Arguments
-  /** What the answer must report, so that callers do not assume more was done. */
+  /** What the response must report, so that callers do not assume that more was done. */
   remarks: { clipped?: Record<string, number>; ignored?: string[] }
 }
 
-/** Callers believe in these, so that an empty one is a fault and not absent. */
+/** Callers rely on these arguments, so an empty one is an error, not absent. */
 const neverEmpty = ['acks', 'lease_id', 'message_ids', 'hash']
-/** Without these a call does more, so that null is a fault, too. */
+/** Without these arguments a call does more, so null is an error, too. */
 const neverNull = ['lease_id', 'message_ids', 'hash']
 const maxIgnored = 20
 const maxNameLength = 64
 
 /**
- * Null and empty texts are arguments that are not given, a text stands for what it says where the schema wants another
- * type, and a number above its maximum is the maximum. Fails with `invalid_input` for an argument that the call does not
- * have, if it resembles one, another one is missing, or the rules are strict; others are ignored.
+ * Treats null and empty texts as absent, converts texts to the type in the schema, and reduces numbers to their
+ * maximum. Fails with `invalid_input` for an unknown argument if it resembles a known one, if another one is missing,
+ * or if the rules are strict. Ignores other unknown arguments.
  */
 export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
   const clipped: Record<string, number> = {}
@@ -106,7 +106,7 @@ function readValue(
   return readMembers(schema, value, `${path}.`, clipped)
 }
 
-/** Entries that are objects are read as objects; others stay unchanged. */
+/** Reads an entry's members if it is an object. Returns other entries unchanged. */
 function readEntry(
   items: ArgumentSchema | undefined,
   entry: unknown,
@@ -117,7 +117,7 @@ function readEntry(
   return schema && isObject(entry) ? readMembers(schema, entry, path, clipped) : entry
 }
 
-/** A text as a value of this type of JSON Schema; the text itself if that is not certain. `path` is of the text. */
+/** Converts a text to this JSON Schema type, or returns the text if that is ambiguous. `path` is the text's path. */
 export function fromText(text: string, type: unknown, path = ''): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text.trim())) return Number(text)
   if (type === 'boolean' && /^(true|false)$/i.test(text.trim())) return text.trim().toLowerCase() === 'true'
@@ -128,7 +128,7 @@ export function fromText(text: string, type: unknown, path = ''): unknown {
   return value
 }
 
-/** Has no value if the text is not JSON. */
+/** Parses JSON. The result has no value if the text is not JSON. */
 function parsedText(text: string): Partial<ReturnType<typeof parseCall>> {
   try {
     return parseCall(text, apiLimits)
@@ -150,7 +150,7 @@ function exampleOf({ type, items, properties, required = [], anyOf }: ArgumentSc
   if (anyOf) return exampleOf(anyOf[0])
   if (type === 'array') return [exampleOf(items ?? {})]
   if (type !== 'object') return '…'
-  // Parts do not publish their members.
+  // The schema of message parts does not list their members.
   if (!properties) return { text: '…' }
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
   return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name])]))
@@ -177,11 +177,11 @@ function checkUnknown(
   if (ignored.length < maxIgnored) ignored.push(shown)
 }
 
-/** The name that was probably meant: the same letters, the beginning of a name, or a few letters of difference. */
+/** Returns the name that was probably meant: with the same letters, the same beginning, or a few other letters. */
 function resembled(name: string, known: string[]): string | undefined {
   const letters = folded(name.slice(0, maxNameLength))
   const isBeginning = (other: string) => letters.length >= 4 && folded(other).startsWith(letters)
-  // A slip is rarely in the first letter: `text` does not mean `next`.
+  // The first letter is rarely wrong: `text` does not mean `next`.
   const isNear = (other: string) =>
     folded(other)[0] === letters[0] &&
     leven(letters, folded(other), { maxDistance: 3 }) <= Math.min(2, Math.floor(letters.length / 3))

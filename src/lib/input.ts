@@ -1,20 +1,20 @@
-/** Validation of input, with errors that name the field and what it must be. */
+/** Validates input. Errors name the field and the requirement. */
 import * as z from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { hasAtMost, wellFormed } from './text.ts'
 
-/** Validate input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
+/** Validates input. Fails with `code` (default `invalid_input`). The message names the field and the requirement. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
   const result = check(schema, input)
   if (result.success) return result.data
-  // Only what is invalid is read with its values, which costs several times as much.
+  // Values are reported only for invalid input, because that costs several times as much.
   const { field, problem } = describe(check(schema, input, { reportInput: true }).error!.issues[0])
   throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
 }
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/** `safeParse`. zod compares the `length` of an object with a limit although the object is no list, and may throw there. */
+/** Calls `safeParse`. zod compares an object's `length` with a limit even if it is not a list, and may throw. */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)
@@ -27,7 +27,7 @@ export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.P
 type Issue = z.core.$ZodIssue
 type WrongType = z.core.$ZodIssueInvalidType
 
-/** Which field is invalid, and why. Values are not repeated. */
+/** Returns the invalid field and the reason, without repeating values. */
 function describe(issue: Issue, parents: PropertyKey[] = []): { field: string; problem: string } {
   const path = [...parents, ...issue.path]
   const at = (problem: string, ...below: string[]) => ({ field: [...path, ...below].join('.'), problem })
@@ -78,28 +78,28 @@ function size({ origin }: { origin: string }, end: 'least' | 'most', n: number |
 }
 
 /**
- * A text of at most `max` characters. They are counted as JSON Schema counts them (RFC 8259 §7 and §8.2: Unicode
- * characters), where `max` of zod counts UTF-16 code units. It comes last: methods of zod drop the published `maxLength`.
+ * Limits a text to `max` characters. They are counted as in JSON Schema (RFC 8259 §7 and §8.2: Unicode characters),
+ * whereas zod's `max` counts UTF-16 code units. Must come last, because zod's methods drop the published `maxLength`.
  */
 export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
 }
 
-/** The name of a program that other agents see, for example `claude`. It is too short for sentences. */
+/** A program's name that other agents see, for example `claude`. It is too short for sentences. */
 export const clientName = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
 )
 
 export const maxIdentifierLength = 200
-/** Of a file name. */
+/** Maximum length of a file name. */
 export const maxNameBytes = 255
 const plainText = (schema: z.ZodString) =>
   schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 
-/** A name or an id. It must be well-formed Unicode, because it is looked up exactly as sent. */
+/** A name or an id. Must be well-formed Unicode, because it is looked up exactly as sent. */
 export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
-/** The same, and not empty. */
+/** A non-empty name or id. */
 export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
 /** The name of a file. */
@@ -112,22 +112,22 @@ export const mediaType = atMost(
   100,
 )
 
-/** Parts of a message. Their members are not in the schema, because each model pays for every byte of it. */
+/** A message's parts. Their members are not in the schema, because each model pays for every byte of it. */
 export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 
-/** Answers that a message offers to a person. The grid says what is wrong with one. */
+/** Choices that a message offers to a person. The grid reports errors in them. */
 export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')
 
 /**
- * The input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
+ * A signup's input, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({
-  // An address or an alias that is too long has an error of its own.
+  // An address or alias that is too long has its own error.
   owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
   alias: z.string().meta({ maxLength: 32 }).describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
-  // `signUp` counts what is left of it without invisible characters.
+  // `signUp` measures the description without invisible characters.
   description: z.string().meta({ maxLength: 500 }).optional().describe('What the agent does'),
   skills: z.array(atMost(z.string().min(1), 64)).max(20).optional().describe('Names of skills'),
 })

@@ -1,35 +1,34 @@
 /**
- * Characters that people cannot see but models read: tags, direction controls, zero-width characters, variation
- * selectors, controls. They are removed, except where a script or an emoji needs them. See docs/security.md,
- * "Texts that models read".
+ * Removes characters that people cannot see but models read: tags, direction controls, zero-width characters, variation
+ * selectors and controls. Those that a script or an emoji needs remain. See docs/security.md, "Texts that models read".
  */
 
-/** Controls but tab and line feed, and what Unicode lets a renderer ignore (`Default_Ignorable_Code_Point`). */
+/** Controls except tab and line feed, and characters that renderers may ignore (`Default_Ignorable_Code_Point`). */
 const hidden = String
   .raw`\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e` +
   String
     .raw`\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}`
 
 /**
- * Whether the text needs a closer look. One class of code units, without the flag `u`: this runs for every text that
- * is read.
+ * Whether the text needs a closer look. A single class of code units, without the flag `u`, because this runs for every
+ * text read.
  */
 const suspicious =
   // deno-lint-ignore no-control-regex -- controls are what it looks for
   /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud82f\ud834\udb40-\udb43\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]/
 
-/** Each of them, and other line terminators. */
+/** Each hidden character, and other line terminators. */
 export const hiddenCharacter = new RegExp(`[${hidden}\x85\u2028\u2029]`, 'gu')
 
-/** Controls that end a line. A lone carriage return would let a terminal write over the line. */
+/** Controls that end a line. A lone carriage return would let a terminal overwrite the line. */
 const unusualLineEnd = /\r(?!\n)|[\v\f\x85]/g
 
-/** A character of `properties` that is itself visible. */
+/** Matches a visible character with one of `properties`. */
 const visible = (properties: string, except = '') => `(?![${hidden}]${except && `|[${except}]`})[${properties}]`
 
 const scripts = (names: string) => names.split(' ').map((name) => String.raw`\p{scx=${name}}`).join('')
 
-/** Letters of scripts that need no joiners. The letters of all others may be joined or kept apart. */
+/** Letters of scripts that need no joiners. Letters of all others may be joined or kept apart. */
 const unjoined = scripts(
   'Latin Greek Cyrillic Armenian Georgian Han Hiragana Katakana Hangul Bopomofo Common Inherited',
 )
@@ -42,7 +41,7 @@ const letter = visible(String.raw`\p{L}\p{M}`)
 const mongolian = visible(scripts('Mongolian'))
 const shorthand = visible(scripts('Duployan'))
 const music = visible(String.raw`\u{1d100}-\u{1d1ff}`)
-/** Symbols, and those letters and punctuation that have standardized variants. */
+/** Symbols, and letters and punctuation that have standardized variants. */
 const variable = visible(
   String.raw`\p{S}\p{Emoji}\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f${
     scripts('Han Myanmar Phags_Pa Manichaean')
@@ -50,11 +49,11 @@ const variable = visible(
   '$+<=>^`|~0-9#*',
 )
 
-/** What follows or precedes a character that it makes sense for. Everything here depends only on visible neighbours. */
+/** Hidden characters next to visible ones that need them. All conditions depend only on visible neighbours. */
 const needed = [
-  // Emoji: presentation, sequences such as families and flags, and the three flags that are made of tags.
+  // Emoji: presentation, sequences such as families and flags, and the three flags that consist of tags.
   String.raw`(?<=${variable})[\ufe00-\ufe02\ufe0e\ufe0f]`,
-  // Digits: in keycaps, and the slashed zero.
+  // Digits in keycaps, and the slashed zero.
   String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
   String.raw`(?<=0)\ufe00`,
   String.raw`(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})`,
@@ -62,7 +61,7 @@ const needed = [
     .raw`(?<=\u{1f3f4})\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}`,
   ...beside(joined, String.raw`[\u200c\u200d]`),
   ...beside(unspaced, String.raw`\u200b`),
-  // No more of these are registered for any ideograph. @see UTS #37, IVD_Sequences.txt
+  // No ideograph has more registered variants than these. @see UTS #37, IVD_Sequences.txt
   String.raw`(?<=\p{Unified_Ideograph})[\u{e0100}-\u{e011f}]`,
   String.raw`(?<=${mongolian})[\u180b-\u180f]`,
   String.raw`(?<=${visible(scripts('Khmer'))})[\u17b4\u17b5]`,
@@ -71,10 +70,10 @@ const needed = [
   ...beside(shorthand, String.raw`[\u{1bca0}-\u{1bca3}]`),
   ...beside(music, String.raw`[\u{1d173}-\u{1d17a}]`),
   String.raw`(?<=${visible(scripts('Egyptian_Hieroglyphs'))})[\ufe00-\ufe06]`,
-  // Between combining marks, whose order it keeps; and in a word, where it shows when the line ends there.
+  // Between combining marks, to keep their order, and within a word, as a possible hyphen at the end of a line.
   String.raw`\u034f(?=${visible(String.raw`\p{M}`)})`,
   String.raw`(?<=${letter})\xad(?=${letter})`,
-  // Looked at below, by line.
+  // Checked per line below.
   String.raw`[\u061c\u200e\u200f]`,
 ]
 
@@ -84,24 +83,24 @@ function beside(neighbour: string, char: string): string[] {
 
 const unneeded = new RegExp(`(?=[${hidden}])(?:(${needed.join('|')})|[${hidden}])`, 'gu')
 
-/** Hebrew, Arabic and the other blocks that Unicode keeps for scripts written from right to left. */
+/** Hebrew, Arabic and other blocks that Unicode reserves for right-to-left scripts. */
 const rightToLeft = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
 const isRightToLeft = new RegExp(`(?=[\\p{L}\\p{N}])[${rightToLeft}]`, 'u')
 const directionMarks = /[\u061c\u200e\u200f]+/g
-/** A mark has no effect there, or splits a word. */
+/** A mark within a word has no effect, or splits the word. */
 const marksInWord = /(?<=[\p{L}\p{M}])[\u061c\u200e\u200f]+(?=\p{L})|(?<=\p{N})[\u061c\u200e\u200f]+(?=\p{N})/gu
 /** One mark, or two before the sign of a negative amount, as in CLDR for Arabic and Hebrew. */
 const neededMarks = /(\u200f\u200e)(?=[-+\u2212])|([\u061c\u200e\u200f])[\u061c\u200e\u200f]*/g
 
-/** Marks order the punctuation and the digits of a line that is written from right to left. */
+/** Keeps marks only in lines with right-to-left text, where they order punctuation and digits. */
 function withNeededMarks(line: string): string {
   if (!isRightToLeft.test(line)) return line.replace(directionMarks, '')
   return line.replace(marksInWord, '').replace(neededMarks, '$1$2')
 }
 
 /**
- * The text without invisible characters. Lone carriage returns and other line ends become line feeds. A text without
- * any is returned as it is, after one search. Applying it twice changes nothing more.
+ * Removes invisible characters. Lone carriage returns and other line ends become line feeds. A text without any is
+ * returned unchanged after a single search. The function is idempotent.
  */
 export function withoutInvisible(text: string): string {
   if (!suspicious.test(text)) return text
@@ -109,22 +108,22 @@ export function withoutInvisible(text: string): string {
   return cleaned.search(directionMarks) === -1 ? cleaned : cleaned.split('\n').map(withNeededMarks).join('\n')
 }
 
-/** Whether a text has invisible characters that nothing in it needs. */
+/** Whether a text contains unneeded invisible characters. */
 export function hasInvisible(text: string): boolean {
   return withoutInvisible(text) !== text
 }
 
-/** A JSON value with all its texts and member names cleaned; the same value if nothing changed. */
+/** Cleans all texts and member names of a JSON value. Returns the same value if nothing changed. */
 export function withoutInvisibleIn<T>(value: T): T {
   return cleanedValue(value) as T
 }
 
-/** Halves of a character are replaced, because two texts that are joined later would make it whole. */
+/** Replaces halves of a character, because two joined texts could make it whole. */
 function cleanedText(text: string): string {
   return withoutInvisible(text.toWellFormed())
 }
 
-/** A name in one line, without invisible characters and controls. */
+/** Returns a name in one line, without invisible characters and controls. */
 export function cleanedLine(name: string): string {
   return cleanedText(name).replace(/[\n\r\t\u0085\u2028\u2029]+/g, ' ').trim()
 }

@@ -12,18 +12,18 @@ export interface SealedToken {
 
 export interface KeyRing {
   readonly ids: readonly string[]
-  /** The keys of stored tokens that it lacks, as this process saw at its start. */
+  /** Ids of keys used by stored tokens but missing from this ring, as of process start. */
   missing: readonly string[]
-  /** Whether another process has such keys, and may lack ours: then nothing is encrypted here. */
+  /** Whether another process has such keys, and may lack ours. If so, this process does not encrypt. */
   isForeign: boolean
   readonly canSeal: boolean
-  /** Called before each `seal`, which fails with it. */
+  /** Called before each `seal`. If it fails, `seal` fails, too. */
   beforeSeal?: () => Promise<void>
-  /** Encrypt with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
+  /** Encrypts with the newest key. `context` is authenticated, so decryption requires the same context. */
   seal(text: string, context: string): Promise<SealedToken>
-  /** A check text of the newest key, see `wrongKeys`. Fails with `invalid_input` if there is none. */
+  /** Encrypts a check text with the newest key. See `wrongKeys`. Fails with `invalid_input` if there is no key. */
   sealCheck(): Promise<SealedToken>
-  /** Decrypt. Fails with `internal` if the key is not in the ring, or the token or its context was changed. */
+  /** Decrypts. Fails with `internal` if the key is not in the ring, or if the token or its context was changed. */
   open(sealed: SealedToken, context: string): Promise<string>
 }
 
@@ -31,7 +31,7 @@ const ivBytes = 12
 const tagBytes = 16
 const keyBytes = 32
 
-/** Makes a key for a shell. The id is new at every minute: an id that was used before names another key. */
+/** Shell code that creates a key. Its id changes every minute, because a reused id would name two different keys. */
 export const newKeyInShell = '$(date +k%Y%m%d-%H%M):$(openssl rand -base64 32)'
 
 const checkText = 'agent-grid'
@@ -40,7 +40,7 @@ function checkContext(id: string): string {
   return `store_facts:key:${id}`
 }
 
-/** The ids whose key in the ring is not the key that sealed their check text. */
+/** Returns ids whose key in the ring did not seal their check text. */
 export async function wrongKeys(ring: KeyRing, checks: readonly SealedToken[]): Promise<string[]> {
   const wrong: string[] = []
   for (const check of checks) {
@@ -52,7 +52,7 @@ export async function wrongKeys(ring: KeyRing, checks: readonly SealedToken[]): 
   return wrong
 }
 
-/** Whether a text is a key ring: comma-separated `id:base64key`, the newest first. */
+/** Whether a text is a key ring: comma-separated `id:base64key`, newest first. */
 export function isKeyRing(text: string): boolean {
   try {
     return parseKeyRing(text).size > 0
@@ -61,17 +61,17 @@ export function isKeyRing(text: string): boolean {
   }
 }
 
-/** The ids of the keys of a ring, the newest first; none if the text is not a key ring. */
+/** Returns the ids of a ring's keys, newest first. Empty if the text is not a key ring. */
 export function keyIdsOf(text: string | undefined): string[] {
   return text !== undefined && isKeyRing(text) ? [...parseKeyRing(text).keys()] : []
 }
 
-/** A new key ring with one key, in the format of `GRID_KEYS`. The random id allows two rings to be merged. */
+/** Returns a new key ring with one key, in the format of `GRID_KEYS`. The random id allows merging two rings. */
 export function newKeyRing(): string {
   return `${crypto.randomUUID().slice(0, 8)}:${toBase64(crypto.getRandomValues(new Uint8Array(keyBytes)))}`
 }
 
-/** Create the ring from the text of `GRID_KEYS`. Without keys, `seal` fails with `invalid_input`. */
+/** Creates the ring from `GRID_KEYS`. Without keys, `seal` fails with `invalid_input`. */
 export function createKeyRing(text: string | undefined): KeyRing {
   const keys = text === undefined ? new Map<string, Uint8Array<ArrayBuffer>>() : parseKeyRing(text)
 

@@ -1,8 +1,8 @@
-/** Objects whose properties are made when they are first read, and then kept. */
+/** Objects whose properties are created on first read, and then kept. */
 
 /**
- * A class of such objects with these properties; `make` makes the one of a name. The getters are in the class: objects
- * with getters of their own would each cost a hidden class.
+ * Returns a class of lazy objects with these properties. `make` creates a property by name. The class defines the
+ * getters, because objects with their own getters would each cost a hidden class.
  */
 export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (make: (name: keyof T) => unknown) => T {
   class Lazy {
@@ -24,7 +24,7 @@ export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (m
   return Lazy as unknown as new (make: (name: keyof T) => unknown) => T
 }
 
-/** One such object, from the functions that make its properties. */
+/** Returns a lazy object, given the functions that create its properties. */
 export function lazy<T extends object>(make: { readonly [Name in keyof T]: () => T[Name] }): Readonly<T> {
   return new (lazyClass<T>(Object.keys(make) as (keyof T)[]))((name) => make[name]())
 }

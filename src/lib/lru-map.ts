@@ -1,7 +1,7 @@
-/** A map of limited weight, which evicts the least recently used entries. An entry weighs 1, or what `set` says. */
+/** A map of limited weight, which evicts the least recently used entries. An entry weighs 1 unless set otherwise. */
 export class LruMap<K, V> {
   readonly #maxWeight: number
-  /** The entry that was used last is at the end. */
+  /** The most recently used entry is last. */
   readonly #entries = new Map<K, { value: V; weight: number }>()
   #weight = 0
 
@@ -13,7 +13,7 @@ export class LruMap<K, V> {
     return this.#entries.size
   }
 
-  /** The value of a key. This uses it. */
+  /** Returns a key's value, and marks it as used. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (!entry) return undefined
@@ -22,7 +22,7 @@ export class LruMap<K, V> {
     return entry.value
   }
 
-  /** An entry that is heavier than the whole map may be is not kept. */
+  /** Sets an entry, unless it exceeds the whole map's maximum weight. */
   set(key: K, value: V, weight = 1): void {
     this.delete(key)
     if (weight > this.#maxWeight) return

@@ -1,13 +1,13 @@
-/** Request bodies: read up to a limit, and checked before they are parsed. */
+/** Reads request bodies up to a limit, and checks them before parsing. */
 import { parse as parseJson } from 'secure-json-parse'
 import { GridError, invalidInput } from '../../errors.ts'
 import { SharedBudget } from '../limits/shared-budget.ts'
 import { withoutTinyChunks } from './tiny-chunks.ts'
 
-/** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
+/** Shared, because creating a decoder costs as much as decoding a message. It keeps no state between calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Limits of one body. See docs/security.md, "Requests". */
+/** Limits on one body. See docs/security.md, "Requests". */
 export interface BodyLimits {
   maxBytes: number
   maxDepth: number
@@ -15,16 +15,16 @@ export interface BodyLimits {
 }
 
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
-/** A message with parts, which take a third more as base64. */
+/** For a message with parts, which are a third larger in base64. */
 export const messageLimits: BodyLimits = { ...apiLimits, maxBytes: 512 * 1024 }
-/** A message with files. */
+/** For a message with files. */
 export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
-/** Bodies up to this size come in one piece or two, and are counted when they are declared; larger ones as they come. */
+/** Bodies up to this size arrive almost whole, so they count as soon as declared. Larger ones count on arrival. */
 const smallBytes = 16 * 1024
 
-/** A caller alone holds at most an eighth of the budget. */
+/** A single caller can hold at most an eighth of the budget. */
 const shareDivisor = 7
 
 interface Held {
@@ -33,8 +33,8 @@ interface Held {
 }
 
 /**
- * Reads request bodies, and limits how many bytes of them the process holds, from before they are read until their
- * requests are answered. The edge begins and releases each request.
+ * Reads request bodies, and limits how many of their bytes the process holds until their requests have been answered.
+ * The edge calls `begin` and `release` for each request.
  */
 export class Bodies {
   readonly #budget: SharedBudget
@@ -53,8 +53,8 @@ export class Bodies {
   }
 
   /**
-   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or comes in
-   * tiny chunks, or with `unavailable` if too many bodies are in flight. A `Content-Length` within the limit is not trusted.
+   * Reads a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or has
+   * tiny chunks, or with `unavailable` if too many bodies are in flight. A small `Content-Length` is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     const bytes = await this.readBytes(request, limits)
@@ -65,7 +65,7 @@ export class Bodies {
     }
   }
 
-  /** The same for a body with any content. */
+  /** Reads a body with any content. Fails like `readText`. */
   async readBytes(request: Request, limits: Pick<BodyLimits, 'maxBytes'>): Promise<Uint8Array<ArrayBuffer>> {
     checkDeclaredLength(request, limits)
     const { maxBytes } = limits
@@ -77,7 +77,7 @@ export class Bodies {
     return bytes
   }
 
-  /** Hold this many bytes more for a request. Fails with `unavailable` if these are too many. */
+  /** Reserves this many more bytes for a request. Fails with `unavailable` if they exceed the budget. */
   #hold(request: Request, bytes: number): void {
     let held = this.#byRequest.get(request)
     if (!held) this.#byRequest.set(request, held = { caller: 'any', bytes: 0 })
@@ -90,7 +90,7 @@ export class Bodies {
     held.bytes += bytes
   }
 
-  /** Call this after the request was answered. Does nothing if it had no body, or was released. */
+  /** Releases a request's bytes once it has been answered. Does nothing if it had no body, or was released before. */
   release(request: Request): void {
     const held = this.#byRequest.get(request)
     if (!held) return
@@ -117,24 +117,24 @@ export class Bodies {
   }
 }
 
-/** A body in pieces. Fails with `invalid_request` as soon as it comes in too many tiny chunks. */
+/** Yields a body in pieces. Fails with `invalid_request` as soon as it arrives in too many tiny chunks. */
 export async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
   if (body) yield* withoutTinyChunks(body)
 }
 
-/** The media type of a request in lower case, without parameters. */
+/** Returns a request's media type in lower case, without parameters. */
 export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** Fails with `payload_too_large` if the request says that its body is too large. Nothing is read. */
+/** Fails with `payload_too_large` if the request declares a body that is too large. Reads nothing. */
 export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLimits, 'maxBytes'>): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
 /**
- * Parse JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with `invalid_request` if
- * it is too deep or has too many values, or with `invalid_input` for a number that would become another one.
+ * Parses JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with
+ * `invalid_request` if it is too deep or has too many values, or with `invalid_input` for a number that would change.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
   checkLimits(text, limits, refuseNumber)
@@ -142,8 +142,8 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
 }
 
 /**
- * The same for a call whose refusal must reach its caller: `refused` is the failure for a number that became another one in
- * `value`, with its path as `details.field`.
+ * Parses the JSON of a call whose caller must learn why it was refused. `refused` is the error for a number in `value`
+ * that has changed, with its path as `details.field`.
  */
 export function parseCall(text: string, limits: BodyLimits): { value: unknown; refused?: GridError } {
   let refused: GridError | undefined
@@ -154,8 +154,8 @@ export function parseCall(text: string, limits: BodyLimits): { value: unknown; r
 }
 
 /**
- * The same for what a server answered: nobody there can send again, so numbers that would become others are kept as text.
- * `text` is the JSON that was parsed.
+ * Parses a server's response. The server cannot correct it, so numbers that would change become text. `text` is the
+ * JSON that was parsed.
  */
 export function parseAnswer(given: string, limits: BodyLimits): { value: unknown; text: string } {
   const pieces: string[] = []
@@ -180,20 +180,20 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await request.arrayBuffer())
 }
 
-/** Each runtime fails in its own way when the caller leaves or sends a broken body. That is no fault of the grid. */
+/** Runtimes fail in different ways when the caller leaves or sends a broken body. The grid is not at fault. */
 function cutOff(error: unknown): never {
   if (error instanceof GridError) throw error
   throw new GridError('invalid_request', 'The body ended early.')
 }
 
-/** Of the name of a member, as it is written. */
+/** Maximum length of a member's name in the JSON text. */
 const maxNameLength = 1_000
 
 type OnNumber = (text: string, from: number, end: number) => void
 
 /**
- * Checks depth and size before parsing: the parser copes with deep values, but code that traverses them does not.
- * `onUnkept` is called for each number that would become another one.
+ * Checks depth and size before parsing. The parser handles deep values, but code that traverses them does not. Calls
+ * `onUnkept` for each number that would change.
  */
 function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept: OnNumber): void {
   let depth = 0
@@ -227,10 +227,10 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept
   }
 }
 
-/** The shortest number that is not kept. */
+/** Length of the shortest number that does not keep its value. */
 const shortestUnkept = '1e309'.length
 
-/** Whether an integer keeps its value, or another number is finite. Decimals become the nearest double. */
+/** Whether an integer keeps its value, or another number is finite. Decimals are rounded to the nearest double. */
 function isKept(digits: string): boolean {
   const number = Number(digits)
   if (Number.isNaN(number) || Number.isSafeInteger(number)) return true
@@ -241,12 +241,12 @@ function refuseNumber(text: string, from: number): void {
   throw unkeptNumber(pathTo(text, from))
 }
 
-/** The refusal of the number at a path. */
+/** Returns the error for the number at a path. */
 export function unkeptNumber(path: string): GridError {
   return invalidInput(`${path || 'The body'} has more digits than a number keeps. Send it as text.`, path)
 }
 
-/** The path of the value that begins at `end`, such as `data.ids.0`. */
+/** Returns the path of the value that begins at `end`, such as `data.ids.0`. */
 function pathTo(text: string, end: number): string {
   const path: (string | number)[] = []
   let name = ''
@@ -279,7 +279,7 @@ function isDigit(char: number): boolean {
   return char >= 48 && char <= 57
 }
 
-/** Digits, the point and the exponent with its sign. */
+/** Whether a character is a digit, a point, a sign, or starts an exponent. */
 function isOfNumber(char: number): boolean {
   return isDigit(char) || char === 46 || char === 43 || char === 45 || (char | 32) === 101
 }

@@ -1,22 +1,22 @@
-/** The connection of one request: when the caller closes it, and whether it received the response. */
+/** A request's connection: whether the caller has closed it, and whether the caller received the response. */
 import { setImmediate } from 'node:timers/promises'
 
-/** What the server reports of a connection. Not every runtime does. */
+/** What the server reports about a connection. Not every runtime supports this. */
 export interface ConnectionReports {
   /**
-   * Resolves to whether the caller has left until now. It takes a moment, because a runtime notices a closed
-   * connection only when it looks at it.
+   * Resolves to whether the caller has left. It takes a moment, because a runtime notices a closed connection only when
+   * it polls it.
    */
   hasLeft?(): Promise<boolean>
   /**
-   * Call this before the handler returns its response. Resolves to whether the caller took the whole response, as far
-   * as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
+   * Call this before the handler returns its response. Resolves to whether the caller received the whole response, as
+   * far as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
    * connection soon afterwards. See docs/delivery.md, "Reading".
    */
   answerTaken?(): Promise<boolean>
   /**
    * Call this before the handler returns its response. Resolves when the operating system has accepted all of it, or
-   * the connection is closed, which happens after `withinMs` at the latest.
+   * the connection is closed, at the latest after `withinMs`.
    */
   answerSent?(withinMs: number): Promise<void>
 }
@@ -31,15 +31,15 @@ export class CallerConnection {
     this.#reports = reports
   }
 
-  /** See `ConnectionReports`. Where the server does not report it, the signal of the request does. */
+  /** See `ConnectionReports`. Falls back to the request's signal if the server does not report it. */
   async hasLeft(): Promise<boolean> {
     if (this.#reports.hasLeft) return await this.#reports.hasLeft()
-    // A local commit may take no turn of the event loop, and a closed connection shows only after one.
+    // A local commit may not yield to the event loop, and a closed connection is noticed only after a turn.
     await setImmediate()
     return this.#request.signal.aborted
   }
 
-  /** Undefined if the server does not report it, like the next. See `ConnectionReports`. */
+  /** See `ConnectionReports`. This and the next method return undefined if the server does not report it. */
   answerTaken(): Promise<boolean> | undefined {
     return this.#reports.answerTaken?.()
   }
@@ -48,12 +48,12 @@ export class CallerConnection {
     return this.#reports.answerSent?.(withinMs)
   }
 
-  /** Aborts when the caller leaves. Created on first use: on Node the signal of a request is expensive. */
+  /** Aborts when the caller leaves. Created on first use, because a request's signal is expensive on Node. */
   get signal(): AbortSignal {
     return (this.#controller ??= this.#followRequest()).signal
   }
 
-  /** Call this when the caller has left: it closed the connection or cancelled the response. */
+  /** Call this when the caller has left, by closing the connection or cancelling the response. */
   close(): void {
     this.#controller ??= this.#followRequest()
     this.#controller.abort()

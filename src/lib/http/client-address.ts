@@ -1,4 +1,4 @@
-/** Who sends a request: the address of the client, by which rate limits count, and a hint of its account. */
+/** Identifies who sends a request: the client's address for rate limits, and a hint at its account. */
 import ipaddr from 'ipaddr.js'
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
@@ -10,9 +10,9 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 export const unknownAddress = 'unknown'
 
 /**
- * The address of the client: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is
- * taken from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an
- * IP address ends that. The header is ignored if no proxies are trusted. See docs/security.md, "Requests".
+ * Returns the client's address: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it
+ * comes from `X-Forwarded-For`, which is read from the right past trusted proxies, and up to anything that is not an IP
+ * address. Without trusted proxies the header is ignored. See docs/security.md, "Requests".
  */
 export function clientAddress(
   socketAddress: string,
@@ -44,10 +44,10 @@ function rateLimitUnit(address: IpAddress): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
-/** How many times the limit of an IPv6 /64 a whole /48 has. See docs/people.md, "Signing in". */
+/** A whole IPv6 /48 gets this multiple of a /64's limit. See docs/people.md, "Signing in". */
 export const networkFactor48 = 10
 
-/** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
+/** Returns the /48 of an IPv6 client address from `clientAddress`. Undefined for IPv4. */
 export function ipv6Prefix48(address: string): string | undefined {
   if (!address.endsWith('::/64')) return undefined
   return `${address.split(':').slice(0, 3).join(':')}::/48`
@@ -55,7 +55,7 @@ export function ipv6Prefix48(address: string): string | undefined {
 
 function parse(text: string): IpAddress | undefined {
   if (!ipaddr.isValid(text)) return undefined
-  // Only four decimal parts: not all software reads `0x7f.1` and `2130706433` as addresses.
+  // Accepts only four decimal parts, because not all software reads `0x7f.1` or `2130706433` as addresses.
   if (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)) return undefined
   return ipaddr.process(text)
 }
@@ -66,21 +66,21 @@ function contains(range: string, address: IpAddress): boolean {
   return base.kind() === address.kind() && address.match(base, bits)
 }
 
-/** How many keys are remembered. */
+/** Maximum number of remembered keys. */
 const maxKept = 20_000
 
-/** What a request says about its caller, unchecked. */
+/** What a request claims about its caller, unverified. */
 export interface UncheckedRequest {
   readonly remoteAddress: string
   header(name: string): string | null
 }
 
 /**
- * The accounts of the keys that were used lately, to know the caller before its key is looked up. A hint for sharing the
- * process, never a permission. See docs/security.md, "Overload".
+ * Remembers the accounts of recently used keys, to identify callers before their key is looked up. This is a hint for
+ * sharing the process fairly, never a permission. See docs/security.md, "Overload".
  */
 export class CallerHints {
-  /** By the checksum of the token: a key is not kept in memory. */
+  /** Indexed by the token's checksum, so that no key is kept in memory. */
   readonly #accounts = new LruMap<number, string>(maxKept)
   readonly #trustedProxies: readonly string[]
 
@@ -88,21 +88,19 @@ export class CallerHints {
     this.#trustedProxies = trustedProxies
   }
 
-  /** A request with this `Authorization` was authenticated for this account. */
+  /** Records that a request with this `Authorization` was authenticated for this account. */
   learn(authorization: string, account: string): void {
     const token = bearerToken(authorization)
     if (token !== undefined) this.#accounts.set(crc32(token), account)
   }
 
-  /** A request with this `Authorization` was refused: its key no longer stands for its account. */
+  /** Records that a request with this `Authorization` was refused, so its key no longer identifies an account. */
   forget(authorization: string | null): void {
     const token = bearerToken(authorization)
     if (token !== undefined) this.#accounts.delete(crc32(token))
   }
 
-  /**
-   * The account of the key of a request. Without a known key the client address, or the /48 of an IPv6 address.
-   */
+  /** Returns the account of the request's key. Without a known key, the client address, or its /48 for IPv6. */
   callerOf(request: UncheckedRequest): string {
     const token = bearerToken(request.header('authorization'))
     const account = token === undefined ? undefined : this.#accounts.get(crc32(token))
@@ -113,7 +111,7 @@ export class CallerHints {
   }
 }
 
-/** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. @see RFC 6750 §2.1 */
+/** Returns the token after the scheme `Bearer`. Undefined if the header is missing or malformed. @see RFC 6750 §2.1 */
 export function bearerToken(authorization: string | null): string | undefined {
   return authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
 }

@@ -1,13 +1,13 @@
-/** The cookies of the grid. See docs/people.md, "Signing in". */
+/** The grid's cookies. See docs/people.md, "Signing in". */
 import { parse, serialize } from 'hono/utils/cookie'
 import { second } from '../time.ts'
 
-/** `__Host-` keeps other hosts from setting the cookie, but browsers accept it over HTTPS only. @see RFC 6265bis §4.1.3.2 */
+/** `__Host-` prevents other hosts from setting the cookie, but requires HTTPS. @see RFC 6265bis §4.1.3.2 */
 export function cookieName(name: string, isSecure: boolean): string {
   return `${isSecure ? '__Host-' : ''}grid-${name}`
 }
 
-/** `Set-Cookie` for a cookie that scripts cannot read and forms of other sites do not send. A `maxAgeMs` of 0 removes it. */
+/** Returns `Set-Cookie` for a cookie hidden from scripts and from other sites' forms. A `maxAgeMs` of 0 removes it. */
 export function serializeCookie(
   name: string,
   value: string,
@@ -17,7 +17,7 @@ export function serializeCookie(
   return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure, maxAge })
 }
 
-/** The value of a cookie of the request: the first, if the name occurs twice. */
+/** Returns the value of a request's cookie. If the name occurs more than once, returns the first value. */
 export function cookieOf(request: Request, name: string): string | undefined {
   return parse(request.headers.get('cookie') ?? '', name)[name]
 }
@@ -27,8 +27,8 @@ export function cookieNames(request: Request): string[] {
 }
 
 /**
- * The value of a cookie that consists of 43 base62 characters. Undefined if the name occurs twice: then another site or
- * process has set one of the two.
+ * Returns the value of a cookie with 43 base62 characters. Undefined if the name occurs more than once, because another
+ * site or process has set one of them.
  */
 export function secretCookieOf(request: Request, name: string): string | undefined {
   const pairs = (request.headers.get('cookie') ?? '').split(';')

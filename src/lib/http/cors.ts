@@ -1,6 +1,6 @@
 /**
- * Cross-origin access to routes that take no cookies: a page of any origin may call them, with a credential of its own.
- * See docs/protocol/README.md, "Hosts".
+ * Cross-origin access to routes without cookies: pages of any origin may call them with their own credential. See
+ * docs/protocol/README.md, "Hosts".
  */
 import type { MiddlewareHandler } from 'hono'
 import { cors } from 'hono/cors'
@@ -8,7 +8,7 @@ import { cors } from 'hono/cors'
 const anyOrigin = cors({
   origin: '*',
   allowMethods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-  // Named one by one: `*` would not cover `Authorization`.
+  // Listed individually, because `*` would not cover `Authorization`.
   allowHeaders: [
     'Authorization',
     'Content-Type',
@@ -26,7 +26,7 @@ const anyOrigin = cors({
   maxAge: 86_400,
 })
 
-/** Answers `OPTIONS` and adds the CORS headers. Only browsers read them, so other requests go without. */
+/** Answers `OPTIONS` and adds the CORS headers, unless the request has no origin, because only browsers read them. */
 export const publicCors: MiddlewareHandler = function publicCors(c, next) {
   return c.req.method === 'OPTIONS' || c.req.raw.headers.has('origin') ? anyOrigin(c, next) : next()
 }

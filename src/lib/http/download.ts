@@ -1,6 +1,6 @@
-/** Files as downloads that no browser shows or runs as a page of the grid: their senders chose type and content. */
+/** Downloads of files that no browser may show or run as a grid page, because senders choose type and content. */
 
-/** Headers of a file. `isText`: its bytes are UTF-8. */
+/** Returns a file's headers. `isText`: its bytes are UTF-8. */
 export function downloadHeaders(
   { mediaType, filename, isText }: { mediaType: string; filename?: string; isText: boolean },
 ): Record<string, string> {
@@ -11,7 +11,7 @@ export function downloadHeaders(
   }
 }
 
-/** The name without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
+/** Returns the file name without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
 function asParameter(filename: string): string {
   const name = filename.split(/[/\\]/).at(-1)!.toWellFormed()
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)

@@ -1,25 +1,25 @@
 import { GridError } from '../../errors.ts'
 import { type Bodies, mediaType } from './body.ts'
 
-/** A message of 10,000 characters of 4 bytes, each byte as `%XX`, and the other fields. */
+/** Enough for a message of 10,000 four-byte characters, each byte as `%XX`, and the other fields. */
 const maxBytes = 160 * 1024
-/** Of the file of a form. */
+/** Maximum size of a form's file. */
 export const maxFormFileBytes = 4 * 1024 * 1024
 
-/** The fields of a posted form, and its files. */
+/** A posted form's fields, and its files. */
 export class PostedFields extends URLSearchParams {
   readonly files: File[] = []
 }
 
 /**
- * Read the fields of a posted form, with line breaks as LF. NUL is refused, because databases truncate text at it.
- * Fails with `unsupported_media_type`, `payload_too_large` or `invalid_request`.
+ * Reads a posted form's fields, with line breaks as LF. Refuses NUL, because databases truncate text at it. Fails with
+ * `unsupported_media_type`, `payload_too_large` or `invalid_request`.
  */
 export async function readForm(bodies: Bodies, request: Request): Promise<PostedFields> {
   const form = new PostedFields()
   for (const [name, value] of await entriesOf(bodies, request)) {
     if (typeof value !== 'string') {
-      // A field without a chosen file.
+      // No file was chosen if it is empty.
       if (value.size > 0) form.files.push(value)
       continue
     }

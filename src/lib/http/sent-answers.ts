@@ -1,21 +1,21 @@
-/** Whether clients received the answers that were sent. For servers of `node:http`, on Node and on Deno. */
+/** Tracks whether clients received responses, on servers of `node:http` on Node and Deno. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'
 
-/** A reset within this time after an answer means that the client did not take it. */
+/** A reset within this time after a response means that the client did not read it. */
 const resetMs = 1_000
 
-/** The errors of a connection that its client reset. */
+/** Error codes of a connection that the client reset. */
 const resetCodes = ['ECONNRESET', 'EPIPE']
 
 interface Answer {
-  /** Whether the operating system took all of it. */
+  /** Whether the operating system accepted the whole response. */
   isSent: boolean
   settle(isTaken: boolean): void
 }
 
-/** Resolves when an answer is sent or its connection is closed, which happens after `withinMs` at the latest. */
+/** Resolves when a response is sent or its connection is closed, at the latest after `withinMs`. */
 export function untilSent(answer: ServerResponse, socket: Socket, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => socket.destroy(), withinMs).unref()
@@ -29,8 +29,8 @@ export function untilSent(answer: ServerResponse, socket: Socket, withinMs: numb
 }
 
 /**
- * The answers of one connection that callers wait for. A client that dies before it has read an answer resets the
- * connection; one that has read it sends its next request or closes. @see RFC 9293 §3.10.4, RFC 2525 §2.17
+ * The responses of one connection whose reception is awaited. A client that dies before reading a response resets the
+ * connection. One that has read it sends its next request or closes. @see RFC 9293 §3.10.4, RFC 2525 §2.17
  */
 export class SentAnswers {
   static readonly #bySocket = new WeakMap<Socket, SentAnswers>()
@@ -38,14 +38,14 @@ export class SentAnswers {
   readonly #socket: Socket
   #answers: Answer[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Ends the connection, once its last answer was sent. */
+  /** Ends the connection once its last response has been sent. */
   #end: (() => void) | undefined
 
   constructor(socket: Socket) {
     this.#socket = socket
     socket.once('close', () => this.#settle(!this.#isReset))
     const { destroySoon } = socket
-    // `node:http` calls it after the last answer. A connection that is closed then does not report a reset.
+    // `node:http` calls this after the last response. A connection closed at that point would not report a reset.
     socket.destroySoon = () => {
       if (this.#answers.length === 0) return destroySoon.call(socket)
       this.#end = () => destroySoon.call(socket)
@@ -53,14 +53,14 @@ export class SentAnswers {
     }
   }
 
-  /** Resolves to whether the client took this answer, which must not have been sent yet. */
+  /** Resolves to whether the client received this response, which must not have been sent yet. */
   static isTaken(answer: ServerResponse, socket: Socket): Promise<boolean> {
     let answers = SentAnswers.#bySocket.get(socket)
     if (!answers) SentAnswers.#bySocket.set(socket, answers = new SentAnswers(socket))
     return answers.#isTaken(answer)
   }
 
-  /** The client of this connection has sent another request: it took the answers before. */
+  /** Call this when the client has sent another request, which means that it received the previous responses. */
   static nextRequest(socket: Socket): void {
     const answers = SentAnswers.#bySocket.get(socket)
     if (answers) answers.#settleSent(true)
@@ -72,7 +72,7 @@ export class SentAnswers {
       this.#answers.push(answer)
       response.once('finish', () => {
         answer.isSent = true
-        // It is also emitted if the connection broke during the last write.
+        // Also emitted if the connection broke during the last write.
         if (this.#socket.errored) return this.#settleSent(false)
         clearTimeout(this.#timer)
         this.#timer = setTimeout(() => this.#settleSent(true), resetMs)
@@ -90,13 +90,13 @@ export class SentAnswers {
     this.#end?.()
   }
 
-  /** End all of them, with the connection. Those that were not sent were not taken. */
+  /** Settles all responses when the connection ends. Those that were not sent were not received. */
   #settle(isTaken: boolean): void {
     this.#settleSent(isTaken)
     for (const { settle } of this.#answers.splice(0)) settle(false)
   }
 
-  /** An error in the client's next request is not a reset. */
+  /** Whether the client reset the connection. An error in its next request is not a reset. */
   get #isReset(): boolean {
     const error = this.#socket.errored as NodeJS.ErrnoException | null
     return resetCodes.includes(error?.code ?? '')

@@ -1,10 +1,10 @@
-/** Answers that are the same for everybody, compressed. See docs/security.md, "Requests". */
+/** Responses that are the same for everybody, compressed. See docs/security.md, "Requests". */
 import { parseAccept } from 'hono/utils/accept'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import { once } from '../lazy.ts'
 
-/** By the name of the content coding, the one that saves most first. @see RFC 9110 §8.4.1, RFC 7932 */
+/** By content coding, best compression first. @see RFC 9110 §8.4.1, RFC 7932 */
 const compressors: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
   br: promisify(brotliCompress),
   gzip: promisify(gzip),
@@ -13,8 +13,8 @@ type Coding = 'br' | 'gzip'
 const codings = Object.keys(compressors) as Coding[]
 
 /**
- * Answers every request with what `make` returns, which is called once and must contain nothing of a request or a user.
- * It is compressed once for each coding that clients accept.
+ * Answers every request with the result of `make`, which is called once and must not depend on a request or a user. It
+ * is compressed once for each coding that clients accept.
  */
 export function staticAnswer(make: () => Response | Promise<Response>): (request: Request) => Promise<Response> {
   const original = once(async () => {
@@ -29,7 +29,7 @@ export function staticAnswer(make: () => Response | Promise<Response>): (request
   return async function staticAnswer(request) {
     const { headers, status, bytes } = await original()
     const coding = bestCoding(request.headers.get('accept-encoding') ?? '')
-    // A copy: the server of Node may keep the object that a response was made with.
+    // Copied, because Node's server may keep the object that a response was created with.
     const response = new Response(coding ? await compressed[coding]() : bytes, {
       status,
       headers: new Headers(headers),
@@ -40,7 +40,7 @@ export function staticAnswer(make: () => Response | Promise<Response>): (request
   }
 }
 
-/** The best coding that an `Accept-Encoding` header names and does not forbid. @see RFC 9110 §12.5.3 */
+/** Returns the best coding that an `Accept-Encoding` header lists and does not forbid. @see RFC 9110 §12.5.3 */
 function bestCoding(header: string): Coding | undefined {
   const accepted = parseAccept(header).filter(({ q }) => q > 0).map(({ type }) => type.toLowerCase())
   return codings.find((coding) => accepted.includes(coding))

@@ -1,20 +1,19 @@
-/** Bodies that are generated while they are sent: downloads and event streams. */
+/** Bodies that are generated while they are being sent: downloads and event streams. */
 import { minute } from '../time.ts'
 import type { CallerConnection } from './caller-connection.ts'
 
 interface StreamedBody {
-  /** How many pieces are made before a client takes them. */
+  /** Number of pieces generated before the client reads them. */
   ahead: 0 | 1
-  /** A client that takes no piece for this long is disconnected. */
+  /** Time after which a client that reads no piece is disconnected. */
   maxStallMs?: number
-  /** A client that has not taken all by then is disconnected. */
+  /** Time after which a client that has not read everything is disconnected. */
   maxMs?: number
-  /** Called once, when no pieces are in memory any more. */
+  /** Called once, when no pieces remain in memory. */
   release?(): void
 }
 
-/** The next piece is made when the last one was taken, so nothing is buffered for a slow client. When the client leaves or
- * is disconnected, `connection` is closed. */
+/** Streams pieces, each generated once the previous one was read. Closes `connection` when the stream ends. */
 export function streamedBody(
   pieces: AsyncIterator<Uint8Array>,
   connection: CallerConnection,
@@ -31,7 +30,7 @@ export function streamedBody(
     clearTimeout(stalled)
     clearTimeout(late)
     connection.close()
-    // The client has left, so no one waits for this: a rejection would end the process.
+    // The client has left and nobody awaits this, so a rejection would end the process.
     await pieces.return?.().catch(() => {})
     release?.()
   }
@@ -41,7 +40,7 @@ export function streamedBody(
       // The truncated body must not look complete.
       const disconnect = () => {
         if (hasEnded) return
-        // Where the server does not do it, an error of the body does.
+        // Where the server cannot close the connection, an error in the body does so.
         if (connection.answerSent(0) === undefined) controller.error(new Error('The client took too long.'))
         void end()
       }
@@ -53,7 +52,7 @@ export function streamedBody(
       clearTimeout(stalled)
       try {
         const { value, done } = await pieces.next()
-        // The client has left: nothing can be written or closed.
+        // The client has left, so nothing can be written or closed.
         if (hasEnded) return
         if (done) controller.close()
         else controller.enqueue(value)

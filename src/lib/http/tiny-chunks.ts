@@ -1,13 +1,13 @@
-/** Bodies in tiny chunks cost hundreds of times as much as the same body in one piece. See docs/security.md, "Requests". */
+/** Bodies in tiny chunks cost hundreds of times as much as in one piece. See docs/security.md, "Requests". */
 import { GridError } from '../../errors.ts'
 
-/** This many chunks may have any size; further chunks must have this many bytes on average. */
+/** This many chunks may have any size. Further chunks must have this many bytes on average. */
 const anyChunks = 100
 const minAverageBytes = 64
 
 export const tinyChunks = 'The body comes in too many tiny chunks. Send larger ones.'
 
-/** Returns a function that is called with the length of each chunk. It returns true once they are too small. */
+/** Returns a function to call with each chunk's length. It returns true once they are too small. */
 export function tinyChunkCounter(): (bytes: number) => boolean {
   let chunks = 0
   let total = 0
@@ -17,7 +17,7 @@ export function tinyChunkCounter(): (bytes: number) => boolean {
   }
 }
 
-/** The chunks of a body. Fails with `invalid_request` as soon as they are too small. */
+/** Yields a body's chunks. Fails with `invalid_request` as soon as they are too small. */
 export async function* withoutTinyChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const areTiny = tinyChunkCounter()
   for await (const chunk of body) {

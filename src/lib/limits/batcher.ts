@@ -12,8 +12,8 @@ interface Lane<Item> {
 }
 
 /**
- * Runs the items of one key in batches: the first item at once, and those that come within `everyMs` together. An item
- * settles as its batch does. Batches of one key follow each other.
+ * Runs a key's items in batches: the first item at once, and those added within `everyMs` in one batch. An item settles
+ * when its batch does. A key's batches run one after another.
  */
 export class Batcher<Item> {
   readonly #lanes = new Map<string, Lane<Item>>()
@@ -23,7 +23,7 @@ export class Batcher<Item> {
     this.#everyMs = everyMs
   }
 
-  /** Run an item, perhaps later and with others of its key. */
+  /** Runs an item, possibly later and together with others of its key. */
   add(key: string, item: Item, run: (items: Item[]) => Promise<void>): Promise<void> {
     const lane = this.#lanes.get(key) ?? { waiting: [], run }
     this.#lanes.set(key, lane)
@@ -34,7 +34,7 @@ export class Batcher<Item> {
     })
   }
 
-  /** Run the waiting items of a key now, and resolve when none are left. */
+  /** Runs a key's waiting items now, and resolves when none remain. */
   async flush(key: string): Promise<void> {
     for (let lane = this.#lanes.get(key); lane && (lane.running || lane.waiting.length > 0);) {
       if (!lane.running) this.#run(key, lane)
@@ -54,7 +54,7 @@ export class Batcher<Item> {
       (error) => items.forEach(({ reject }) => reject(error)),
     ).finally(() => {
       lane.running = undefined
-      // Set even if nothing waits, to remove the lane when its time is over.
+      // Set even if nothing waits, so that the lane is removed when its time is over.
       lane.timer = setTimeout(() => this.#run(key, lane), Math.max(0, due - performance.now()))
     })
   }

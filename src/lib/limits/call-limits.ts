@@ -1,6 +1,6 @@
 /**
- * How often a credential and an account may call, and how often a client address may present a key that is refused. Counted
- * by token buckets in the memory of each process. See docs/protocol/README.md, "Call limits".
+ * Limits how often a credential and an account may call, and how often a client address may present a refused key.
+ * Counted by token buckets in each process's memory. See docs/protocol/README.md, "Call limits".
  */
 import type { Config } from '../../config.ts'
 import { limitReached, type ReachedLimit } from '../../errors.ts'
@@ -8,18 +8,18 @@ import { minute, second } from '../time.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 export interface CallLimit {
-  /** Fails with `rate_limit_exceeded` if the key has nothing left. Counts nothing. */
+  /** Fails with `rate_limit_exceeded` if the key has no tokens left. Does not count a call. */
   check(key: string, at: number): void
   count(key: string, at: number): void
 }
 
-/** An account may call as often as this many credentials. */
+/** An account may make as many calls as this many credentials. */
 const credentialsOfAccount = 5
 /** The burst size, in seconds of the permitted rate. */
 const burstSeconds = { credential: 25, account: 20 }
 const refusedKeysPerMinute = 120
 
-/** By credential. Undefined if calls are not limited, like the next. */
+/** Limits calls per credential. This and the next function return undefined if calls are unlimited. */
 export function credentialCallLimit({ callsPerSecond }: Config): CallLimit | undefined {
   return callLimit('calls', 'this credential', callsPerSecond, burstSeconds.credential)
 }
@@ -45,7 +45,7 @@ export function refusedKeyLimit(): CallLimit {
   })
 }
 
-/** So many a minute. */
+/** Allows `quota` calls per minute. */
 export function minuteLimit(name: string, quota: number, said: { what: string; advice: string }): CallLimit {
   const windowSeconds = minute / second
   const buckets = new TokenBuckets({ perSecond: quota / windowSeconds, burst: quota })

@@ -1,23 +1,20 @@
-/**
- * A queue in which keys take turns (round robin), with one entry per turn. The entries of a
- * key stay in their order.
- */
+/** A queue in which keys take turns (round robin), with one entry per turn. A key's entries keep their order. */
 export class FairQueue<T> {
-  /** In the order of the turns. No list is empty. */
+  /** Keys in order of their turns. No list is empty. */
   readonly #waiting = new Map<string, T[]>()
   #size = 0
 
-  /** How many entries wait. */
+  /** Number of waiting entries. */
   get size(): number {
     return this.#size
   }
 
-  /** How many keys have entries. */
+  /** Number of keys with entries. */
   get keys(): number {
     return this.#waiting.size
   }
 
-  /** How many entries of a key wait. */
+  /** Number of a key's waiting entries. */
   count(key: string): number {
     return this.#waiting.get(key)?.length ?? 0
   }
@@ -29,7 +26,7 @@ export class FairQueue<T> {
     this.#size += entries.length
   }
 
-  /** Remove the first entry of the key whose turn it is. */
+  /** Removes the first entry of the key whose turn it is. */
   next(): [key: string, entry: T] | undefined {
     for (const [key, entries] of this.#waiting) {
       const entry = entries.shift()!
@@ -40,7 +37,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** Remove all entries of a key. */
+  /** Removes all entries of a key. */
   removeAll(key: string): T[] {
     const entries = this.#waiting.get(key) ?? []
     this.#waiting.delete(key)
@@ -48,7 +45,7 @@ export class FairQueue<T> {
     return entries
   }
 
-  /** The key with the most entries. */
+  /** Returns the key with the most entries. */
   longest(): string | undefined {
     let longest: string | undefined
     for (const key of this.#waiting.keys()) {
@@ -57,7 +54,7 @@ export class FairQueue<T> {
     return longest
   }
 
-  /** Remove the newest entry of a key. */
+  /** Removes a key's newest entry. */
   removeNewest(key: string): T | undefined {
     const entries = this.#waiting.get(key)
     const entry = entries?.pop()
@@ -66,7 +63,7 @@ export class FairQueue<T> {
     return entry
   }
 
-  /** Remove the oldest entries of each key, as long as `isOver` says so. */
+  /** Removes each key's oldest entries for as long as `isOver` returns true. */
   removeOldest(isOver: (entry: T) => boolean): T[] {
     const removed: T[] = []
     for (const [key, entries] of this.#waiting) {

@@ -1,24 +1,24 @@
 /**
- * Tells whether there is more to do than this process can: a request waited too long for its turn, because its caller
+ * Detects that this process has more work than it can do: a request waited too long for its turn, because its caller
  * has too many others, or the event loop is blocked. See docs/security.md, "Overload".
  */
 import { GridError } from '../../errors.ts'
 import type { Log } from '../log.ts'
 
-/** How often the delay of the event loop is measured. */
+/** How often the event loop delay is measured. */
 const sampleMs = 250
-/** This many samples in a row change the state, so that one slow call does not. */
+/** Number of consecutive samples that change the state, so that one slow call does not. */
 const samplesToChange = 4
 const retryAfterSeconds = 2
 
 export class Overload {
-  /** The delay above which requests are refused. All are, until the delay is below a half of it, if the process is late. */
+  /** Delay above which requests are refused. A late process refuses all until the delay falls below half of it. */
   readonly #aboveMs: number
   readonly #log: Log
   #isOverloaded = false
-  /** The longest delay since the last sample. */
+  /** Longest delay since the last sample. */
   #longestMs = 0
-  /** How many samples in a row indicate the other state. */
+  /** Number of consecutive samples that indicate the other state. */
   #against = 0
   #refused = 0
   #longestSinceTaken = 0
@@ -28,14 +28,14 @@ export class Overload {
     this.#log = log
   }
 
-  /** Whether the requests of all callers are refused. */
+  /** Whether requests from all callers are refused. */
   get isOverloaded(): boolean {
     return this.#isOverloaded
   }
 
   /**
    * Fails with `unavailable` while the process is overloaded, or if a request waited too long for its turn. Called
-   * before anything is done for it.
+   * before any work is done for the request.
    */
   check(waitedMs = 0): void {
     if (this.#isOverloaded) {
@@ -45,7 +45,7 @@ export class Overload {
     if (waitedMs > this.#aboveMs) throw refusal('Too many of your calls wait.')
   }
 
-  /** Measure the event loop until the returned function is called: a timer that fires late was held up by it. */
+  /** Measures the event loop until the returned function is called. A timer that fires late was delayed by the loop. */
   watch(): () => void {
     let due = performance.now() + sampleMs
     const timer = setInterval(() => {
@@ -62,14 +62,14 @@ export class Overload {
     if (ms > this.#longestSinceTaken) this.#longestSinceTaken = ms
   }
 
-  /** The longest delay in milliseconds since the last call. */
+  /** Returns the longest delay in milliseconds since the last call. */
   takeLongestDelay(): number {
     const longest = this.#longestSinceTaken
     this.#longestSinceTaken = 0
     return longest
   }
 
-  /** Judge the delays since the last sample. */
+  /** Evaluates the delays since the last sample. */
   sample(): void {
     const delayMs = this.#longestMs
     this.#longestMs = 0

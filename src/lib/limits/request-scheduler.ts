@@ -1,18 +1,18 @@
 /**
  * Decides when the event loop serves which request.
  *
- * An iteration of the event loop in which hundreds of busy connections are served takes as long as all of their
- * requests. A new connection waits for it, on Node for many of them, because Node accepts one connection per iteration.
- * So an iteration serves requests for a limited time, and the others wait here. Callers take turns, with one request
- * each, so that one with many connections does not delay the others.
+ * An event loop iteration that serves hundreds of busy connections takes as long as all of their requests. A new
+ * connection waits for it, on Node even for many iterations, because Node accepts one connection per iteration.
+ * Therefore an iteration serves requests only for a limited time, and the others wait here. Callers take turns, with
+ * one request each, so that one with many connections does not delay others.
  */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'
 import { FairQueue } from './fair-queue.ts'
 
-/** For how long an iteration serves requests. Requests that write in one of them share a commit, so it is not shorter. */
+/** How long an iteration serves requests. It is not shorter, because the iteration's writes share a commit. */
 const iterationMs = 8
-/** How many requests of one caller may wait. */
+/** Maximum number of waiting requests per caller. */
 const maxWaiting = 4_000
 
 interface WaitingRequest {
@@ -22,9 +22,9 @@ interface WaitingRequest {
 
 export class RequestScheduler {
   readonly #now: () => number
-  /** By caller. */
+  /** Waiting requests by caller. */
   readonly #waiting = new FairQueue<WaitingRequest>()
-  /** Until when this iteration serves requests. Undefined: it has served none yet. */
+  /** When this iteration stops serving requests. Undefined if it has not served any yet. */
   #until: number | undefined
   #hasAccepted = false
 
@@ -41,8 +41,8 @@ export class RequestScheduler {
   }
 
   /**
-   * It is the turn of a request of this caller, at once or later: for how long it waited. `Infinity` if too many wait
-   * already: then it must be refused.
+   * Waits for the turn of this caller's request. Returns how long it waited. `Infinity` if too many requests are
+   * already waiting, so that this one must be refused.
    */
   turn(caller: string): number | Promise<number> {
     const since = this.#now()
@@ -57,13 +57,13 @@ export class RequestScheduler {
 
   /** Runs once per iteration, after its new requests have been read. */
   async #serveWaiting(): Promise<void> {
-    // More connections may wait behind one that was accepted, so only one request is served before the next of them.
+    // More connections may be waiting behind an accepted one, so serve only one request before the next of them.
     this.#until = this.#now() + (this.#hasAccepted ? 0 : iterationMs)
     this.#hasAccepted = false
     for (let next = this.#waiting.next(); next; next = this.#now() < this.#until ? this.#waiting.next() : undefined) {
       const [, { since, start }] = next
       start(this.#now() - since)
-      // Runs after everything that the request does without waiting for I/O.
+      // Runs after all work that the request does without waiting for I/O.
       await new Promise<void>((resolve) => process.nextTick(resolve))
     }
     if (this.#waiting.size > 0) nextIteration(() => void this.#serveWaiting())
@@ -71,7 +71,7 @@ export class RequestScheduler {
   }
 }
 
-/** Calls `run` once the event loop has looked at the connections. On Deno it does so for timers only. */
+/** Calls `run` once the event loop has polled the connections. On Deno only timers guarantee this. */
 export const nextIteration: (run: () => void) => void = 'Deno' in globalThis
   ? (run) => setTimeout(run, 0)
   : (run) => setImmediate(run)

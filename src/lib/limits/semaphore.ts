@@ -1,7 +1,7 @@
 /**
- * Limits how many tasks run at a time. Some more may wait; further ones are rejected. Tasks with priority wait in a
- * queue of their own: while tasks of both kinds wait, every second one that starts has priority, so neither kind can
- * keep the other from running.
+ * Limits how many tasks run at a time. Some more may wait, and further ones are rejected. Tasks with priority have
+ * their own queue. While tasks of both kinds are waiting, every second one to start has priority, so neither kind can
+ * block the other.
  */
 export class Semaphore {
   readonly #maxConcurrent: number
@@ -17,12 +17,12 @@ export class Semaphore {
     this.#maxQueued = limits.maxQueued
   }
 
-  /** Settles as `task` does. Rejects with the error of `createError` if too many tasks of its kind wait. */
+  /** Settles as `task` does. Rejects with the error from `createError` if too many tasks of its kind are waiting. */
   async run<T>(task: () => Promise<T>, createError: () => Error, hasPriority = false): Promise<T> {
     if (this.#running >= this.#maxConcurrent) {
       const queue = hasPriority ? this.#prior : this.#ordinary
       if (queue.length >= this.#maxQueued) throw createError()
-      // A task that ends passes its permit to the next one in a queue, so a new task cannot overtake it.
+      // A finished task passes its permit to the next one in a queue, so a new task cannot overtake it.
       await new Promise<void>((resolve) => queue.push(resolve))
     } else this.#running++
     try {

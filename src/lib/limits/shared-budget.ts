@@ -1,6 +1,6 @@
 /**
- * A budget that callers share. The less of it is left, the less each caller may hold: callers that take at the same time
- * come to equal shares, and leave some for the next one.
+ * A budget that callers share. The less of it remains, the less each caller may hold. Callers that take at the same
+ * time get equal shares, and leave some for the next one.
  */
 export class SharedBudget {
   readonly total: number
@@ -8,7 +8,7 @@ export class SharedBudget {
   #held = 0
   readonly #holders = new Map<string, number>()
 
-  /** A caller holds at most `1 / divisor` of what the others leave: alone, `1 / (divisor + 1)` of `total`. */
+  /** A caller holds at most `1 / divisor` of what others leave: alone, `1 / (divisor + 1)` of `total`. */
   constructor(total: number, divisor: number) {
     this.total = total
     this.#divisor = divisor
@@ -18,17 +18,17 @@ export class SharedBudget {
     return this.#held
   }
 
-  /** What a caller may hold while it is alone. */
+  /** Maximum that a single caller may hold. */
   get share(): number {
     return Math.floor(this.total / (this.#divisor + 1))
   }
 
-  /** Whether a caller could hold so much more if it were alone. */
+  /** Whether a caller could hold this much more if there were no others. */
   allows(caller: string, amount: number): boolean {
     return this.#of(caller) + amount <= this.share
   }
 
-  /** Take some for a caller. False, and nothing is taken, if it would hold more than its share. */
+  /** Takes an amount for a caller. Returns false without taking anything if the caller would exceed its share. */
   take(caller: string, amount: number): boolean {
     const own = this.#of(caller) + amount
     if (own * this.#divisor > this.total - this.#held - amount) return false

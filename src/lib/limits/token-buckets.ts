@@ -9,14 +9,14 @@ interface Rate {
 
 interface Bucket {
   tokens: number
-  /** When `tokens` was right, in milliseconds since the epoch. */
+  /** When `tokens` was last updated, in milliseconds since the epoch. */
   at: number
 }
 
-/** Sums of fractions may lack this much of a whole token. */
+/** Rounding errors may make sums of fractions this much smaller than a whole token. */
 const rounding = 1e-9
 
-/** One bucket for each key. A bucket that was not used lately is forgotten, which makes it full again. */
+/** One bucket per key. Buckets that were not used recently are forgotten, and are full when they are created again. */
 export class TokenBuckets {
   readonly #rate: Rate
   readonly #buckets: LruMap<string, Bucket>
@@ -30,7 +30,7 @@ export class TokenBuckets {
     return this.#buckets.size
   }
 
-  /** Take one token and return 0. If there is none, take nothing and return the seconds until there is one. */
+  /** Takes one token and returns 0. If there is none, takes nothing and returns the seconds until the next one. */
   take(key: string, now: number): number {
     const bucket = this.#filled(key, now)
     const seconds = this.#secondsUntil(bucket)
@@ -38,7 +38,7 @@ export class TokenBuckets {
     return seconds
   }
 
-  /** The seconds until there is a token, in whole ones; 0 if there is one. Takes nothing. */
+  /** Returns whole seconds until there is a token, or 0 if there is one. Takes nothing. */
   secondsUntil(key: string, now: number): number {
     return this.#secondsUntil(this.#filled(key, now))
   }
@@ -47,12 +47,12 @@ export class TokenBuckets {
     return tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - tokens) / this.#rate.perSecond - rounding)) : 0
   }
 
-  /** The bucket of a key, with the tokens that it has now. */
+  /** Returns a key's bucket with its current tokens. */
   #filled(key: string, now: number): Bucket {
     const { perSecond, burst } = this.#rate
     let bucket = this.#buckets.get(key)
     if (!bucket) this.#buckets.set(key, bucket = { tokens: burst, at: now })
-    // A clock that was set back adds nothing.
+    // A clock that was set back adds no tokens.
     if (now > bucket.at) bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perSecond / second)
     bucket.at = now
     return bucket
