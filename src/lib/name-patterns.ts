@@ -1,6 +1,6 @@
 /**
- * Names with wildcards, for example paths: `*` stands for any characters within a segment, `?` for one, and a segment `**`
- * for any number of segments, also none. See docs/protocol/reservations.md, "Names".
+ * Names with wildcards, such as paths: `*` matches any characters within a segment, `?` one character, and a segment
+ * `**` any number of segments, including none. See docs/protocol/reservations.md, "Names".
  */
 import { isPlainName, plainName } from './names.ts'
 import { hasAtMost } from './text.ts'
@@ -8,8 +8,8 @@ import { hasAtMost } from './text.ts'
 export const maxNameLength = 200
 
 /**
- * A name in the form in which names are compared: with `/`, without `./`, doubled slashes and slashes at the ends. The case
- * stays. Undefined if nothing is left, or if it has more than 200 characters, a segment `..`, controls or invisible
+ * Normalises a name for comparison: with `/`, and without `./`, double slashes, or slashes at the ends. Keeps the case.
+ * Undefined if nothing is left, or if the name has more than 200 characters, a segment `..`, controls or invisible
  * characters.
  */
 export function normaliseName(given: string): string | undefined {
@@ -20,8 +20,8 @@ export function normaliseName(given: string): string | undefined {
 }
 
 /**
- * A space as it is compared: the address of a git remote becomes its host and path, without user and password, so that
- * `git@host:a/b.git` and `https://host/a/b` are one space.
+ * Normalises a space for comparison. The URL of a git remote becomes its host and path, without user and password, so
+ * that `git@host:a/b.git` and `https://host/a/b` are the same space.
  */
 export function normaliseSpace(given = ''): string {
   const text = plainName(given, maxNameLength).replace(/^[^/@\s]+@([\w.-]+):\/*/, 'ssh://$1/')
@@ -30,7 +30,7 @@ export function normaliseSpace(given = ''): string {
   return `${host.toLowerCase()}/${path.replace(/\/*$/, '').replace(/\.git$/, '')}`
 }
 
-/** Whether some name matches both patterns. Takes time in proportion to the product of their lengths, at most. */
+/** Whether any name matches both patterns. Takes time at most proportional to the product of their lengths. */
 export function overlaps(one: string, other: string): boolean {
   return one === other || sequencesMeet(one.split('/'), other.split('/'), '**', segmentsMeet)
 }
@@ -45,11 +45,11 @@ function charactersMeet(one: string, other: string): boolean {
 
 type Meet = (one: string, other: string) => boolean
 
-/** Whether two sequences can stand for the same one, if `any` stands for any number of elements. */
+/** Whether two patterns match a common sequence, if `any` matches any number of elements. */
 function sequencesMeet(one: readonly string[], other: readonly string[], any: string, meet: Meet): boolean {
   if (!one.includes(any)) return other.includes(any) ? isFound(other, one, any, meet) : areAlike(one, other, meet)
   if (!other.includes(any)) return isFound(one, other, any, meet)
-  // Only the ends count: what is between the first and the last `any` of one is taken by an `any` of the other.
+  // Only the ends matter. An `any` of one pattern matches everything between the first and last `any` of the other.
   const start = Math.min(one.indexOf(any), other.indexOf(any))
   const end = Math.min(one.length - one.lastIndexOf(any), other.length - other.lastIndexOf(any)) - 1
   return areAlike(one.slice(0, start), other.slice(0, start), meet) &&
@@ -60,7 +60,7 @@ function areAlike(one: readonly string[], other: readonly string[], meet: Meet):
   return one.length === other.length && one.every((element, n) => meet(element, other[n]))
 }
 
-/** Whether a pattern with `any` can stand for a sequence without. Each piece is found as early as possible. */
+/** Whether a pattern with `any` matches a sequence without it. Finds each piece as early as possible. */
 function isFound(pattern: readonly string[], sequence: readonly string[], any: string, meet: Meet): boolean {
   const first = pattern.indexOf(any)
   const last = pattern.length - 1 - pattern.lastIndexOf(any)

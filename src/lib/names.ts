@@ -1,38 +1,38 @@
-/** Names and email addresses: their format and how they are normalised. See docs/protocol/README.md, "Names and formats". */
+/** Names and email addresses: their format and normalisation. See docs/protocol/README.md, "Names and formats". */
 import { GridError } from '../errors.ts'
 import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 
 /**
- * Characters that make a name look like another one, or empty, also where a text may have them: controls, direction
- * marks, fillers, hyphens that do not show. Joiners, variation selectors and tags are left to `hasInvisible`, because
- * emoji and some scripts need them.
+ * Characters that make a name look empty or like another one, even where a text may contain them: controls, direction
+ * marks, fillers and invisible hyphens. Joiners, variation selectors and tags are left to `hasInvisible`, because emoji
+ * and some scripts need them.
  */
 const deceptive =
   /(?![\u200c\u200d\u180b-\u180f\ufe00-\ufe0f\u{e0000}-\u{e01ef}])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]/u
 const allDeceptive = new RegExp(deceptive, 'gu')
 
-/** Whether a name shows all that it consists of. A text is cleaned; a name is refused, because it is looked up. */
+/** Whether every character of a name is visible. Unlike texts, names are not cleaned, because they are looked up. */
 export function isPlainName(name: string): boolean {
   return !deceptive.test(name) && !hasInvisible(name)
 }
 
-/** A name that is not looked up, on one line of at most `maxLength` characters, without what `isPlainName` refuses. */
+/** Cleans a name that is never looked up: one line of at most `maxLength` characters that `isPlainName` accepts. */
 export function plainName(text: string, maxLength: number): string {
   const line = withoutInvisible(text.toWellFormed().normalize('NFC')).replace(/\s+/g, ' ').replace(allDeceptive, '')
-  // Again: the cut may leave a joiner at the end.
+  // Truncating may leave a joiner at the end.
   return withoutInvisible([...line.trim()].slice(0, maxLength).join('')).trim()
 }
 
-// Exactly one plain address: no display name, list, quotes, comments or white space.
+// Matches exactly one plain address: no display name, list, quotes, comments or white space.
 const plainAddress =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/
 
-/** Whether a text is one plain email address in lower case. Emails go only to such addresses. */
+/** Whether a text is one plain email address in lower case. Emails are sent only to such addresses. */
 export function isPlainAddress(text: string): boolean {
   return text.length <= 254 && text.indexOf('@') <= 64 && plainAddress.test(text)
 }
 
-/** Normalise an email address (NFKC, trim, lower case) and check it. Fails with `invalid_email`, which names `field`. */
+/** Normalises an email address (NFKC, trim, lower case) and checks it. Fails with `invalid_email`, naming `field`. */
 export function normaliseEmail(text: string, field: string): string {
   const email = text.normalize('NFKC').trim().toLowerCase()
   if (!isPlainAddress(email)) {

@@ -1,6 +1,6 @@
 import { LruMap } from './lru-map.ts'
 
-/** Remembers that it was raised until `raised` resolves. Raising it several times counts once. For one listener. */
+/** Remembers that it was raised until `raised` resolves. Multiple raises count once. Supports one listener. */
 export class Signal {
   #isRaised = false
   #resolve: (() => void) | undefined
@@ -10,7 +10,7 @@ export class Signal {
     this.#resolve?.()
   }
 
-  /** Resolves when the signal is raised, or at once if it was raised since the last time. Then resets it. */
+  /** Resolves when the signal is raised, or at once if it was raised since the last call. Then resets the signal. */
   async raised(): Promise<void> {
     if (!this.#isRaised) await new Promise<void>((resolve) => this.#resolve = resolve)
     this.#resolve = undefined
@@ -20,17 +20,17 @@ export class Signal {
 
 type Signals = Map<string, Set<Pick<Signal, 'raise'>>>
 
-/** Of how many agents the notifier remembers when they stopped waiting. */
+/** Maximum number of agents whose last wait is remembered. */
 const maxLeft = 10_000
 
 /**
- * Tells the callers of this process that wait for messages to read their inbox again, by agent. A needless
- * notification does no harm. Agent ids are unique across accounts, because we generate them.
+ * Tells callers in this process who wait for an agent's messages to read its inbox again. A needless notification does
+ * no harm. Agent ids are unique across accounts, because we generate them.
  */
 export class Notifier {
   readonly #signals: Signals = new Map()
   readonly #watchers: Signals = new Map()
-  /** When the last one stopped waiting, by agent. */
+  /** When the last caller stopped waiting, by agent. */
   readonly #left = new LruMap<string, number>(maxLeft)
   readonly #onFirst: () => void
 
@@ -46,24 +46,24 @@ export class Notifier {
     return this.#signals.has(agentId)
   }
 
-  /** Whether a caller in this process waits for anything of an agent or a task. */
+  /** Whether a caller in this process waits for anything about an agent or a task. */
   isFollowed(id: string): boolean {
     return this.#signals.has(id) || this.#watchers.has(id)
   }
 
-  /** Whether a caller in this process waits for messages of the agent, or did so less than `ms` ago. */
+  /** Whether a caller in this process is waiting for the agent's messages, or was less than `ms` ago. */
   wasAwaited(agentId: string, ms: number): boolean {
     return this.isAwaited(agentId) || performance.now() - (this.#left.get(agentId) ?? -Infinity) < ms
   }
 
-  /** Raise `signal` at each notification of the agent. Returns the function that unsubscribes. */
+  /** Raises `signal` on each notification of the agent. Returns a function that unsubscribes. */
   subscribe(agentId: string, signal: Signal): () => void {
     return this.#follow(this.#signals, agentId, signal, () => this.#left.set(agentId, performance.now()))
   }
 
   /**
-   * Raise `signal` at each notification of an agent or a task, for a caller that does not wait for messages of the agent.
-   * Returns the function that ends this.
+   * Raises `signal` on each notification of an agent or a task, for a caller that does not wait for the agent's
+   * messages. Returns a function that unsubscribes.
    */
   watch(id: string, signal: Pick<Signal, 'raise'>): () => void {
     return this.#follow(this.#watchers, id, signal)
@@ -82,7 +82,7 @@ export class Notifier {
     }
   }
 
-  /** Something has happened to these agents, people or tasks. */
+  /** Notifies the callers that follow these agents, people or tasks. */
   notify(ids: Iterable<string>): void {
     for (const id of ids) this.#raise(id)
   }

@@ -1,4 +1,4 @@
-/** A text in one line, without the most common marks of Markdown. */
+/** Reduces a text to one line, without the most common Markdown syntax. */
 export function oneLine(text: string): string {
   const lines = text.split('\n').filter((line) => !/^[\s|:`-]*$/.test(line))
   return lines.map((line) => line.replace(/^[\s>#*|-]+/, '').replace(/\*\*|`+/g, '').replaceAll('|', ' ')).join(' ')

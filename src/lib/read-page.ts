@@ -1,27 +1,27 @@
-/** Lists that are answered in pages, so that no answer is larger than its budget. See docs/protocol/mcp.md. */
+/** Lists returned in pages, so that no response exceeds its budget. See docs/protocol/mcp.md. */
 import { Buffer } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 
-/** A list that is ordered by a key, which is unique in it. */
+/** A list ordered by a unique key. */
 export interface PageSource<Row, Entry> {
-  /** Up to `limit` rows whose keys come after a key, in the order of the keys. All keys come after the empty text. */
+  /** Returns up to `limit` rows whose keys come after a key, in key order. All keys come after the empty text. */
   read(after: string, limit: number): Promise<Row[]>
   keyOf(row: Row): string
-  /** What the answer shows of a row; undefined for a row that the list leaves out. */
+  /** Returns what the response shows of a row. Undefined for a row that the list omits. */
   entryOf(row: Row): Entry | undefined
 }
 
-/** What a page holds at most, and how many rows are read at once to fill it. */
+/** Maximum size of a page, and how many rows to read at once to fill it. */
 export interface PageBudget {
   entries: number
-  /** Of the JSON text, in UTF-8. A page always has one entry, however large it is. */
+  /** Maximum size of the JSON text, in UTF-8. A page always has at least one entry, however large it is. */
   bytes: number
   chunk: number
-  /** How many rows are read for one page, if the list may leave out many. Then a page may have no entry. */
+  /** Maximum number of rows to read for one page, if the list may omit many. Such a page may have no entries. */
   rows?: number
 }
 
-/** More rows at once would keep others waiting. Reads of more than a chunk give way to others between two chunks. */
+/** Reading more rows at once would block other work. Between two chunks, the event loop gets a turn. */
 const maxChunk = 100
 
 export interface Page<Entry> {
@@ -39,7 +39,7 @@ export async function readPage<Row, Entry>(
   let bytes = 0
   let { chunk, rows: left = Infinity } = budget
   while (true) {
-    // With the row after a full page, which shows that there is another page.
+    // Includes the row after a full page, which shows that there is another page.
     const limit = Math.min(chunk, left, budget.entries - entries.length + 1)
     const rows = await read(last, limit)
     const before = entries.length
@@ -61,7 +61,7 @@ export async function readPage<Row, Entry>(
   }
 }
 
-/** The size of a value in a JSON list. Of the texts that are made for this, none is kept. */
+/** Returns a value's size in a JSON list, without keeping its text. */
 function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value)) + ','.length
 }

@@ -1,27 +1,27 @@
-/** Removes secrets, and what controls a terminal or a reader, from everything that is logged, stored or shown. */
+/** Removes secrets and invisible or control characters from everything that is logged, stored or shown. */
 import { hiddenCharacter, withoutInvisible } from './invisible-text.ts'
 
-// Wider than the published pattern: in a log, a key may touch other text or another key, or be truncated.
+// Wider than the published pattern, because a key in a log may be truncated, or adjoin other text or another key.
 const credentialInText =
   /grid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{4,}?([0-9A-Za-z]{4})(?=grid_(?:agt|adm|oat|ort|cs)_|[^0-9A-Za-z]|$)/g
-// JSON escapes only C0 characters; these also control terminals or end lines.
+// JSON escapes only C0 controls. These also control terminals or end lines.
 const controlCharacter = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
-// The query of a URL: some services accept keys there.
+// A URL's query, because some services accept keys there.
 const urlQuery = /(https?:\/\/[^\s"?#\\]{1,2000})\?[^\s"#\\]+/g
-// The user and password of `https://user:password@host`.
+// User and password of `https://user:password@host`.
 const urlUser = /:\/\/[^\s/@"]+@/g
 
-// The token of an email link, as a segment of a path: 256 bits in base62.
+// An email link's token, as a path segment: 256 bits in base62.
 const linkToken = /\/[0-9A-Za-z]{43}(?![0-9A-Za-z])/g
 
-// The address of an incoming hook, also with a typing error.
+// An incoming hook's address, even with a typo.
 const incomingPath = /\/in\/[\w%.-]{20,}/g
 
 const secretFields = /^(authorization|cookie|set-cookie|password|token|secret|api_?key|.*(token|secret|password))$/i
 
 /**
- * Replace credentials in a text by their kind and last four characters; link tokens and the users and queries of URLs
- * by `…`.
+ * Replaces credentials in a text by their kind and last four characters, and link tokens, users in URLs and queries by
+ * `…`.
  */
 export function redact(text: string): string {
   return text.replace(credentialInText, 'grid_$1_…$2').replace(/\/claim\/[\w-]+/g, '/claim/…')
@@ -29,21 +29,21 @@ export function redact(text: string): string {
 }
 
 /**
- * JSON without the values of fields whose names say that they are secret, and without credentials in any text. What cannot
- * be seen is escaped.
+ * Returns JSON without the values of fields whose names indicate secrets, and without credentials in any text. Escapes
+ * hidden characters.
  */
 export function redactedJson(value: unknown): string {
   return redact(JSON.stringify(value, hideSecrets)).replace(hiddenCharacter, escapeControl)
 }
 
-/** Escape the characters of a JSON text that control terminals, end lines, or change the direction. */
+/** Escapes characters of a JSON text that control terminals, end lines, or change the text direction. */
 export function escapeControls(json: string): string {
   return json.replace(controlCharacter, escapeControl)
 }
 
 /**
- * JSON on one line, for a model that reads it as text: no line of a message can begin a line of the answer, and nothing
- * in it changes the direction of what follows.
+ * Returns JSON on one line, for a model that reads it as text. No line of a message can start a line of the response,
+ * and nothing in it changes the direction of the following text.
  */
 export function jsonLine(value: unknown): string {
   return escapeControls(JSON.stringify(value))
@@ -60,14 +60,14 @@ function escapeControl(char: string): string {
 }
 
 /**
- * A text of others for a page, a log or a terminal: it has lines and tabs, and nothing that moves the cursor, hides or reorders
- * what follows, or cannot be seen.
+ * Cleans other people's text for a page, a log or a terminal. Keeps lines and tabs, but nothing that moves the cursor,
+ * hides or reorders the following text, or is invisible.
  */
 export function printable(text: string): string {
   return withoutInvisible(text.toWellFormed().replace(/(?![\n\t])[\p{Cc}\u2028\u2029]/gu, ''))
 }
 
-/** The same on one line of at most `maxLength` UTF-16 units, such as what a server outside answers. */
+/** Cleans a text, such as a server's response, and reduces it to one line of at most `maxLength` UTF-16 units. */
 export function printableLine(text: string, maxLength: number): string {
   return printable(text.slice(0, 4 * maxLength).replace(/\s+/g, ' ')).trim().slice(0, maxLength).toWellFormed()
     .trimEnd()

@@ -1,9 +1,9 @@
-/** Work that would hold the event loop for long, on a thread of its own. */
+/** Runs work that would block the event loop on its own thread. */
 import process from 'node:process'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { Worker } from 'node:worker_threads'
 
-/** What a thread loads: the part of `thread.ts` that has its jobs. */
+/** The part of `thread.ts` that a thread loads, which contains its jobs. */
 export type ThreadProgram = 'backup' | 'guardrails'
 
 export interface ThreadJob {
@@ -11,26 +11,26 @@ export interface ThreadJob {
   input: unknown
 }
 
-/** A thread sends `ready` once, and then an answer to each job. */
+/** A thread sends `ready` once, and then a response to each job. */
 export type ThreadAnswer = 'ready' | { result: unknown } | { error: { message: string; code?: string } }
 
-/** The program of a thread is in the folder of sources, or next to the program that was built from them. */
+/** The thread's program is in the source folder, or next to the program built from it. */
 const isSource = import.meta.url.endsWith('.ts')
 const program = new URL(isSource ? '../thread.ts' : './thread.js', import.meta.url)
-/** Node runs no thread from sources, as in tests and `npm run dev`. There the caller does the work. */
+/** Node cannot run threads from sources, as in tests and `npm run dev`. There the caller does the work. */
 export const hasThreads = !isSource || 'deno' in process.versions || 'bun' in process.versions
 
-/** Deno cannot end a thread that is busy. */
+/** Deno cannot terminate a busy thread. */
 const endsBusyThreads = !('deno' in process.versions)
 
-/** A job took longer than it may. */
+/** A job exceeded its time limit. */
 export class JobTooLong extends Error {}
 
-/** A thread that does one job after another. */
+/** A thread that runs one job after another. */
 export class Thread {
-  /** It does no more jobs: it has failed, or a job took too long. */
+  /** Whether the thread takes no more jobs, because it failed or a job took too long. */
   hasEnded = false
-  /** After a job that took too long: resolves when the thread works no more. */
+  /** After a job that took too long, resolves when the thread has stopped working. */
   gone: Promise<unknown> = Promise.resolve()
   readonly #worker: Worker
   #answer: (answer: ThreadAnswer) => void = () => {}
@@ -48,14 +48,14 @@ export class Thread {
     this.#worker.on('exit', (code) => ended(new Error(`The thread has ended with code ${code}`)))
   }
 
-  /** Resolves once it has loaded its program. */
+  /** Starts a thread. Resolves once it has loaded its program. */
   static async start(name: ThreadProgram, maxMegabytes?: number, file = program): Promise<Thread> {
     const thread = new Thread(name, maxMegabytes, file)
     await thread.#nextAnswer()
     return thread
   }
 
-  /** Resolves to the result of a job, and fails with its error. Fails with `JobTooLong` and ends after `maxMs`. */
+  /** Resolves to a job's result, or fails with its error. After `maxMs` fails with `JobTooLong` and ends the thread. */
   async run<Result>(job: ThreadJob, maxMs = Infinity): Promise<Result> {
     const answered = this.#nextAnswer()
     this.#worker.postMessage(job)
@@ -65,7 +65,7 @@ export class Thread {
       this.#fail(new JobTooLong(`${job.name} took longer than ${maxMs} ms`))
       this.gone = this.#leave()
     }
-    // An answer that came while this thread was busy itself is read first.
+    // A response that arrived while this thread was busy is read first.
     const timer = maxMs === Infinity ? undefined : setTimeout(() => setImmediate(tooLong), maxMs)
     try {
       const answer = await answered as Exclude<ThreadAnswer, 'ready'>
@@ -77,7 +77,7 @@ export class Thread {
     }
   }
 
-  /** Whether the process stays alive while this thread does. */
+  /** Sets whether this thread keeps the process alive. */
   keepAlive(isNeeded: boolean): void {
     if (isNeeded) this.#worker.ref()
     else this.#worker.unref()
@@ -105,7 +105,7 @@ export class Thread {
   }
 }
 
-/** Resolves to the result of a job of a backup, which is the same as that of `work`, and fails with its error. */
+/** Resolves to the result of a backup job, which is the same as that of `work`, or fails with its error. */
 export async function runOnThread<Input, Result>(
   name: string,
   work: (input: Input) => Promise<Result>,

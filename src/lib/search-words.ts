@@ -1,28 +1,28 @@
-/** What a search compares: words without case and accents, and pairs of characters in scripts that write no spaces. */
+/** Words for searching, without case and accents, and pairs of characters in scripts that are not spaced. */
 
 const word = /[\p{L}\p{N}\p{M}]+/gu
 const marks = /(?![\u3099\u309a])\p{Mn}/gu
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu
 const isAscii = /^[\0-\x7f]*$/
-/** Longer words, such as encoded files, are compared by their beginnings. */
+/** Longer words, such as encoded files, are compared by prefix. */
 const maxWordLength = 40
 const maxQueryWords = 12
 
-/** The different words of a text, as they are stored. */
+/** Returns a text's distinct words, as they are stored. */
 export function searchWords(text: string): string[] {
   return [...new Set(placesOf(text).map((place) => place.word))]
 }
 
-/** The words of a query. A text is found if each of them is the beginning of one of its words, or that word if it is short. */
+/** Returns the words of a query. Each must be the prefix of a word in the text, or equal one if it is short. */
 export function queryWords(text: string): string[] {
   const places = placesOf(text)
-  // A single character stands only for the end of a script without spaces, unless it is all there is.
+  // A single character only marks the end of a run without spaces, unless there is nothing else.
   const needed = places.filter(({ isEnd }, n) => !isEnd || places[n - 1]?.end !== places[n].end)
   return [...new Set(needed.map((place) => place.word))].slice(0, maxQueryWords)
 }
 
-/** Whether a word of a query is compared whole: one or two letters or digits begin too many words. */
+/** Whether a query's word must match exactly, because one or two letters or digits are the prefix of too many words. */
 export function isShort(word: string): boolean {
   return /^[a-z\d]{1,2}$/.test(word)
 }
@@ -31,13 +31,13 @@ function isMatch(word: string, asked: string): boolean {
   return isShort(asked) ? word === asked : word.startsWith(asked)
 }
 
-/** A piece of an excerpt. */
+/** A part of an excerpt. */
 export interface ExcerptPiece {
   text: string
   isMatch: boolean
 }
 
-/** About `length` characters of a text around the first match, in one line, with what matches set apart. */
+/** Returns about `length` characters around a text's first match, in one line, with matches marked. */
 export function excerptOf(text: string, words: readonly string[], length = 160): ExcerptPiece[] {
   const matches = placesOf(text).filter((place) => words.some((word) => isMatch(place.word, word)))
   const from = beginOf(text, (matches[0]?.at ?? 0) - Math.floor(length / 3))
@@ -62,7 +62,7 @@ export function excerptOf(text: string, words: readonly string[], length = 160):
   return pieces
 }
 
-/** A place near `at` where a word begins. */
+/** Returns a position near `at` where a word begins. */
 function beginOf(text: string, at: number): number {
   if (at <= 0) return 0
   const space = text.slice(at, at + 20).search(/\s/)
@@ -73,7 +73,7 @@ interface WordPlace {
   word: string
   at: number
   end: number
-  /** It is the last character of a script without spaces. */
+  /** Whether this is the last character of a run without spaces. */
   isEnd: boolean
 }
 
@@ -89,7 +89,7 @@ function placesOf(text: string): WordPlace[] {
 
 function addFolded(places: WordPlace[], raw: string, index: number): void {
   const folded = raw.normalize('NFKD').replace(marks, '').normalize('NFKC').toLowerCase()
-  // What folding made longer or shorter is one place.
+  // If folding changed the length, all parts share one position.
   const isSame = folded.length === raw.length
   const add = (word: string, at: number, length: number, isEnd = false) =>
     places.push({
@@ -98,7 +98,7 @@ function addFolded(places: WordPlace[], raw: string, index: number): void {
       end: isSame ? index + at + length : index + raw.length,
       isEnd,
     })
-  // Folding can make several words of one.
+  // Folding can split one word into several.
   for (const { 0: part, index: start } of folded.matchAll(word)) {
     let at = 0
     for (const { 0: run, index: runAt } of part.matchAll(unspaced)) {

@@ -1,55 +1,55 @@
-/** One thread for the short jobs of many, who take turns by the time that their jobs took. */
+/** A thread for many owners' short jobs. They take turns according to the time that their jobs took. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { LruMap } from './lru-map.ts'
 import { hasThreads, JobTooLong, Thread, type ThreadProgram } from './run-on-thread.ts'
 
-/** A job had no turn before its time to wait was over. It has done nothing. */
+/** A job got no turn within its maximum wait. It has not started. */
 export class NoTurn extends Error {}
 
 interface Job {
-  /** In characters. */
+  /** Number of characters. */
   readonly size: number
-  /** Resolves to how many milliseconds the thread worked on it. Never fails. */
+  /** Resolves to how many milliseconds the thread worked on the job. Never fails. */
   run(): Promise<number>
-  /** When it is refused, because it has had no turn. */
+  /** Refuses the job if it gets no turn in time. */
   readonly timer: NodeJS.Timeout
 }
 
-/** The jobs of one owner. */
+/** One owner's jobs. */
 interface Lane {
   readonly jobs: Set<Job>
-  /** It grows with the milliseconds that jobs of this owner take. */
+  /** Grows by the milliseconds that this owner's jobs take. */
   turn: number
-  /** How long its jobs took lately, in milliseconds, and each character of its last large job. */
+  /** Recent duration of the owner's jobs, in milliseconds, and of each character of its last large job. */
   recentMs: number
   characterMs: number
-  /** Its last job took too long. */
+  /** Whether its last job took too long. */
   isTooLong: boolean
 }
 
 const mostLanes = 10_000
-/** Of an owner that is not known yet: such expressions are expected that take longest. */
+/** For an unknown owner, whose expressions are assumed to be as slow as possible. */
 const unknownCharacterMs = .005
-/** Smaller jobs do not say how long a character takes. */
+/** Smaller jobs do not reveal the time per character. */
 const largeJob = 10_000
-/** After so much of a job, the next thread is started, because this one may have to end. */
+/** After a job has run this long, the next thread is started, because this one may have to be terminated. */
 const longJobMs = 300
 
 export interface SharedThreadOptions {
   program: ThreadProgram
   maxMegabytes: number
-  /** How long a job waits for its turn at most. */
+  /** Maximum time that a job waits for its turn. */
   maxWaitMs: number
-  /** Builds the program, where Node runs sources and would have no thread (tests). */
+  /** Builds the program for tests, where Node runs sources and would have no thread. */
   build?: () => Promise<URL>
 }
 
 /**
- * The job goes first that is expected to end first, if each owner had a thread of the same share. So one that takes
- * long keeps nobody waiting whose jobs are quick, however many owners have such.
+ * Runs the job first that would end first if all owners had equal shares of the thread, so that slow jobs never delay
+ * owners with quick ones, however many owners have slow ones.
  *
- * The thread starts with the first job and ends with a job that takes too long; the next one starts another. Deno cannot
- * end a thread that is busy: there such a job goes on next to the new thread, and what may take as long waits until it is done.
+ * A job starts the thread, and one that takes too long ends it. Deno cannot end a busy thread, so that job continues
+ * beside the next thread, and jobs that may be as slow wait until it is done.
  *
  * @see Goyal, Vin, Cheng: "Start-time fair queueing", 1996; Demers, Keshav, Shenker: "Analysis and simulation of a fair
  * queueing algorithm", 1989, for the order by ends
@@ -60,10 +60,10 @@ export class SharedThread {
   readonly #waiting = new Set<Lane>()
   #thread: Thread | undefined
   #nextThread: Promise<Thread> | undefined
-  /** How many threads still work on jobs that took too long. */
+  /** Number of threads that are still working on jobs that took too long. */
   #leaving = 0
   #isServing = false
-  /** The turn of the job that started last. An owner that was idle begins here, and has saved nothing up. */
+  /** The turn of the job that started last. Idle owners resume here, so they cannot save up time. */
   #turn = 0
 
   constructor(options: SharedThreadOptions) {
@@ -71,8 +71,8 @@ export class SharedThread {
   }
 
   /**
-   * Resolves to the result of the job `name`, which is the same as that of `work`, and fails with its error. `size` is about
-   * how many characters it reads. Fails with `NoTurn`, or with `JobTooLong` if it takes longer than `maxMs` once it has begun.
+   * Resolves to the result of the job `name`, which is the same as that of `work`, or fails with its error. `size` is
+   * roughly the number of characters to read. Fails with `NoTurn`, or with `JobTooLong` if it runs longer than `maxMs`.
    */
   run<Input, Result>(
     owner: string,
@@ -142,7 +142,7 @@ export class SharedThread {
     return first?.lane
   }
 
-  /** A thread that has to start is not the fault of the owner of the job, so the start does not count. */
+  /** Runs a job. Starting a thread is not the owner's fault, so the start does not count. */
   async #perform<Result>(
     lane: Lane,
     job: { name: string; input: unknown },
@@ -187,7 +187,7 @@ export class SharedThread {
 
   #startNext(): Promise<Thread> {
     this.#nextThread ??= this.#start()
-    // It fails for the job that needs it.
+    // The failure is reported by the job that needs the thread.
     this.#nextThread.catch(() => {})
     return this.#nextThread
   }

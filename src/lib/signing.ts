@@ -1,5 +1,5 @@
 /**
- * Signatures that others verify with public keys of the grid: ES256, as JSON Web Signatures.
+ * Signatures that others verify with the grid's public keys: ES256, as JSON Web Signatures.
  * @see RFC 7515 §7.2.2, RFC 7518 §3.4
  */
 import { Buffer } from 'node:buffer'
@@ -10,19 +10,19 @@ export type { JWK }
 
 const algorithm = 'ES256'
 
-/** A key pair, each as a JWK. The public one has the members with which a key set lists it. @see RFC 7517 §4 */
+/** A key pair of JWKs. The public one has the members with which a key set lists it. @see RFC 7517 §4 */
 export interface SigningKeyPair {
   publicKey: JWK
   privateKey: JWK
 }
 
-/** The signature of a text that travels without the text. Both members are base64url. */
+/** A signature that travels without its text. Both members are base64url. */
 export interface DetachedSignature {
   protected: string
   signature: string
 }
 
-/** `type`: what is signed, for the header `typ`. */
+/** Signs a text. `type` identifies its kind, for the header `typ`. */
 export type Sign = (text: string, type?: string) => Promise<DetachedSignature>
 
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
@@ -34,7 +34,7 @@ export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   }
 }
 
-/** Prepare signing with a key. `jku` is where its key set is. @see RFC 7515 §4.1 */
+/** Returns a function that signs with a key. `jku` is the URL of its key set. @see RFC 7515 §4.1 */
 export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string; jku?: string }): Promise<Sign> {
   const { FlattenedSign, importJWK } = await library()
   const key = await importJWK(privateKey, algorithm)
@@ -46,7 +46,7 @@ export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string;
   }
 }
 
-/** Whether the holder of the key signed the text as what `type` says. */
+/** Whether the key's holder signed the text as the kind `type`. */
 export async function isSignedBy(
   publicKey: JWK,
   text: string,
@@ -65,21 +65,21 @@ export async function isSignedBy(
   }
 }
 
-/** The SHA-256 of a public key, in base64url behind `SHA256:`, so that it never begins like an option. @see RFC 7638 */
+/** Returns a public key's SHA-256, in base64url after `SHA256:`, so that it cannot start with `-`. @see RFC 7638 */
 export async function fingerprintOf(publicKey: JWK): Promise<string> {
   return `SHA256:${await (await library()).calculateJwkThumbprint(publicKey)}`
 }
 
-/** Loaded with the first use: not every process signs. */
+/** Loaded on first use, because not every process signs. */
 const library = once(() => import('jose'))
 
-/** What a signature says of its key. Fails if it is none. */
+/** Returns what a signature states about its key. Fails if it is malformed. */
 export async function signedBy(signature: DetachedSignature): Promise<{ kid?: string; jku?: string }> {
   const { decodeProtectedHeader } = await library()
   return decodeProtectedHeader(signature)
 }
 
-/** Whether a signature by this key (ES256) fits one of the payloads. Fails if the key is none. */
+/** Whether a signature by this key (ES256) matches one of the payloads. Fails if the key is invalid. */
 export async function fitsKey(signature: DetachedSignature, payloads: readonly string[], key: JWK): Promise<boolean> {
   const { flattenedVerify, importJWK } = await library()
   const imported = await importJWK(key, algorithm)

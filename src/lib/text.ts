@@ -1,32 +1,32 @@
-/** The longest text of a message, in UTF-8. Over A2A, the body of the request limits it. */
+/** Maximum length of a message's text, in UTF-8. Over A2A, the request body's limit applies. */
 export const maxTextBytes = 256 * 1024
 
 /**
- * Replace lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
+ * Replaces lone surrogates with U+FFFD, so that databases, JSON parsers and models all read the same text. Undefined if
  * the text contains U+0000, at which databases truncate.
  */
 export function wellFormed(text: string): string | undefined {
   return text.includes('\0') ? undefined : text.toWellFormed()
 }
 
-/** Whether a text has at most `max` characters. Long texts are not counted. */
+/** Whether a text has at most `max` characters. Does not count the characters of long texts. */
 export function hasAtMost(text: string, max: number): boolean {
   return text.length <= max || (text.length <= 2 * max && characterCount(text) <= max)
 }
 
-/** The number of characters: code points, not UTF-16 code units. */
+/** Counts characters: code points, not UTF-16 code units. */
 export function characterCount(text: string): number {
   let count = 0
   for (const _ of text) count++
   return count
 }
 
-/** The number that a value from outside stands for; NaN if it is neither a number nor a text: `Number` of an object may throw. */
+/** Converts an external value to a number. NaN for other types, because `Number` of an object may throw. */
 export function numberOf(value: unknown): number {
   return typeof value === 'number' || typeof value === 'string' ? Number(value) : NaN
 }
 
-/** A value from outside as a text: `String` of an object may throw. */
+/** Converts an external value to text, because `String` of an object may throw. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 }

@@ -10,31 +10,31 @@ export function startOfDay(at: number): number {
   return Math.floor(at / day) * day
 }
 
-/** Whether this much time has passed. A clock that was set back counts as passed, so that nothing stalls. */
+/** Whether this much time has passed. True if the clock was set back, so that nothing stalls. */
 export function hasPassed(since: number, ms: number, now: number): boolean {
   return now < since || now - since >= ms
 }
 
-/** ISO 8601 in UTC with milliseconds and `Z`, from milliseconds since the epoch. */
+/** Formats milliseconds since the epoch as ISO 8601 in UTC, with milliseconds and `Z`. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
-/** For people whose zone is not known. */
+/** Used for people whose zone is unknown. */
 export const utc = 'UTC'
 
-/** How many zones are kept. */
+/** Maximum number of cached zones. */
 const maxZones = 600
-/** Beyond, in milliseconds, times are no dates. So are those that are no numbers. */
+/** Times beyond this number of milliseconds are not valid dates. NaN is not either. */
 const maxKnown = 8.6e15
 
 const formats = new LruMap<string, Intl.DateTimeFormat>(maxZones)
 
-/** The zone of this name, if the runtime knows it. */
+/** Returns the zone with this name, if the runtime knows it. */
 export function knownZone(name: string | undefined): string | undefined {
   if (name === undefined || !/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return undefined
   try {
-    // As the runtime writes it, so that there are no more names than zones.
+    // Uses the runtime's spelling, so that there are no more names than zones.
     const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
     return isUtc(zone) ? utc : zone
   } catch {
@@ -47,26 +47,26 @@ function isUtc(zone: string): boolean {
 }
 
 /**
- * The date and time that clocks in a zone show, as a `Date` whose UTC fields are to be read. `zone` is one that `knownZone`
- * has resolved to.
+ * Returns the date and time that clocks in a zone show, as a `Date` whose UTC fields are to be read. `zone` must come
+ * from `knownZone`.
  */
 export function clockAt(zone: string, at: number): Date {
   return new Date(at + offsetAt(zone, at))
 }
 
-/** When clocks in a zone show a date and time: `shown` is what `Date.UTC` makes of it. If they show it twice, one of both. */
+/** Returns when a zone's clocks show `shown`, a result of `Date.UTC`. If they show it twice, returns either time. */
 export function instantOf(zone: string, shown: number): number {
   const near = shown - offsetAt(zone, shown)
   return shown - offsetAt(zone, near)
 }
 
-/** When the day after `at` begins in a zone, and `afterMidnightMs` of it are shown to be over. */
+/** Returns when the zone's clocks show `afterMidnightMs` past midnight on the day after `at`. */
 export function nextDayAt(zone: string, at: number, afterMidnightMs: number): number {
   const shown = clockAt(zone, at).getTime()
   return instantOf(zone, Math.floor(shown / day) * day + day + afterMidnightMs)
 }
 
-/** How far clocks in a zone are ahead of UTC, in milliseconds. */
+/** Returns how far a zone's clocks are ahead of UTC, in milliseconds. */
 function offsetAt(zone: string, at: number): number {
   if (zone === utc || !(Math.abs(at) < maxKnown)) return 0
   let format = formats.get(zone)

@@ -1,26 +1,26 @@
-/** Which URLs and IP addresses outgoing requests may use. See docs/security.md, "Outgoing requests". */
+/** URLs and IP addresses that outgoing requests may use. See docs/security.md, "Outgoing requests". */
 import ipaddr from 'ipaddr.js'
 import { invalidInput } from '../../errors.ts'
 
 export interface EgressPolicy {
-  /** Also allow loopback and private networks, and `http:`. */
+  /** Whether loopback, private networks and `http:` are allowed, too. */
   readonly allowPrivateTargets: boolean
   /** IP addresses and CIDR ranges that the operator blocks. */
   readonly blockedTargets: readonly string[]
 }
 
-/** Ranges that `allowPrivateTargets` allows. All other ranges except public addresses are never allowed. */
+/** Ranges that `allowPrivateTargets` allows. Of all others, only public addresses are ever allowed. */
 const privateRanges = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
 
-/** The metadata services of cloud providers, which return credentials without authentication. Never allowed. */
+/** Cloud providers' metadata services, which return credentials without authentication. Never allowed. */
 const metadataServices = ['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']
 
-/** The public IPv6 addresses. `ipaddr.js` also calls others `unicast`. */
+/** The public IPv6 addresses. `ipaddr.js` also classifies others as `unicast`. */
 const publicIPv6 = ipaddr.parseCIDR('2000::/3')
 
-/** Of the ports below, only 80 and 443 are allowed. */
+/** Below this port, only 80 and 443 are allowed. */
 const firstUserPort = 1024
-/** Databases, caches, clusters, desktops, email, telephony: services that could read a request as commands. */
+/** Databases, caches, clusters, desktops, email and telephony: services that could interpret a request as commands. */
 const blockedPorts = new Set([
   ...[1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 2380, 3268, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432],
   ...[5672, 5900, 5984, 5985, 6000, 6379, 6443, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 7001, 8500, 9042, 9092],
@@ -28,11 +28,11 @@ const blockedPorts = new Set([
 ])
 
 /**
- * Parse a URL if it is allowed: `https:` (with private targets also `http:`) on an allowed port, without a user.
- * Otherwise returns undefined.
+ * Parses a URL if it is allowed: `https:` (with private targets also `http:`) on an allowed port, without a user.
+ * Undefined otherwise.
  */
 export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPolicy): URL | undefined {
-  // The parser removes line breaks and tabs, so the text could differ from the one that was checked elsewhere.
+  // The parser removes line breaks and tabs, so the URL could differ from the text that was checked elsewhere.
   if (text.length > 2_000 || !/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   const isAllowedScheme = url.protocol === 'https:' || (url.protocol === 'http:' && allowPrivateTargets)
@@ -41,8 +41,8 @@ export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPol
 }
 
 /**
- * Parse the URL of a server that is to be called later, if that call would be allowed as far as the URL tells: an IP
- * address in it is checked, a host name is resolved with each call.
+ * Parses the URL of a server to call later, if the URL shows no reason to refuse it. Checks an IP address now. A host
+ * name is resolved on each call.
  */
 export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | undefined {
   const url = parseAllowedUrl(text, policy)
@@ -53,7 +53,7 @@ export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | un
   return !isIpAddress(address) || isAllowedAddress(address, policy) ? url : undefined
 }
 
-/** The same for the URL in a field of the request, in its normal form. Fails with `invalid_input`. */
+/** Parses the URL in a field of the request and returns its normal form. Fails with `invalid_input`. */
 export function requireAllowedTarget(text: string, policy: EgressPolicy, field: string): string {
   const url = parseAllowedTarget(text, policy)
   if (url) return url.href
@@ -68,12 +68,12 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-/** The host for a resolver or TLS: an IPv6 address has no brackets. */
+/** Returns the host for a resolver or TLS, where an IPv6 address has no brackets. */
 export function hostnameOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Whether a host is an IP address and not a name. */
+/** Whether a host is an IP address, not a name. */
 export function isIpAddress(host: string): boolean {
   return ipaddr.isValid(host)
 }

@@ -3,7 +3,7 @@ import { printableLine } from '../redact.ts'
 import { second } from '../time.ts'
 
 /**
- * Why a request to a remote server failed. For decisions in the program, and for the log.
+ * Why a request to a remote server failed, for program logic and the log.
  *
  * * `refused`: the URL, its address or a header is not allowed; nothing was sent
  * * `not_connected`: no IP address, no connection or no TLS; nothing was sent, so the request may be repeated
@@ -28,17 +28,17 @@ export type RemoteErrorReason =
  */
 export class RemoteError extends GridError {
   readonly reason: RemoteErrorReason
-  /** Only for the log. */
+  /** Written only to the log. */
   readonly detail: string
-  /** The log has it. */
+  /** Whether the error has been logged. */
   isReported = false
-  /** The request was sent whole. */
+  /** Whether the whole request was sent. */
   isSent = false
-  /** The status of the answer, if there was one. */
+  /** The response's status, if there was a response. */
   status: number | undefined
-  /** Set if it is of little use to repeat the request: it arrived whole, and got no answer in time, or a useless one. */
+  /** Set if repeating the request would hardly help: it arrived, but the response was late or useless. */
   unanswered: 'timeout' | 'useless' | undefined
-  /** Set if the server answered: the reason that people of the account see, and when it wants the next request. */
+  /** Set if the server responded: a reason to show to people of the account, and when to retry. */
   answered: { shown: string; retryAfterMs?: number } | undefined
 
   constructor(reason: RemoteErrorReason, detail: string) {
@@ -48,7 +48,7 @@ export class RemoteError extends GridError {
     this.detail = detail
   }
 
-  /** The same for the people of an account, who know the server. In our words only. */
+  /** Describes the failure to people of the account, who know the server. Contains only our own words. */
   get why(): string {
     switch (this.reason) {
       case 'refused':
@@ -72,7 +72,7 @@ export class RemoteError extends GridError {
   }
 }
 
-/** What the systems and runtimes say, the first that fits. */
+/** Error texts of systems and runtimes. The first match applies. */
 const faults: Record<'not_connected' | 'invalid_response', [RegExp, string][]> = {
   not_connected: [
     [/proxy/i, 'The proxy of this grid did not reach it.'],
@@ -96,7 +96,7 @@ const faults: Record<'not_connected' | 'invalid_response', [RegExp, string][]> =
   ],
 }
 
-/** Convert any error to a `RemoteError`. A `RemoteError` is returned unchanged. */
+/** Converts any error to a `RemoteError`. Returns a `RemoteError` unchanged. */
 export function asRemoteError(error: unknown, reason: RemoteErrorReason): RemoteError {
   if (error instanceof RemoteError) return error
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }

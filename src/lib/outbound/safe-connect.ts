@@ -1,4 +1,4 @@
-/** Connects to one checked IP address, directly or through the operator's proxy, with TLS for `https:`. */
+/** Connects to a checked IP address, directly or through the operator's proxy, with TLS for `https:`. */
 import { Buffer } from 'node:buffer'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -6,7 +6,7 @@ import { hostnameOf, isIpAddress, portOf } from './egress-policy.ts'
 import { RemoteError } from './remote-error.ts'
 
 export interface ConnectOptions {
-  /** Its host must be in the certificate. */
+  /** The URL whose host must be in the certificate. */
   url: URL
   /** The checked IP address to connect to. */
   address: string
@@ -16,13 +16,13 @@ export interface ConnectOptions {
   ca: string | undefined
 }
 
-/** The largest response to CONNECT. */
+/** Maximum size of the response to CONNECT. */
 const maxProxyResponse = 16 * 1024
 const headEnd = '\r\n\r\n'
 
 /**
- * Connect. `signal` destroys the socket, also after this has resolved. Rejects with the error of the system, a
- * `RemoteError`, or the reason of the signal.
+ * Connects. `signal` destroys the socket, even after this has resolved. Rejects with the system's error, a
+ * `RemoteError`, or the signal's reason.
  */
 export async function safeConnect({ url, address, proxy, ca }: ConnectOptions, signal: AbortSignal): Promise<Socket> {
   const socket = proxy
@@ -55,19 +55,19 @@ async function connectThroughProxy(proxy: URL, address: string, port: number, si
     if (!/^HTTP\/1\.[01] 2\d\d[ \r]/.test(response)) {
       throw new RemoteError('not_connected', `The proxy responded ${response.slice(0, 50)}`)
     }
-    // Further bytes would be read as a response of the server, which has not received a request yet.
+    // Further bytes would be read as the server's response before it has received a request.
     if (response.indexOf(headEnd) !== response.length - headEnd.length) {
       throw new RemoteError('not_connected', 'The proxy sent more than its response')
     }
     return socket
   } catch (error) {
-    // The proxy may keep it open.
+    // The proxy may keep the connection open.
     plain.destroy()
     throw error
   }
 }
 
-/** The head of the response, and what came with it. The socket is paused. */
+/** Returns the response's head, and anything received with it. The socket is paused. */
 function readProxyResponse(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = ''
@@ -95,7 +95,7 @@ function whenOpen<S extends Socket>(socket: S, event: 'connect' | 'secureConnect
       socket.destroy()
       reject(signal.reason)
     }
-    // Without this listener, a later error would end the process.
+    // Without this listener, a later error would crash the process.
     socket.on('error', reject)
     socket.once('close', () => {
       signal.removeEventListener('abort', stop)

@@ -1,4 +1,4 @@
-/** Requests to servers that users name, whose responses are read as a whole. See docs/security.md, "Outgoing requests". */
+/** Requests to servers that users specify, with complete responses. See docs/security.md, "Outgoing requests". */
 import { parseAnswer } from '../http/body.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
 import {
@@ -10,9 +10,9 @@ import {
 } from './safe-stream.ts'
 
 export interface SafeRequest extends RequestLimits {
-  /** The JSON text or the bytes of a POST. Without it the request is a GET. */
+  /** JSON text or bytes to POST. Without a body the request is a GET. */
   body?: string | Uint8Array
-  /** Additional headers. They cannot replace those of the connection. Values are printable ASCII. */
+  /** Additional headers in printable ASCII. They cannot replace those of the connection. */
   headers?: Record<string, string>
 }
 
@@ -22,13 +22,13 @@ export interface SafeResponse {
   readonly text: string
   header(name: string): string | undefined
   /**
-   * The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens` replaces
-   * the most values that it may have.
+   * Parses the body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens` replaces
+   * the maximum number of values.
    */
   json(limits?: { maxTokens?: number }): unknown
 }
 
-/** The same as `SafeStream` for a GET or POST whose response is read as a whole. */
+/** Like `SafeStream`, but for a GET or POST whose response is read completely. */
 export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeResponse>
 
 const jsonLimits = { maxDepth: 32, maxTokens: 5_000 }

@@ -1,5 +1,5 @@
 /**
- * The only way to send requests to servers that users name. See docs/security.md, "Outgoing requests".
+ * The only way to send requests to servers that users specify. See docs/security.md, "Outgoing requests".
  *
  * A host name is resolved once, all its IP addresses are checked, and the connection goes to one of them. The name is
  * not resolved again, so the addresses cannot change in between.
@@ -18,16 +18,16 @@ import { safeConnect } from './safe-connect.ts'
 import { version } from '../version.ts'
 
 export interface RequestLimits {
-  /** From resolving the name to the last byte of the response. */
+  /** Time limit from name resolution to the last byte of the response. */
   timeoutMs: number
-  /** The largest response; 64 KiB by default. */
+  /** Maximum size of the response. Defaults to 64 KiB. */
   maxBytes?: number
   signal?: AbortSignal
-  /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
+  /** Whether the request only checks that the server can be reached, so that a failure is not logged as a warning. */
   isProbe?: boolean
-  /** Records the request, if its call is traced. `end` gets the status of the response, or nothing if there was none. */
+  /** Records the request if its call is traced. `end` takes the response's status, or nothing without a response. */
   spans?: { sending(method: string): { traceparent: string; end(status?: number): void } | undefined }
-  /** The server is told the trace: it belongs to an agent of the account. */
+  /** Whether the server learns the trace id, because it belongs to one of the account's agents. */
   passesTrace?: boolean
 }
 
@@ -36,14 +36,14 @@ export interface SafeInit extends RequestLimits {
   body?: string | Uint8Array
   contentType?: string
   headers?: Record<string, string>
-  /** The longest pause of the response, before its first byte or between two. */
+  /** Maximum pause before or within the response. */
   idleMs?: number
 }
 
 /**
- * Send one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves when the headers
- * of a response are there, of any status except a redirect. This, and reading the body, may reject with a `RemoteError`
- * (`remote_unreachable`), whose message is always the same and whose `reason` says why.
+ * Sends one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves once the
+ * headers of a response have arrived, with any status except a redirect. This, and reading the body, may reject with a
+ * `RemoteError` (`remote_unreachable`), whose message is always the same and whose `reason` states the cause.
  */
 export type SafeStream = (url: string, init: SafeInit) => Promise<Response>
 
@@ -52,7 +52,7 @@ export type Resolver = (host: string) => Promise<string[]>
 export interface SafeStreamOptions {
   config: Pick<Config, 'allowPrivateTargets' | 'blockedTargets' | 'egressProxy'>
   log: Log
-  /** Ports this process listens on. Requests to them on this machine are refused. The set may grow. */
+  /** Ports on which this process listens. Requests to them on this machine are refused. The set may grow. */
   ownPorts: ReadonlySet<number>
   /** Used instead of the system's resolver. */
   resolve?: Resolver
@@ -62,9 +62,9 @@ export interface SafeStreamOptions {
 
 export const defaultMaxBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
-/** A name may have many addresses that cannot be reached. */
+/** A name may have many unreachable addresses. */
 const maxAttempts = 4
-/** Headers of the connection, which callers cannot set. */
+/** Headers that belong to the connection, so callers cannot set them. */
 const fixedHeaders =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|keep-alive|user-agent|proxy-.*)$/i
 
@@ -102,7 +102,7 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
   }
 }
 
-/** The error as a `RemoteError`. The log says why a request failed, once. */
+/** Returns the error as a `RemoteError`. Logs once why a request failed. */
 export function reported(log: Log, host: string | undefined, { isProbe }: RequestLimits, error: unknown): RemoteError {
   if (error instanceof RemoteError && error.isReported) return error
   const remoteError = asRemoteError(error, 'invalid_response')
@@ -115,7 +115,7 @@ export function reported(log: Log, host: string | undefined, { isProbe }: Reques
   return remoteError
 }
 
-/** One signal for the deadline, for pauses, and for the signal of the caller. Its reason is a `RemoteError`. */
+/** A single signal for the deadline, pauses, and the caller's signal. Its reason is a `RemoteError`. */
 class Deadline {
   readonly #controller = new AbortController()
   readonly #timer: ReturnType<typeof setTimeout>
@@ -134,7 +134,7 @@ class Deadline {
     return this.#controller.signal
   }
 
-  /** Settles as `work` does, but rejects when the time is over, even if `work` never settles. */
+  /** Settles as `work` does, but rejects when time is up, even if `work` never settles. */
   async unlessIdle<T>(work: Promise<T>): Promise<T> {
     const timer = this.#idleMs === undefined ? undefined : this.#abortAfter(this.#idleMs)
     try {
@@ -172,7 +172,7 @@ function requestHeaders(url: URL, { body, contentType, headers = {} }: SafeInit)
   }
 }
 
-/** All IP addresses of the host, IPv4 first. Rejects with `refused` if one of them is not allowed. */
+/** Returns all of the host's IP addresses, IPv4 first. Rejects with `refused` if one of them is not allowed. */
 async function checkedAddresses(url: URL, options: SafeStreamOptions, signal: AbortSignal): Promise<string[]> {
   const { config, ownPorts, resolve = systemResolver } = options
   const host = hostnameOf(url)
@@ -230,7 +230,7 @@ function sendRequest(
     }, resolve)
     outgoing.on('error', reject)
     outgoing.on('finish', onSent)
-    // The server switches to another protocol.
+    // Emitted if the server switches to another protocol.
     outgoing.on('upgrade', () => reject(new RemoteError('invalid_response', 'It switched the protocol')))
     // A socket from a proxy is paused.
     outgoing.on('socket', (socket) => socket.resume())
@@ -240,7 +240,7 @@ function sendRequest(
 
 interface Settle {
   end(): void
-  /** Ends, and makes the error that the reader gets. */
+  /** Ends the request, and returns the error for the reader. */
   failed(error: unknown): RemoteError
 }
 
@@ -274,7 +274,7 @@ function asResponse(
     },
     cancel: end,
   }, { highWaterMark: 0 })
-  // These must not have a body.
+  // Responses with these statuses must not have a body.
   const isEmpty = status === 204 || status === 205
   if (isEmpty) end()
   return new Response(isEmpty ? null : body, { status, headers })

@@ -1,20 +1,20 @@
-/** Signatures of webhooks. @see https://www.standardwebhooks.com */
+/** Webhook signatures. @see https://www.standardwebhooks.com */
 import { Buffer } from 'node:buffer'
 import { Webhook } from 'standardwebhooks'
 import { isSameSecret } from '../secrets.ts'
 import { minute, second } from '../time.ts'
 
-/** How old, or how far ahead, a signed request may be. */
+/** Maximum age or clock skew of a signed request. */
 const maxAgeMs = 5 * minute
 
-/** How many answers led to the message of an event. An incoming hook counts on. */
+/** Number of replies that led to the event's message. Incoming hooks continue the count. */
 export const hopsHeader = 'agent-grid-hops'
 
 export function newWebhookSecret(): string {
   return `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
 }
 
-/** The headers of one event, signed with each secret. `at` is in milliseconds. */
+/** Returns an event's headers, signed with each secret. `at` is in milliseconds. */
 export function webhookHeaders(
   secrets: readonly string[],
   id: string,
@@ -28,7 +28,7 @@ export function webhookHeaders(
   }
 }
 
-/** Whether a secret is one of Standard Webhooks. */
+/** Whether a secret has the format of Standard Webhooks. */
 export function isWebhookSecret(secret: string): boolean {
   return /^(whsec_)?[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)
 }
