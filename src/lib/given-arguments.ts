@@ -27,7 +27,7 @@ export interface ArgumentRules {
   isStrict: boolean
 }
 
-/** How the grid understood a call. */
+/** How the grid interpreted a call. */
 export interface ReadArguments {
   args: Arguments
   /** What the response must report, so that callers do not assume that more was done. */

@@ -103,7 +103,7 @@ export function listPage(
     total: number
     /** Whether this page has rows. */
     isFound: boolean
-    /** Names the searched fields. */
+    /** Names of the searched fields, for the search box. */
     searched: string
     table: Child
   },
@@ -149,7 +149,7 @@ export function NoResults({ search, path, where }: { search: string; path: strin
   )
 }
 
-/** `1 agent`, `2 agents`, `1,000 agents`. */
+/** Formats a count: `1 agent`, `2 agents`, `1,000 agents`. */
 export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }

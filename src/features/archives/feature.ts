@@ -1,4 +1,4 @@
-/** Exports accounts to files. See docs/operating/accounts.md, "Export and import", and docs/protocol/archive.md. */
+/** Exports and imports accounts. See docs/operating/accounts.md, "Export and import", and docs/protocol/archive.md. */
 import type { Feature } from '../../feature.ts'
 import { archiveCommands } from './commands/asked.ts'
 import { exportAccount, importAccount } from './commands/commands.ts'

@@ -75,7 +75,7 @@ export const allSso = (db: Db) => ({
   provider: (id: string) => db.one(provider, { id }),
   /** An account's provider, even if it is a draft or its domain is not verified. */
   anyProvider: (id: string) => db.one(byIdAnyway, { id }),
-  /** The provider of the account that has verified the domain of an email address. */
+  /** The provider of the account that has verified an email address's domain. */
   ofDomain: (domain: string) => db.one(ofDomain, { domain }),
   /** Whether any account has a provider that signs people in. */
   hasAny: async () => await db.one(anyVerified, {}) !== undefined,

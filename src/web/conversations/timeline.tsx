@@ -25,7 +25,7 @@ export interface TimelineProps {
 export function TimelinePane(
   { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
-    /** The path of the list, for narrow windows; undefined if there is none. */
+    /** The list's path, for narrow windows. Undefined if there is none. */
     back?: string
     /** Whether the page starts at the first message, not at the last. */
     isFromTop: boolean

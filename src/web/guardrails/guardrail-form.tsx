@@ -119,7 +119,7 @@ export function settingsOf(provider: ListedProvider, form: URLSearchParams): Gua
     action: readChoice(form, 'action', actions.map(({ value }) => value)),
     onFailure: readChoice(form, 'onFailure', failures.map(({ value }) => value)),
     enabled: form.has('enabled'),
-    // A new token wins over the request to remove the old one.
+    // A new token takes precedence over removing the old one.
     token: token !== '' ? token : form.has('removeToken') ? null : undefined,
   }
 }
