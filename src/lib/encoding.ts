@@ -1,19 +1,19 @@
 /** Base64 (RFC 4648 §4): encoding, decoding and detection. */
 import { Buffer } from 'node:buffer'
 
-/** Whether a text is base64 of either alphabet, with or without padding. @see RFC 4648 §4, §5 */
+/** Whether a text is base64 in either alphabet, with or without padding. @see RFC 4648 §4, §5 */
 export function isBase64(text: string): boolean {
   return /^[\w+/-]*={0,2}$/.test(text)
 }
 
-/** The same bytes as padded base64 of the standard alphabet. Line breaks are dropped; undefined for anything else. */
+/** Converts base64 to the standard alphabet with padding. Removes line breaks. Undefined for anything else. */
 export function canonicalBase64(text: string): string | undefined {
   const digits = text.replace(/[\r\n]/g, '')
   if (!isBase64(digits) || digits.replace(/=+$/, '').length % 4 === 1) return undefined
   return Buffer.from(digits, 'base64').toString('base64')
 }
 
-/** Undefined for bytes that are not UTF-8 text, and for text with U+0000, which is UTF-16 or binary. */
+/** Decodes UTF-8. Undefined for other bytes, and for text with U+0000, which indicates UTF-16 or binary data. */
 export function textOfBytes(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -28,12 +28,12 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }
 
-/** Fails with a `DOMException` if the text is not base64. */
+/** Decodes base64. Fails with a `DOMException` if the text is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
 }
 
-/** Canonical JSON: no white space, members sorted by the UTF-16 code units of their names. @see RFC 8785 §3.2 */
+/** Returns canonical JSON: no white space, members sorted by their names' UTF-16 code units. @see RFC 8785 §3.2 */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -6,7 +6,7 @@ import leven from 'leven'
 import { invalidInput } from '../errors.ts'
 import { apiLimits, parseCall, unkeptNumber } from './http/body.ts'
 
-/** Before they are checked. */
+/** Arguments before validation. */
 export type Arguments = Record<string, unknown>
 
 /** The part of JSON Schema used here. */
@@ -27,7 +27,7 @@ export interface ArgumentRules {
   isStrict: boolean
 }
 
-/** How the grid understood a call. */
+/** How the grid interpreted a call. */
 export interface ReadArguments {
   args: Arguments
   /** What the response must report, so that callers do not assume more was done. */

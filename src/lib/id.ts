@@ -1,11 +1,11 @@
 import { v7, validate, version } from 'uuid'
 
-/** A new UUIDv7. Ids sort roughly by creation. They do not determine the order of messages; `seq` does. */
+/** Returns a new UUIDv7. Ids sort roughly by creation time. Messages are ordered by `seq`, not by id. */
 export function newId(): string {
   return v7()
 }
 
-/** Whether a text has the form of an id, in either case. */
+/** Whether a text has the form of an id, in upper or lower case. */
 export function isId(text: string): boolean {
   return validate(text)
 }

@@ -1,4 +1,4 @@
-/** Validation of input, with errors that name the field and what it must be. */
+/** Validates input. Errors name the field and the requirement. */
 import * as z from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { hasAtMost, wellFormed } from './text.ts'
@@ -94,14 +94,14 @@ export const clientName = z.string().regex(
 )
 
 export const maxIdentifierLength = 200
-/** Of a file name. */
+/** Maximum length of a file name. */
 export const maxNameBytes = 255
 const plainText = (schema: z.ZodString) =>
   schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 
-/** A name or an id. It must be well-formed Unicode, because it is looked up exactly as sent. */
+/** A name or an id. Must be well-formed Unicode, because it is looked up exactly as sent. */
 export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
-/** The same, and not empty. */
+/** A non-empty name or id. */
 export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
 /** The name of a file. */
@@ -122,7 +122,7 @@ export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
 export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')
 
 /**
- * The input of a signup, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
+ * A signup's input, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({

@@ -1,7 +1,6 @@
 /**
- * Characters that people cannot see but models read: tags, direction controls, zero-width characters, variation
- * selectors, controls. They are removed, except where a script or an emoji needs them. See docs/security.md,
- * "Texts that models read".
+ * Removes characters that people cannot see but models read: tags, direction controls, zero-width characters, variation
+ * selectors and controls. Those that a script or an emoji needs remain. See docs/security.md, "Texts that models read".
  */
 
 /**
@@ -27,12 +26,12 @@ export const hiddenCharacter = new RegExp(`[${hidden}\x85\u2028\u2029]`, 'gu')
 /** Controls that end a line. A lone carriage return would let a terminal overwrite the line. */
 const unusualLineEnd = /\r(?!\n)|[\v\f\x85]/g
 
-/** A character of `properties` that is itself visible. */
+/** Matches a visible character with one of `properties`. */
 const visible = (properties: string, except = '') => `(?![${hidden}]${except && `|[${except}]`})[${properties}]`
 
 const scripts = (names: string) => names.split(' ').map((name) => String.raw`\p{scx=${name}}`).join('')
 
-/** Letters of scripts that need no joiners. The letters of all others may be joined or kept apart. */
+/** Letters of scripts that need no joiners. Letters of all others may be joined or kept apart. */
 const unjoined = scripts(
   'Latin Greek Cyrillic Armenian Georgian Han Hiragana Katakana Hangul Bopomofo Common Inherited',
 )
@@ -45,7 +44,7 @@ const letter = visible(String.raw`\p{L}\p{M}`)
 const mongolian = visible(scripts('Mongolian'))
 const shorthand = visible(scripts('Duployan'))
 const music = visible(String.raw`\u{1d100}-\u{1d1ff}`)
-/** Symbols, and those letters and punctuation that have standardized variants. */
+/** Symbols, and letters and punctuation that have standardized variants. */
 const variable = visible(
   String.raw`\p{S}\p{Emoji}\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f${
     scripts('Han Myanmar Phags_Pa Manichaean')
@@ -57,7 +56,7 @@ const variable = visible(
 const needed = [
   // Emoji: presentation, sequences such as families and flags, and the three flags that consist of tags.
   String.raw`(?<=${variable})[\ufe00-\ufe02\ufe0e\ufe0f]`,
-  // Digits: in keycaps, and the slashed zero.
+  // Digits in keycaps, and the slashed zero.
   String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
   String.raw`(?<=0)\ufe00`,
   String.raw`(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})`,
@@ -65,7 +64,7 @@ const needed = [
     .raw`(?<=\u{1f3f4})\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073})\u{e007f}`,
   ...beside(joined, String.raw`[\u200c\u200d]`),
   ...beside(unspaced, String.raw`\u200b`),
-  // No more of these are registered for any ideograph. @see UTS #37, IVD_Sequences.txt
+  // No ideograph has more registered variants than these. @see UTS #37, IVD_Sequences.txt
   String.raw`(?<=\p{Unified_Ideograph})[\u{e0100}-\u{e011f}]`,
   String.raw`(?<=${mongolian})[\u180b-\u180f]`,
   String.raw`(?<=${visible(scripts('Khmer'))})[\u17b4\u17b5]`,
@@ -87,11 +86,11 @@ function beside(neighbour: string, char: string): string[] {
 
 const unneeded = new RegExp(`(?=[${hidden}])(?:(${needed.join('|')})|[${hidden}])`, 'gu')
 
-/** Hebrew, Arabic and the other blocks that Unicode keeps for scripts written from right to left. */
+/** Hebrew, Arabic and other blocks that Unicode reserves for right-to-left scripts. */
 const rightToLeft = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
 const isRightToLeft = new RegExp(`(?=[\\p{L}\\p{N}])[${rightToLeft}]`, 'u')
 const directionMarks = /[\u061c\u200e\u200f]+/g
-/** A mark has no effect there, or splits a word. */
+/** A mark within a word has no effect, or splits the word. */
 const marksInWord = /(?<=[\p{L}\p{M}])[\u061c\u200e\u200f]+(?=\p{L})|(?<=\p{N})[\u061c\u200e\u200f]+(?=\p{N})/gu
 /** One mark, or two before the sign of a negative amount, as in CLDR for Arabic and Hebrew. */
 const neededMarks = /(\u200f\u200e)(?=[-+\u2212])|([\u061c\u200e\u200f])[\u061c\u200e\u200f]*/g
@@ -117,7 +116,7 @@ export function hasInvisible(text: string): boolean {
   return withoutInvisible(text) !== text
 }
 
-/** A JSON value with all its texts and member names cleaned; the same value if nothing changed. */
+/** Cleans all texts and member names of a JSON value. Returns the same value if nothing changed. */
 export function withoutInvisibleIn<T>(value: T): T {
   return cleanedValue(value) as T
 }
@@ -127,7 +126,7 @@ function cleanedText(text: string): string {
   return withoutInvisible(text.toWellFormed())
 }
 
-/** A name in one line, without invisible characters and controls. */
+/** Returns a name in one line, without invisible characters and controls. */
 export function cleanedLine(name: string): string {
   return cleanedText(name).replace(/[\n\r\t\u0085\u2028\u2029]+/g, ' ').trim()
 }

@@ -18,7 +18,7 @@ export function isOfManyTenants(issuer: string): boolean {
     (microsoft.test(hostname) && manyTenants.includes(pathname.split('/')[1].toLowerCase()))
 }
 
-/** Whether an issuer may vouch for addresses of a domain. `organization` is the claim `hd` of its token. */
+/** Whether an issuer may vouch for addresses of a domain. `organization` is the `hd` claim in its token. */
 export function mayVouch(issuer: string, organization: unknown, domain: string): boolean {
   return !isOfManyTenants(issuer) && (new URL(issuer).hostname !== google || organization === domain)
 }
@@ -28,7 +28,7 @@ export function isSameIssuer(one: string, other: string): boolean {
   return issuerForm(one) === issuerForm(other)
 }
 
-/** An issuer without a final slash. */
+/** Returns an issuer without its document's path and a final slash. */
 export function issuerForm(issuer: string): string {
   return issuer.replace(/\/\.well-known\/openid-configuration$/, '').replace(/\/$/, '')
 }

@@ -21,7 +21,7 @@ export interface KeyRing {
   beforeSeal?: () => Promise<void>
   /** Encrypts with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
   seal(text: string, context: string): Promise<SealedToken>
-  /** A check text of the newest key, see `wrongKeys`. Fails with `invalid_input` if there is none. */
+  /** Encrypts a check text with the newest key. See `wrongKeys`. Fails with `invalid_input` if there is no key. */
   sealCheck(): Promise<SealedToken>
   /** Decrypts. Fails with `internal` if the key is not in the ring, or the token or its context was changed. */
   open(sealed: SealedToken, context: string): Promise<string>
@@ -66,7 +66,7 @@ export function keyIdsOf(text: string | undefined): string[] {
   return text !== undefined && isKeyRing(text) ? [...parseKeyRing(text).keys()] : []
 }
 
-/** A new key ring with one key, in the format of `GRID_KEYS`. The random id allows two rings to be merged. */
+/** Returns a new key ring with one key, in the format of `GRID_KEYS`. The random id allows merging two rings. */
 export function newKeyRing(): string {
   return `${crypto.randomUUID().slice(0, 8)}:${toBase64(crypto.getRandomValues(new Uint8Array(keyBytes)))}`
 }

@@ -1,4 +1,4 @@
-/** Names and email addresses: their format and how they are normalised. See docs/protocol/README.md, "Names and formats". */
+/** Names and email addresses: their format and normalisation. See docs/protocol/README.md, "Names and formats". */
 import { GridError } from '../errors.ts'
 import { hasInvisible, withoutInvisible } from './invisible-text.ts'
 
@@ -26,16 +26,16 @@ export function plainName(text: string, maxLength: number): string {
   return withoutInvisible([...line.trim()].slice(0, maxLength).join('')).trim()
 }
 
-// Exactly one plain address: no display name, list, quotes, comments or white space.
+// Matches exactly one plain address: no display name, list, quotes, comments or white space.
 const plainAddress =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/
 
-/** Whether a text is one plain email address in lower case. Emails go only to such addresses. */
+/** Whether a text is one plain email address in lower case. Emails are sent only to such addresses. */
 export function isPlainAddress(text: string): boolean {
   return text.length <= 254 && text.indexOf('@') <= 64 && plainAddress.test(text)
 }
 
-/** Normalise an email address (NFKC, trim, lower case) and check it. Fails with `invalid_email`, which names `field`. */
+/** Normalises an email address (NFKC, trim, lower case) and checks it. Fails with `invalid_email`, naming `field`. */
 export function normaliseEmail(text: string, field: string): string {
   const email = text.normalize('NFKC').trim().toLowerCase()
   if (!isPlainAddress(email)) {

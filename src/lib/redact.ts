@@ -7,11 +7,11 @@ import { hiddenCharacter, withoutInvisible } from './invisible-text.ts'
 // Wider than the published pattern, because in a log a key may touch other text or another key, or be truncated.
 const credentialInText =
   /grid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{4,}?([0-9A-Za-z]{4})(?=grid_(?:agt|adm|oat|ort|cs)_|[^0-9A-Za-z]|$)/g
-// JSON escapes only C0 characters; these also control terminals or end lines.
+// JSON escapes only C0 controls. These also control terminals or end lines.
 const controlCharacter = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 // A URL's query, because some services accept keys there.
 const urlQuery = /(https?:\/\/[^\s"?#\\]{1,2000})\?[^\s"#\\]+/g
-// The user and password of `https://user:password@host`.
+// User and password of `https://user:password@host`.
 const urlUser = /:\/\/[^\s/@"]+@/g
 
 // An email link's token in a path: 256 bits in base62.

@@ -11,7 +11,7 @@ const isAscii = /^[\0-\x7f]*$/
 const maxWordLength = 40
 const maxQueryWords = 12
 
-/** The different words of a text, as they are stored. */
+/** Returns a text's distinct words, as they are stored. */
 export function searchWords(text: string): string[] {
   return [...new Set(placesOf(text).map((place) => place.word))]
 }
@@ -36,7 +36,7 @@ function isMatch(word: string, asked: string): boolean {
   return isShort(asked) ? word === asked : word.startsWith(asked)
 }
 
-/** A piece of an excerpt. */
+/** A part of an excerpt. */
 export interface ExcerptPiece {
   text: string
   isMatch: boolean
@@ -78,7 +78,7 @@ interface WordPlace {
   word: string
   at: number
   end: number
-  /** It is the last character of a script without spaces. */
+  /** Whether this is the last character of a run without spaces. */
   isEnd: boolean
 }
 

@@ -20,7 +20,7 @@ const secretLength = 43
 const checkLength = 6
 const encoder = new TextEncoder()
 
-/** A new key: `key` is shown to its owner once, the rest is stored. */
+/** A new key: `key` is shown to its owner once, and the rest is stored. */
 export interface MintedKey {
   key: string
   /** SHA-256 in hexadecimal. */
@@ -28,7 +28,7 @@ export interface MintedKey {
   last4: string
 }
 
-/** A key is a prefix, 43 base62 characters (256 random bits), and a CRC32 of both in 6 base62 characters. */
+/** Creates a key: a prefix, 43 base62 characters (256 random bits), and a CRC32 of both in 6 base62 characters. */
 export function mintKey(kind: KeyKind): MintedKey {
   const body = keyPrefixes[kind] + generateRandomString(random, base62, secretLength)
   const key = body + checksum(body)
@@ -46,7 +46,7 @@ export function keyKind(text: string): KeyKind | undefined {
   return undefined
 }
 
-/** SHA-256 in hexadecimal, as stored. Keys have 256 random bits, so they need no slow hash. */
+/** Returns SHA-256 in hexadecimal, as stored. Keys have 256 random bits, so they need no slow hash. */
 export function hashForLookup(secret: string): string {
   return digestOf(secret)
 }
@@ -55,7 +55,7 @@ export function isSameSecret(a: string, b: string): boolean {
   return constantTimeEqual(encoder.encode(a), encoder.encode(b))
 }
 
-/** A random token of 256 bits in base62, for a link, a cookie or a code. Only its hash is stored. */
+/** Creates a random 256-bit token in base62, for a link, a cookie or a code. Only its hash is stored. */
 export function mintLinkToken(): { token: string; hash: string } {
   const token = generateRandomString(random, base62, secretLength)
   return { token, hash: hashForLookup(token) }
@@ -66,7 +66,7 @@ export function mintRecoveryCode(): string {
   return generateRandomString(random, 'abcdefghjkmnpqrstuvwxyz23456789', 16).replace(/.{4}(?!$)/g, '$&-')
 }
 
-/** The S256 challenge of a verifier; undefined if the verifier is malformed. @see RFC 7636 §4.1, §4.2 */
+/** Returns a verifier's S256 challenge. Undefined if the verifier is malformed. @see RFC 7636 §4.1, §4.2 */
 export function codeChallengeOf(verifier: string): string | undefined {
   if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return undefined
   return encodeBase64urlNoPadding(sha256(encoder.encode(verifier)))

@@ -7,15 +7,15 @@ import { hasThreads, JobTooLong, Thread, type ThreadProgram } from './run-on-thr
 export class NoTurn extends Error {}
 
 interface Job {
-  /** In characters. */
+  /** Number of characters. */
   readonly size: number
-  /** Resolves to how many milliseconds the thread worked on it. Never fails. */
+  /** Resolves to how many milliseconds the thread worked on the job. Never fails. */
   run(): Promise<number>
   /** When it is refused because it has not been started. */
   readonly timer: NodeJS.Timeout
 }
 
-/** The jobs of one owner. */
+/** One owner's jobs. */
 interface Lane {
   readonly jobs: Set<Job>
   /** Increases by the milliseconds that this owner's jobs take. */
@@ -189,7 +189,7 @@ export class SharedThread {
 
   #startNext(): Promise<Thread> {
     this.#nextThread ??= this.#start()
-    // It fails for the job that needs it.
+    // The failure is reported by the job that needs the thread.
     this.#nextThread.catch(() => {})
     return this.#nextThread
   }

@@ -22,7 +22,7 @@ export interface DetachedSignature {
   signature: string
 }
 
-/** `type`: what is signed, for the header `typ`. */
+/** Signs a text. `type` identifies its kind, for the header `typ`. */
 export type Sign = (text: string, type?: string) => Promise<DetachedSignature>
 
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {

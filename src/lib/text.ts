@@ -9,12 +9,12 @@ export function wellFormed(text: string): string | undefined {
   return text.includes('\0') ? undefined : text.toWellFormed()
 }
 
-/** Whether a text has at most `max` characters. Long texts are not counted. */
+/** Whether a text has at most `max` characters. Does not count the characters of long texts. */
 export function hasAtMost(text: string, max: number): boolean {
   return text.length <= max || (text.length <= 2 * max && characterCount(text) <= max)
 }
 
-/** The number of characters: code points, not UTF-16 code units. */
+/** Counts characters: code points, not UTF-16 code units. */
 export function characterCount(text: string): number {
   let count = 0
   for (const _ of text) count++

@@ -10,12 +10,12 @@ export function startOfDay(at: number): number {
   return Math.floor(at / day) * day
 }
 
-/** Whether this much time has passed. A clock that was set back counts as passed, so that nothing stalls. */
+/** Whether this much time has passed. True if the clock was set back, so that nothing stalls. */
 export function hasPassed(since: number, ms: number, now: number): boolean {
   return now < since || now - since >= ms
 }
 
-/** ISO 8601 in UTC with milliseconds and `Z`, from milliseconds since the epoch. */
+/** Formats milliseconds since the epoch as ISO 8601 in UTC, with milliseconds and `Z`. */
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
 }

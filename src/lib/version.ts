@@ -6,7 +6,7 @@ declare const AGENT_GRID_COMMIT: string | undefined
 declare const AGENT_GRID_BUILD: string | undefined
 declare const AGENT_GRID_COMMAND: string | undefined
 
-/** The version of the program in all protocols. A test compares it with package.json. */
+/** The program's version in all protocols. A test compares it with package.json. */
 export const version = '1.0.0'
 
 /** The commit that a package or a binary was built from; undefined in a checkout, where git knows it. */
@@ -20,13 +20,13 @@ export const fullVersion = [version, ...[commit, build].filter((id) => id !== un
 )
 
 /**
- * Whether this process is the single binary: the path of its program is none of the file system.
+ * Whether this process is the single binary, whose program has a path outside the file system.
  *
  * @see https://bun.sh/docs/bundler/executables
  */
 export const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(process.argv[1] ?? '')
 
-/** Whether this is the npm package of a release. */
+/** Whether this is a release's npm package. */
 export const isPackage = typeof AGENT_GRID_COMMAND === 'string'
 
 /**

@@ -52,7 +52,7 @@ export async function errorFrame(
     }
   }
 
-  /** The number in the navigation; undefined if the session does not open the account. */
+  /** Returns the count for the navigation. Undefined if the session does not open the account. */
   async function needsIn(visitor: Visitor, id: string): Promise<FrameNeeds | undefined> {
     try {
       return await attention.now(countedVisit(store, visitor, { id, account: sessions.openAccount(visitor, id) }))

@@ -67,7 +67,7 @@ export function originOf(form: URLSearchParams): Origin | undefined {
   return origins.find((origin) => origin === form.get('from'))
 }
 
-/** A form value that must be one of `options`; undefined if the form has no such field. Fails with `invalid_input`. */
+/** Returns a form value that must be one of `options`. Undefined without such a field. Fails with `invalid_input`. */
 export function readChoice<const T extends string>(
   form: URLSearchParams,
   field: string,
@@ -80,7 +80,7 @@ export function readChoice<const T extends string>(
   return option
 }
 
-/** A form whose only button turns a setting on or off. It sends `yes` or `no` in the field `name`. */
+/** A form with a single button that turns a setting on or off. Posts `yes` or `no` in the field `name`. */
 export function SwitchForm(
   { visit, action, name, isOn, turnOn, turnOff }: {
     visit: FormRequest

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Paged and searchable lists, sorted by name. */
+/** Lists with pages and search, sorted by name. */
 import type { Child } from 'hono/jsx'
 import { Name } from '../html/bidi.tsx'
 import { Card, EmptyState } from '../html/components.tsx'
@@ -23,12 +23,12 @@ export interface ListPosition {
   offset: number
 }
 
-/** Reads `?search=`, or another parameter. */
+/** Reads `?search=`, or the parameter `name`. */
 export function searchIn(query: URLSearchParams, name = 'search'): string {
   return (query.get(name) ?? '').trim().slice(0, maxSearchLength).toWellFormed().replaceAll('\0', '')
 }
 
-/** Reads `?search=` and `?page=`. Invalid values are ignored. */
+/** Reads `?search=` and `?page=`. Ignores invalid values. */
 export function listPosition(query: URLSearchParams): ListPosition {
   const search = searchIn(query)
   const given = query.get('page') ?? ''
@@ -36,7 +36,7 @@ export function listPosition(query: URLSearchParams): ListPosition {
   return { search, page, offset: (page - 1) * pageSize }
 }
 
-/** Links between the pages of a list of `total` rows. Renders nothing if one page shows them all. */
+/** Links between the pages of a list with `total` rows. Renders nothing if one page shows them all. */
 export function PageLinks({ label, at, total }: { label: string; at: ListPosition & { path: string }; total: number }) {
   if (total <= pageSize && at.page === 1) return null
   const pages = Math.max(1, Math.ceil(total / pageSize))
@@ -63,8 +63,8 @@ export function PageLinks({ label, at, total }: { label: string; at: ListPositio
 }
 
 /**
- * A search form. The server searches, so it works without script and on lists of any length. `kept` are further
- * parameters of the list; `children` follow the form.
+ * A search form. The server searches, so the form works without script and for lists of any length. `kept` are other
+ * parameters to preserve. `children` follow the form.
  */
 export function SearchBar(
   { path, label, placeholder, search, kept = {}, children }: {
@@ -96,14 +96,14 @@ export function listPage(
     /** What one row is called, such as `skill`. */
     noun: string
     lead: Child
-    /** Shown while the account has none. */
+    /** Shown while the account has no such rows. */
     empty: Child
     at: ListPosition & { path: string }
     /** Total number of rows. */
     total: number
     /** Whether this page has rows. */
     isFound: boolean
-    /** Names the searched fields. */
+    /** Names of the searched fields, for the search box. */
     searched: string
     table: Child
   },
@@ -149,7 +149,7 @@ export function NoResults({ search, path, where }: { search: string; path: strin
   )
 }
 
-/** `1 agent`, `2 agents`, `1,000 agents`. */
+/** Formats a count: `1 agent`, `2 agents`, `1,000 agents`. */
 export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
@@ -157,7 +157,7 @@ export function pluralize(n: number, noun: string): string {
 /** Replaces text that owners and admins may not read. Others see no row. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
-/** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
+/** Tells members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
 export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {
   return (
     <p class='soft small'>

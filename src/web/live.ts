@@ -1,4 +1,4 @@
-/** `GET /live`: changes for the open pages of a browser. One stream serves all of its tabs. */
+/** `GET /live`: changes for a browser's open pages. One stream serves all of its tabs. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
@@ -14,7 +14,7 @@ import type { PageDeps } from './visit.ts'
 export const livePath = '/live'
 
 const heartbeatMs = 15 * second
-/** Lost streams are reopened after two to four seconds, so they do not all reconnect at once after a restart. */
+/** Clients reopen a lost stream after two to four seconds, so they do not all reconnect at once after a restart. */
 const retryMs = 2 * second
 /** Maximum number of accounts and threads of one stream. */
 const maxWatched = 40
@@ -30,7 +30,7 @@ export function liveStream(
 ): Handler {
   return async function liveStream(c) {
     const request = c.req.raw
-    // Hono answers HEAD with this handler and drops the body, so the stream would never end.
+    // Hono answers HEAD with this handler and drops the body, so the stream would never close.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the stream with GET.')
     const query = new URL(request.url).searchParams
     const asked = threadsByAccount(query.get('watch') ?? '')
@@ -97,7 +97,7 @@ function openedAccount(sessions: Sessions, visitor: Visitor, id: string): Accoun
   }
 }
 
-/** The threads to watch in each account. */
+/** Returns the threads to watch, by account. */
 function threadsByAccount(watch: string): Map<string, number[]> {
   const asked = new Map<string, number[]>()
   const items = watch.split(',').filter((item) => item !== '')

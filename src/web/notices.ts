@@ -1,7 +1,7 @@
-/** Notices shown after an action. The action redirects to a page with `?done=CODE`. */
+/** Notices shown after an action, which redirects to a page with `?done=CODE`. */
 import type { AppFrame } from '../html/frame.tsx'
 
-/** Success messages by code. The URL contains only the code, so a crafted link cannot put text on a page. */
+/** Success messages by code. The URL contains only the code, so a crafted link cannot inject text into a page. */
 const notices = {
   'channel-created': 'The channel has been created.',
   'channel-deleted': 'The channel has been deleted. Its messages can still be read.',
@@ -96,7 +96,7 @@ const notices = {
   'handed-over': 'Ownership has been transferred. You are now an admin of the account.',
 } as const
 
-/** Information and requests for the user, by code. */
+/** Information and requests to the user, by code. */
 const warnings = {
   'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender learns why.',
   'card-not-read': 'No usable card was found. Check the remote URL and its token.',

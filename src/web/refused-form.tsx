@@ -37,9 +37,9 @@ export interface FormVisit {
   trace: CallTrace
   /** The signed-in user, if any. */
   visitor: Visitor | undefined
-  /** The posted form; empty on GET. */
+  /** The posted form. Empty on GET. */
   form: URLSearchParams
-  /** The error of the rejected form. The page shows it at the field `details.field`. */
+  /** Why the form was rejected. The page shows the error at the field `details.field`. */
   inputError: GridError | undefined
   /**
    * The form that waits until the user has signed in or confirmed their identity, as passed on by `KeptForm`; undefined

@@ -1,4 +1,4 @@
-/** Applies the colour scheme that a reader chose in this browser to every page. */
+/** Applies the colour scheme chosen in this browser to every page. */
 import type { Context, Next } from 'hono'
 import { cookieOf } from '../lib/http/cookies.ts'
 
@@ -6,7 +6,7 @@ import { cookieOf } from '../lib/http/cookies.ts'
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
-/** The cookie with the theme. */
+/** Name of the cookie that stores the theme. */
 export const themeCookie = 'grid-theme'
 
 export function themeOf(request: Request): Theme {

@@ -45,7 +45,7 @@ export type { PageResult } from './refused-form.tsx'
 export interface PageDeps {
   store: Store
   sessions: Sessions
-  /** The number in the navigation. */
+  /** The count in the navigation. */
   attention: AttentionCounts
   features: readonly WebFeature[]
 }
@@ -96,9 +96,9 @@ export interface AccountSubject {
 
 interface SubjectState {
   text: string
-  /** Something is broken. */
+  /** Whether something is broken. */
   isBad?: boolean
-  /** The visitor's action on the page. */
+  /** What the visitor can do on the page. */
   link: 'Set up' | 'Change' | 'Open'
 }
 
@@ -139,7 +139,7 @@ export interface PublicVisit extends FormVisit {
   csrf: string
   query: URLSearchParams
   connection: CallerConnection
-  /** A path parameter by name. */
+  /** Returns a path parameter by name. */
   param(name: string): string
 }
 
@@ -162,13 +162,13 @@ export interface Visit extends PublicVisit {
    * user.
    */
   frame(current: string, open?: number): AppFrame
-  /** The path of a page of this account. */
+  /** Returns the path of a page in this account. */
   path(...parts: string[]): string
-  /** Redirects to a page of this account with a notice. */
+  /** Redirects to a page in this account with a notice. */
   done(notice: NoticeCode | FeatureNotice, ...parts: string[]): PageResult
   /** Runs a change and records it in the activity log. */
   record<T>(tool: string, input: unknown, run: (account: AccountStore) => Promise<T>): Promise<T>
-  /** Redirects to a page that can `takeShown` this JSON value, one time. */
+  /** Redirects to a page that can read this JSON value once with `takeShown`. */
   showOnce(path: string, secret: unknown): Promise<PageResult>
   /**
    * What `showOnce` sent to this page: undefined if the page was opened in another way, and `shown` if it was shown
@@ -276,13 +276,13 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    // Runs before all reads of the page.
+    // Must run before the page reads anything.
     const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))
     const findOffer = () => findClaimOffer(store, user)
     const needs = once(() => attention.now({ id, account, questions, conditions, findOffer }))
-    // Runs in parallel with the reads of the page. After a form there is usually no page.
+    // Runs in parallel with the page's reads. A form usually redirects without showing a page.
     if (request.method === 'GET') void needs()
     const requested = requestedBy(c, store)
     const { query, requestId } = requested
@@ -355,7 +355,7 @@ export function accountPages(
   }
 }
 
-/** The request of a visit, regardless of the sender. */
+/** Returns the parts of a visit that do not depend on its user. */
 function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<PublicVisit, 'visitor' | 'csrf'> {
   return {
     request: c.req.raw,
@@ -376,13 +376,13 @@ function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }
 
-/** The signed-in user. Fails with `unauthenticated`. */
+/** Returns the signed-in user. Fails with `unauthenticated`. */
 export function signedIn({ visitor }: PublicVisit): Visitor {
   if (!visitor) throw new GridError('unauthenticated', 'Sign in first.')
   return visitor
 }
 
-/** The signed-in user, in a session for all of their accounts. Fails with `unauthenticated` or `not_allowed`. */
+/** Returns the signed-in user, in a session for all their accounts. Fails with `unauthenticated` or `not_allowed`. */
 export function wholly(visit: PublicVisit): Visitor {
   const visitor = signedIn(visit)
   requireWholeSession(visitor)
@@ -401,12 +401,12 @@ export function aboveForm(path: string): string {
   return path.split('?')[0].split('/').slice(0, 5).join('/')
 }
 
-/** The path of the sign-in page that returns to `url` afterwards. */
+/** Returns the path of the sign-in page, which leads back to `url`. */
 export function signInPath({ pathname, search }: URL): string {
   return pathname === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(pathname + search)}`
 }
 
-/** `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Pages". */
+/** Returns `next` if it is a path on this origin, otherwise `/`. See docs/security.md, "Pages". */
 export function localPath(next: string | null): string {
   const isPath = next !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(next)
   return isPath && new URL(next, 'http://local').origin === 'http://local' ? next : '/'

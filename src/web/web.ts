@@ -38,12 +38,12 @@ import { taskPages } from './tasks/tasks.tsx'
 import { themeOf } from './theme.ts'
 import { accountPages, confirmPath, type FormRoute, type PageDeps, publicPages, signInPath } from './visit.ts'
 
-/** No registered feature signs anybody in, and the account stays closed. */
+/** Shown if no registered feature can sign the user in to the account. */
 const noOtherSignIn =
   'This account asks for a sign-in of its own, which this grid does not offer. Sign out and sign in ' +
   'again; if that does not help, ask the operator to run stop-requiring-sso.'
 
-/** The pages, to be mounted at `/`. Errors are HTML pages too. The forms of accounts are added to `routes`. */
+/** Creates the web app, to be mounted at `/`. Errors are HTML pages. The account pages' forms are added to `routes`. */
 export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono<AppEnv> {
   const { store: { deps: { config } }, sessions } = pageDeps
   const app = new Hono<AppEnv>({ strict: true })
@@ -57,7 +57,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
-      // What is compressed takes no theme.
+      // A compressed page cannot be given a theme.
       return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(config)
     }
     const [first] = visitor.accounts
@@ -104,7 +104,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
 
   const otherSignIn = pageDeps.features.find(({ signIn }) => signIn)?.signIn
   app.onError(async (error, c) => {
-    // Where the user goes on after these, nothing is refused.
+    // Errors that send the user to another page are not refusals.
     const code = error instanceof GridError ? error.code : undefined
     if (code === 'unauthenticated' && c.req.method === 'GET') {
       return c.redirect(signInPath(new URL(c.req.url)), 303)

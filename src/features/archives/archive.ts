@@ -70,12 +70,12 @@ export async function exportForOwner(
 
 export interface ImportStart {
   manifest: ArchiveManifest
-  /** The signed list of the digests. */
+  /** The signed list of digests. */
   list: string
   agents: string[]
-  /** Their aliases after renaming. */
+  /** The agents' aliases after renaming. */
   aliases: string[]
-  /** The providers of its guardrails. */
+  /** The providers of the account's guardrails. */
   providers: string[]
 }
 
@@ -129,7 +129,7 @@ function withHost({ deps: { guardrailChecks } }: Store, record: string, row: Arc
     const service = guardrailChecks.serviceOf({ provider: String(row.provider), config: String(row.config) })
     if (service === undefined || /^https?:$/.test(service.protocol)) return { ...row, host: service?.host ?? null }
   } catch {
-    // Said below.
+    // The error below explains the problem.
   }
   throw new GridError('invalid_input', 'The archive has a guardrail without the address of its service.')
 }
@@ -137,9 +137,9 @@ function withHost({ deps: { guardrailChecks } }: Store, record: string, row: Arc
 export interface ImportEnd {
   account: string
   list: string
-  /** The ids of the live agents. */
+  /** Ids of the live agents. */
   agents: string[]
-  /** The ids and aliases of agents that get a key. */
+  /** Ids and aliases of the agents that get a key. */
   withKeys: [id: string, alias: string][]
   renamed: [id: string, alias: string][]
   people: { email: string; role: string; agent_id: string | null }[]

@@ -78,7 +78,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
 
   return await retryOnConflict(async () => {
     const { read, change: ofHooks } = account.feature(incomingTables)
-    // A repeated write after a lost response found its own hook, so it has succeeded.
+    // A retry after a lost response finds its own hook, so it has succeeded.
     if (await read.byId(id)) return made
     await refuseTakenAlias(account, alias)
     await refuseTooManyAgents(account)

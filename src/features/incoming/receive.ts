@@ -64,7 +64,7 @@ async function findHook(store: Store, token: string) {
   if (!found) return undefined
   const system = store.account(found.owner, { type: 'system', job: 'incoming' })
   const hook = await system.feature(incomingTables).read.byId(found.id)
-  // From a program, never from a person.
+  // Hooks act for programs, never for people.
   return hook && {
     hook,
     account: store.account(found.owner, {
@@ -127,7 +127,7 @@ async function requireSigned(account: AccountStore, { id }: HookRow, headers: He
   if (!isSigned) throw new GridError('unauthenticated', 'The signature is missing, invalid or too old.')
 }
 
-/** @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
+/** Checks a GitHub signature. @see https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
 function isSignedByGithub(secret: string, given: string, body: string): boolean {
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }

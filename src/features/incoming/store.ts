@@ -21,9 +21,9 @@ type Stored = typeof table.$inferSelect
 export type HookFormat = Stored['format']
 
 export interface HookRow extends Pick<Stored, 'id' | 'agentId' | 'format' | 'template' | 'createdAt'> {
-  /** Of its sender. */
+  /** The sender's alias. */
   alias: string
-  /** `@alias` or `#channel`; null if it was deleted. */
+  /** `@alias` or `#channel`. Null if the recipient was deleted. */
   recipient: string | null
   isSigned: boolean
   /** Whether a guardrail checks the messages its target agent receives; always true for a channel. */
@@ -100,7 +100,7 @@ export const incomingTables = {
     count: async () => (await account.one(count, {}))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** The first statement fails the unit if there are `maxHooks`. */
+    /** The first statement fails the unit if the account already has `maxHooks`. */
     add: (hook: NewHook, at: number): Statement[] => [
       account.bind(requireRoom, {}),
       account.bind(add, { ...hook, at }),

@@ -1,4 +1,4 @@
-/** Renders a JSON body as text. A template has no logic. See docs/protocol/incoming.md, "Templates". */
+/** Renders a JSON body as text. Templates contain no logic. See docs/protocol/incoming.md, "Templates". */
 import { printable } from '../../lib/redact.ts'
 import type { HookFormat } from './store.ts'
 
@@ -8,7 +8,7 @@ const maxSource = 4 * maxTextLength
 const maxSummaryLines = 10
 const maxSummaryValue = 200
 
-/** By the value of `X-GitHub-Event`. @see https://docs.github.com/en/webhooks/webhook-events-and-payloads */
+/** Templates by the value of `X-GitHub-Event`. @see https://docs.github.com/en/webhooks/webhook-events-and-payloads */
 const github: Record<string, string> = {
   push: `{{repository.full_name}}: {{pusher.name}} pushed to {{ref}}
 {{head_commit.message}}
@@ -24,13 +24,13 @@ const github: Record<string, string> = {
 {{workflow_run.html_url}}`,
 }
 
-/** @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config */
+/** Template for Alertmanager. @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config */
 const alertmanager = `{{status}}: {{commonLabels.alertname}} {{commonLabels.severity}} {{commonLabels.instance}}
 {{commonAnnotations.summary}}
 {{commonAnnotations.description}}
 {{alerts.0.generatorURL}}`
 
-/** The text of a payload; undefined if its event has none. */
+/** Renders a payload as text. Undefined if its event has no text. */
 export function textOfPayload(
   { format, template }: { format: HookFormat; template: string },
   payload: unknown,

@@ -17,7 +17,7 @@ export interface NetworkQuery {
   open?: string
 }
 
-/** Messages between two nodes, or within a node that represents many agents. */
+/** Messages between two nodes, or within a node that stands for many agents. */
 export interface NetworkEdge {
   a: NetworkNode
   b: NetworkNode
@@ -29,7 +29,7 @@ export interface NetworkEdge {
   lastAt: number | null
   /** The conversation of the pair or channel, if the reader may read its newest message. */
   threadId?: number
-  /** The reader may read the newest message between two single nodes. */
+  /** Whether the reader may read the newest message between two single nodes. */
   isReadable: boolean
   /** The raw counts, by the keys of their ends. */
   keys: [source: string, target: string]
@@ -44,11 +44,11 @@ export interface Network {
   edges: NetworkEdge[]
   hidden: number
   since: number
-  /** There are more than `maxAgents`. */
+  /** Whether there are more than `maxAgents`. */
   isCut: boolean
 }
 
-/** More agents and channels than this are shown as groups. */
+/** Maximum number of agents and channels that are shown individually. More are grouped. */
 const maxOnRing = 40
 /**
  * Maximum number of the busiest pairs, and of failing pairs in addition. Smaller next to groups, so that the page stays
@@ -131,7 +131,7 @@ export function worstFirst(one: Counts, two: Counts): number {
     two.sent + two.received - one.sent - one.received
 }
 
-/** 0 without answers. */
+/** Returns 0 if there are no answers. */
 export function averageAnswerMs({ answers, answerMs }: Counts): number {
   return answerMs / Math.max(1, answers)
 }

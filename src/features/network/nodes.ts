@@ -34,17 +34,17 @@ export interface NetworkNode extends Counts {
   isOutside: boolean
   /** Active in the displayed period: an agent was seen or sent something, or a channel got a post. */
   isSeen: boolean
-  /** How many agents it stands for. */
+  /** Number of agents that the node stands for. */
   members: number
 }
 
-/** The rows of `networkTables`, and the parameters. */
+/** The rows from `networkTables`, and the parameters. */
 interface Source {
   ends: { id: string; name: string; lastSeenAt: number | null }[]
   groups: { name: string; agents: string }[]
   sent: { source: string; target: string; messages: number }[]
   since: number
-  /** Not all agents are among the ends. */
+  /** Whether some agents are missing from the ends. */
   isCut: boolean
   by: typeof networkGroupings[number]
 }

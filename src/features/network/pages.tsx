@@ -53,7 +53,7 @@ async function show(visit: Visit) {
   const { nodes, groups, open, edges, hidden, since, isCut } = network
   const link = (change: Partial<NetworkQuery>) => networkHref(visit, { ...query, ...change })
   const strong = groups.length > 0 ? edges : edges.filter(isStrong)
-  // Problems come first.
+  // Pairs with problems come first.
   const [failing, others] = [true, false].map((fails) => strong.filter(({ failed }) => failed > 0 === fails))
   const first = [...failing, ...others].slice(0, maxRows)
   const more = edges.filter((edge) => !first.includes(edge))
@@ -206,7 +206,7 @@ function edgeInWords({ a, b, there, back, failed, lastAt }: NetworkEdge, now: nu
   ].filter(Boolean).join(', ')
 }
 
-/** Agents of other accounts have no page here. */
+/** Agents of other accounts have no page in this account. */
 function nodeHref(visit: Visit, { kind, name, id, isOutside }: NetworkNode): string | undefined {
   if (isOutside) return undefined
   return kind === 'channel' ? visit.path('channels', id) : visit.path('agents', name.slice(1))

@@ -5,13 +5,13 @@ import { visibleControls } from '../../html/bidi.tsx'
 
 interface DrawnNode {
   name: string
-  /** The name and its numbers in words. */
+  /** The name and its counts, in words. */
   title: string
   href?: string
   group: string
   kind: 'agent' | 'channel' | 'foreign' | 'group'
   isSeen: boolean
-  /** It belongs to other accounts. */
+  /** Whether the node belongs to other accounts. */
   isOutside: boolean
 }
 
@@ -41,7 +41,7 @@ const margin = 36
 const perRow = 8
 const rowHeight = 56
 const maxLabel = 28
-/** Of the ring. */
+/** The ring's maximum radius. */
 const widestReach = 270
 const letterWidth = 8
 

@@ -1,4 +1,4 @@
-/** Sends mail digests that are due. See docs/web.md, "Notifications". */
+/** Sends digest emails that are due. See docs/web.md, "Notifications". */
 import { day, hour } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 import { digestEmail } from './digest-email.ts'

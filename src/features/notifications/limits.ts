@@ -1,4 +1,4 @@
-/** Limits of notifications. See docs/people.md, "Signing in". */
+/** Rate limits of notifications. See docs/people.md, "Signing in". */
 import { take, takeEmailOfKind, tryTake } from '../../grid/people/throttle.ts'
 import { hashForLookup } from '../../lib/secrets.ts'
 import { hour, minute } from '../../lib/time.ts'
@@ -17,7 +17,7 @@ export async function takePushAttempt(store: Store, account: string, userId: str
   return !await tryTake(store, [{ kind: 'push', subject: subjectOf(account, userId), rates: rates.push }])
 }
 
-/** Fails with `rate_limit_exceeded`. */
+/** Counts one test notification. Fails with `rate_limit_exceeded`. */
 export async function takePushTest(store: Store, account: string, userId: string): Promise<void> {
   const refusal = { name: 'notifications', what: 'Too many tests.' }
   await take(store, [{ kind: 'push_test', subject: subjectOf(account, userId), rates: rates.test }], refusal)

@@ -347,9 +347,9 @@ const endDigestByToken = crossAccountStatement(
   `DELETE FROM mail_digests WHERE token = :token RETURNING 1`,
 )
 
-/** Notifications of all accounts, and the key pair for push services. */
+/** The notifications of all accounts, and the key pair for push services. */
 export const allNotifications = (db: Db) => ({
-  /** The key pair for push services; undefined before it is first needed. */
+  /** The key pair for push services. Undefined before it is first needed. */
   pushKey: (id: string) => db.one(key, { id }),
   /** Does nothing if there is a key pair, unless it is sealed with the lost key `lostKeyId` of the key ring. */
   addPushKey: (id: string, publicKey: string, sealed: SealedToken, lostKeyId: string | null, at: number): Statement =>

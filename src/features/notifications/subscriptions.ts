@@ -1,4 +1,4 @@
-/** The browsers in which a person is notified of messages to their alias. See docs/web.md, "Notifications". */
+/** The browsers that notify a person of messages to their alias. See docs/web.md, "Notifications". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'

@@ -1,19 +1,19 @@
 /**
- * The cryptography of Web Push: keys of a sender (RFC 8292), and messages that only one browser can read (RFC 8291).
- * Requests go through `safeFetch`. See docs/security.md, "Outgoing requests".
+ * Cryptography for Web Push: sender keys (RFC 8292), and messages that only one browser can read (RFC 8291). Requests
+ * go through `safeFetch`. See docs/security.md, "Outgoing requests".
  */
 import { Buffer } from 'node:buffer'
 import { createECDH } from 'node:crypto'
 import { once } from '../../lib/lazy.ts'
 import { hour, second } from '../../lib/time.ts'
 
-/** A VAPID key pair, each key in base64url: a point on P-256 without compression, and 32 bytes. */
+/** A VAPID key pair with keys in base64url: an uncompressed P-256 point, and 32 bytes. */
 export interface PushKey {
   publicKey: string
   privateKey: string
 }
 
-/** A browser, as its push service and the browser itself know it. Keys are in base64url. */
+/** A browser's subscription. Keys are in base64url. */
 export interface PushTarget {
   endpoint: string
   p256dh: string
@@ -21,21 +21,21 @@ export interface PushTarget {
 }
 
 const curve = 'prime256v1'
-/** How long a push service accepts the signature of a request. At most 24 hours. @see RFC 8292 §2 */
+/** How long a push service accepts a request's signature. At most 24 hours. @see RFC 8292 §2 */
 const signedMs = 12 * hour
 
 export function newPushKey(): PushKey {
   const pair = createECDH(curve)
   const publicKey = pair.generateKeys('base64url')
-  // Without the zeros at its beginning.
+  // The library omits leading zeros.
   const privateKey = pair.getPrivateKey('hex').padStart(64, '0')
   return { publicKey, privateKey: Buffer.from(privateKey, 'hex').toString('base64url') }
 }
 
 /**
- * The headers and the body of the request that sends `text` to a browser. `contact` is the email address (`mailto:`) or
- * the HTTPS address of the sender; a push service that cannot deliver it keeps it for `ttlSeconds`. Undefined if the keys
- * of the browser are not valid.
+ * Returns the headers and body of the request that sends `text` to a browser. `contact` is the sender's email address
+ * (`mailto:`) or HTTPS URL. A push service stores an undeliverable message for `ttlSeconds`. Undefined if the browser's
+ * keys are invalid.
  */
 export async function pushRequest(
   { endpoint, p256dh, auth }: PushTarget,
@@ -49,7 +49,7 @@ export async function pushRequest(
   try {
     body = ece.encrypt(Buffer.from(text), { version: 'aes128gcm', dh: p256dh, authSecret: auth, privateKey: ofMessage })
   } catch {
-    // For example, the key of the browser is no point on the curve.
+    // For example, the browser's key is not a point on the curve.
     return undefined
   }
   const token = await new SignJWT()
@@ -77,5 +77,5 @@ function jwkOf({ publicKey, privateKey }: PushKey) {
   return { kty: 'EC', crv: 'P-256', x, y, d: privateKey }
 }
 
-/** Loaded with the first use: most processes never send a notification. */
+/** Loaded on first use, because most processes never send a notification. */
 const libraries = once(() => Promise.all([import('http_ece'), import('jose')]))

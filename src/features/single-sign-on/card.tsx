@@ -19,7 +19,7 @@ import type { AccountPages, AccountSubject, FeatureWords, PageDeps, Visit } from
 const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
 const maxSignIns = 10
 
-/** A domain in Attention. */
+/** How Attention describes a domain whose record is missing. */
 export const domainWords: FeatureWords<MissingDomain> = {
   inWords: ({ domain, verifiedAt, missingSince }) => ({
     icon: 'key',

@@ -85,7 +85,7 @@ function textsIn(value: unknown): string[] {
   return [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)).map(String)
 }
 
-/** Why a missing claim may still exist. */
+/** Returns reasons why a missing claim may still exist. */
 function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['notes'] {
   const elsewhere = claims._claim_names
   const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null &&

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The providers with which the user signs in. See docs/people.md, "Single sign-on". */
+/** The providers that the user signs in with. See docs/people.md, "Single sign-on". */
 import { gridProviderId, gridProviderName, providerOfAccount, unlinkIdentity } from './sign-in.ts'
 import { Card, EmptyState, Time } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'

@@ -57,7 +57,7 @@ export type SsoRefusalReason = 'no_address' | 'not_verified' | 'other_domain' | 
 
 export class SsoRefusal extends GridError {
   readonly reason: SsoRefusalReason
-  /** The removed member. */
+  /** Id of the removed member. */
   readonly userId: string | null
 
   constructor(reason: SsoRefusalReason, message: string, userId: string | null = null) {

@@ -52,10 +52,10 @@ const timeoutSeconds = 10
 const maxBytes = 256 * 1024
 /** Maximum age of a fresh authentication there. */
 const freshSeconds = 5 * minute / second
-/** The allowed clock skew of the provider. */
+/** Maximum clock skew of the provider. */
 const maxAheadMs = 5 * minute
 
-/** Loaded on first use: most grids have no provider. */
+/** Loaded on first use, because most grids have no provider. */
 const library = () => import('openid-client')
 
 /** The provider's URL to which the browser is sent. Fails with `remote_unreachable`. */
@@ -212,7 +212,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
     timeout: timeoutSeconds,
     execute: [
       client.enableNonRepudiationChecks,
-      // `send` refuses HTTP where it is not allowed.
+      // `send` refuses HTTP where it is not permitted.
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })

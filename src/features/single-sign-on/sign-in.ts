@@ -24,7 +24,7 @@ export const ssoFlowMs = 10 * minute
 /** The id of the provider in the settings. */
 export const gridProviderId = 'grid'
 
-/** The cookie data kept while the user is at the provider. */
+/** Data that the cookie keeps while the user is at the provider. */
 interface Flow extends OidcFlow {
   provider: string
   next: string
@@ -95,7 +95,7 @@ export async function beginSso(
   return { url, kept, name: provider.name, accountName: account?.name }
 }
 
-/** The result of a sign-in at the provider. */
+/** The outcome of a sign-in at the provider. */
 export type FinishedSso =
   | { did: 'link'; next: string }
   | { did: 'try'; next: string; report: SignInReport; refusal: string | undefined }

@@ -1,4 +1,4 @@
-/** Single sign-on: the providers of accounts, and the identities of users. See docs/people.md, "Single sign-on". */
+/** Single sign-on: accounts' providers, and users' identities. See docs/people.md, "Single sign-on". */
 import type { SignInReport, ssoProviders, ssoSignIns } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import { identities, type Identity } from '../../store/global/identities.ts'

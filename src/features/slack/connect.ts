@@ -41,7 +41,7 @@ interface SlackInput {
   /** The grid channel's id, and Slack's id of its channel. */
   channel: string
   slackChannel: string
-  /** Of the bot. */
+  /** The bot's token. */
   token: string
   signingSecret: string
 }

@@ -1,4 +1,4 @@
-/** Channels that are mirrored with Slack. See docs/slack.md, "Slack". */
+/** Channels that are mirrored to Slack. See docs/slack.md, "Slack". */
 import type { Feature } from '../../feature.ts'
 import { endMirror, slackEventsPath } from './connect.ts'
 import { mirrorToSlack } from './deliver.ts'

@@ -1,4 +1,4 @@
-/** Channels that are mirrored with Slack. See docs/slack.md, "Slack". */
+/** Channels that are mirrored to Slack. See docs/slack.md, "Slack". */
 import type { slackChannels, slackMessages } from '../../../db/schema.ts'
 import type { Role } from '../../auth/actor.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'

@@ -7,7 +7,7 @@ import { telemetrySettings } from './settings.ts'
 export const telemetry: Feature = {
   name: 'telemetry',
   settings: { table: telemetrySettings },
-  /** The libraries take a while to load, so they are loaded only if settings ask for them. */
+  /** The libraries load slowly, so they are loaded only if the settings require them. */
   async telemetry({ config, ...process }) {
     const { metricsToken, metricsPort, otlpEndpoint } = settingsOf(config, telemetrySettings)
     const isMeasured = metricsToken !== undefined || metricsPort !== undefined

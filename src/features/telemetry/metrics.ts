@@ -11,7 +11,7 @@ import type { WaitingFigures } from './store.ts'
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** Values that are read on each request. Times are milliseconds. */
+/** Values that are read for each request. Times are in milliseconds. */
 export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
   /** The longest event loop delay since the last read. */
@@ -70,7 +70,7 @@ export class Metrics implements core.Metrics {
     this.#attempts.inc({ kind, outcome: isReached ? 'reached' : 'failed' })
   }
 
-  /** The text of all metrics with their current values. */
+  /** Returns the text of all metrics with their current values. */
   async text(current: CurrentFigures): Promise<string> {
     const { now, waitingSince, databaseBytes, backupAt } = current
     this.#unread.set(current.unread)

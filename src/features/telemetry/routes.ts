@@ -1,4 +1,4 @@
-/** `/metrics`, for Prometheus. See docs/operating/monitoring.md, "Metrics". */
+/** `/metrics` for Prometheus. See docs/operating/monitoring.md, "Metrics". */
 import { GridError } from '../../errors.ts'
 import { isSameSecret } from '../../lib/secrets.ts'
 import { second } from '../../lib/time.ts'

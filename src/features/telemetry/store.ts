@@ -5,7 +5,7 @@ import { crossAccountQuery, type Db } from '../../store/sql.ts'
 /** Pending work in the database, across all accounts. */
 export interface WaitingFigures {
   unread: number
-  /** Milliseconds since the epoch; null if nothing is unread. */
+  /** Milliseconds since the epoch. Null if nothing is unread. */
   waitingSince: number | null
   leases: number
   /** Requests to external servers that are due. */

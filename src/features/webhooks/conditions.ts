@@ -6,7 +6,7 @@ import type { AccountStore, FeatureCondition } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { allWebhooks, type FailingWebhook, type WebhookEvent, webhookTables } from './store.ts'
 
-/** Webhooks whose servers fail, for Attention. */
+/** Returns webhooks whose servers fail, for Attention. */
 export async function failingWebhooks(account: AccountStore): Promise<FeatureCondition<FailingWebhook>[]> {
   const found = await account.feature(webhookTables).read.failing(manyFailures)
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))

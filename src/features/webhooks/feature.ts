@@ -1,4 +1,4 @@
-/** Servers that an account notifies of its events. See docs/protocol/webhooks.md. */
+/** Servers that an account notifies of events. See docs/protocol/webhooks.md. */
 import type { Feature } from '../../feature.ts'
 import { minute } from '../../lib/time.ts'
 import { failingWebhooks, notifyWebhooks } from './conditions.ts'

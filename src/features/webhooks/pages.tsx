@@ -46,7 +46,7 @@ export const phrases: Phrases = {
   delete_webhook: ['Delete', 'Deleted', 'a webhook'],
 }
 
-/** A failing webhook in Attention. */
+/** How Attention describes a failing webhook. */
 export const failingWords: FeatureWords<FailingWebhook> = {
   inWords: ({ url, pausedAt, failingSince, error }, now) => ({
     icon: 'warning',

@@ -34,7 +34,7 @@ export interface WebhookRow {
   error: string | null
   failingSince: number | null
   attempts: number
-  /** The next attempt. */
+  /** Time of the next attempt. */
   dueAt: number | null
   waiting: number
 }
@@ -57,7 +57,7 @@ export interface WebhookEvent {
   data: object
 }
 
-/** The conditions of Attention that a webhook was notified of: JSON of their levels. */
+/** The conditions in Attention that a webhook has been notified of: JSON of their levels. */
 interface Notified {
   before: string
   after: string
@@ -80,7 +80,7 @@ const sealed = query<SealedToken & { url: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
-// There are at most `maxWebhooks`.
+// An account has at most `maxWebhooks`.
 const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
@@ -209,7 +209,7 @@ const allBeDue = crossAccountStatement(
 
 export const webhookTables = {
   reads: (account: AccountDb) => ({
-    /** The oldest first. */
+    /** Oldest first. */
     list: () => account.all(list, {}),
     sealed: (id: string) => account.one(sealed, { id }),
     /** Webhooks that failed this many times in a row or were paused for it. */
@@ -223,7 +223,7 @@ export const webhookTables = {
     withConditions: () => account.all(withConditions, {}),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row, or none if there are too many. */
+    /** Returns a row, unless there are too many webhooks. */
     add: (id: string, url: string, events: readonly string[], secrets: SealedToken, at: number): Statement =>
       account.bind(add, { ...secrets, id, url, host: new URL(url).host, events: JSON.stringify(events), at }),
     remove: (id: string): Statement => account.bind(remove, { id }),

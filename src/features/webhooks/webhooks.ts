@@ -103,7 +103,7 @@ export async function testWebhook(account: AccountStore, id: string): Promise<We
   return answer
 }
 
-/** Fails with `not_found`. */
+/** Returns a webhook's server. Fails with `not_found`. */
 export async function serverOf(account: AccountStore, id: string): Promise<WebhookServer> {
   const { url, secret, previous, previousUntil = 0 } = await secretsOf(account, id)
   const secrets = previous !== undefined && account.deps.now() < previousUntil ? [secret, previous] : [secret]

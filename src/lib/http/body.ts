@@ -1,13 +1,13 @@
-/** Request bodies: read up to a limit, and checked before they are parsed. */
+/** Reads request bodies up to a limit, and checks them before parsing. */
 import { parse as parseJson } from 'secure-json-parse'
 import { GridError, invalidInput } from '../../errors.ts'
 import { SharedBudget } from '../limits/shared-budget.ts'
 import { withoutTinyChunks } from './tiny-chunks.ts'
 
-/** Shared, because creating one costs as much as decoding a message. It has no state between two calls. */
+/** Shared, because creating a decoder costs as much as decoding a message. It keeps no state between calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Limits of one body. See docs/security.md, "Requests". */
+/** Limits on one body. See docs/security.md, "Requests". */
 export interface BodyLimits {
   maxBytes: number
   maxDepth: number
@@ -17,7 +17,7 @@ export interface BodyLimits {
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 /** A message with parts, which are a third larger in base64. */
 export const messageLimits: BodyLimits = { ...apiLimits, maxBytes: 512 * 1024 }
-/** A message with files. */
+/** For a message with files. */
 export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
@@ -56,8 +56,8 @@ export class Bodies {
   }
 
   /**
-   * Read a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or comes in
-   * tiny chunks, or with `unavailable` if too many bodies are in flight. A `Content-Length` within the limit is not trusted.
+   * Reads a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or has
+   * tiny chunks, or with `unavailable` if too many bodies are in flight. A small `Content-Length` is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     const bytes = await this.readBytes(request, limits)
@@ -68,7 +68,7 @@ export class Bodies {
     }
   }
 
-  /** The same for a body with any content. */
+  /** Reads a body with any content. Fails like `readText`. */
   async readBytes(request: Request, limits: Pick<BodyLimits, 'maxBytes'>): Promise<Uint8Array<ArrayBuffer>> {
     checkDeclaredLength(request, limits)
     const { maxBytes } = limits
@@ -120,12 +120,12 @@ export class Bodies {
   }
 }
 
-/** A body in pieces. Fails with `invalid_request` as soon as it comes in too many tiny chunks. */
+/** Yields a body in pieces. Fails with `invalid_request` as soon as it arrives in too many tiny chunks. */
 export async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
   if (body) yield* withoutTinyChunks(body)
 }
 
-/** The media type of a request in lower case, without parameters. */
+/** Returns a request's media type in lower case, without parameters. */
 export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
 }
@@ -136,8 +136,8 @@ export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLim
 }
 
 /**
- * Parse JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with `invalid_request` if
- * it is too deep or has too many values, or with `invalid_input` for a number that would become another one.
+ * Parses JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with
+ * `invalid_request` if it is too deep or has too many values, or with `invalid_input` for a number that would change.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
   checkLimits(text, limits, refuseNumber)
@@ -233,7 +233,7 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept
 /** The shortest number that can change. */
 const shortestUnkept = '1e309'.length
 
-/** Whether an integer keeps its value, or another number is finite. Decimals become the nearest double. */
+/** Whether an integer keeps its value, or another number is finite. Decimals are rounded to the nearest double. */
 function isKept(digits: string): boolean {
   const number = Number(digits)
   if (Number.isNaN(number) || Number.isSafeInteger(number)) return true
@@ -244,12 +244,12 @@ function refuseNumber(text: string, from: number): void {
   throw unkeptNumber(pathTo(text, from))
 }
 
-/** The refusal of the number at a path. */
+/** Returns the error for the number at a path. */
 export function unkeptNumber(path: string): GridError {
   return invalidInput(`${path || 'The body'} has more digits than a number keeps. Send it as text.`, path)
 }
 
-/** The path of the value that begins at `end`, such as `data.ids.0`. */
+/** Returns the path of the value that begins at `end`, such as `data.ids.0`. */
 function pathTo(text: string, end: number): string {
   const path: (string | number)[] = []
   let name = ''
@@ -282,7 +282,7 @@ function isDigit(char: number): boolean {
   return char >= 48 && char <= 57
 }
 
-/** Digits, the point and the exponent with its sign. */
+/** Whether a character is a digit, a point, a sign, or starts an exponent. */
 function isOfNumber(char: number): boolean {
   return isDigit(char) || char === 46 || char === 43 || char === 45 || (char | 32) === 101
 }

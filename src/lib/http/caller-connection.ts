@@ -1,4 +1,4 @@
-/** The connection of one request: when the caller closes it, and whether it received the response. */
+/** A request's connection: whether the caller has closed it, and whether the caller received the response. */
 import { setImmediate } from 'node:timers/promises'
 
 /** What the server reports about a connection. Not every runtime does. */
@@ -16,7 +16,7 @@ export interface ConnectionReports {
   answerTaken?(): Promise<boolean>
   /**
    * Call this before the handler returns its response. Resolves when the operating system has accepted all of it, or
-   * the connection is closed, which happens after `withinMs` at the latest.
+   * the connection is closed, at the latest after `withinMs`.
    */
   answerSent?(withinMs: number): Promise<void>
 }
@@ -31,7 +31,7 @@ export class CallerConnection {
     this.#reports = reports
   }
 
-  /** See `ConnectionReports`. Where the server does not report it, the signal of the request does. */
+  /** See `ConnectionReports`. Falls back to the request's signal if the server does not report it. */
   async hasLeft(): Promise<boolean> {
     if (this.#reports.hasLeft) return await this.#reports.hasLeft()
     // A local commit may not yield to the event loop, and a closed connection is only noticed after a turn of it.
@@ -39,7 +39,7 @@ export class CallerConnection {
     return this.#request.signal.aborted
   }
 
-  /** Undefined if the server does not report it, like the next. See `ConnectionReports`. */
+  /** See `ConnectionReports`. This and the next method return undefined if the server does not report it. */
   answerTaken(): Promise<boolean> | undefined {
     return this.#reports.answerTaken?.()
   }

@@ -47,7 +47,7 @@ function rateLimitUnit(address: IpAddress): string {
 /** The factor between the limits of an IPv6 /48 and a /64. See docs/people.md, "Signing in". */
 export const networkFactor48 = 10
 
-/** The /48 of an IPv6 client address, as `clientAddress` returns it. Undefined for IPv4. */
+/** Returns the /48 of an IPv6 client address from `clientAddress`. Undefined for IPv4. */
 export function ipv6Prefix48(address: string): string | undefined {
   if (!address.endsWith('::/64')) return undefined
   return `${address.split(':').slice(0, 3).join(':')}::/48`
@@ -55,7 +55,7 @@ export function ipv6Prefix48(address: string): string | undefined {
 
 function parse(text: string): IpAddress | undefined {
   if (!ipaddr.isValid(text)) return undefined
-  // Only four decimal parts: not all software reads `0x7f.1` and `2130706433` as addresses.
+  // Accepts only four decimal parts, because not all software reads `0x7f.1` or `2130706433` as addresses.
   if (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)) return undefined
   return ipaddr.process(text)
 }
@@ -66,7 +66,7 @@ function contains(range: string, address: IpAddress): boolean {
   return base.kind() === address.kind() && address.match(base, bits)
 }
 
-/** How many keys are remembered. */
+/** Maximum number of remembered keys. */
 const maxKept = 20_000
 
 /** Unverified information in a request about its caller. */
@@ -88,7 +88,7 @@ export class CallerHints {
     this.#trustedProxies = trustedProxies
   }
 
-  /** A request with this `Authorization` was authenticated for this account. */
+  /** Records that a request with this `Authorization` was authenticated for this account. */
   learn(authorization: string, account: string): void {
     const token = bearerToken(authorization)
     if (token !== undefined) this.#accounts.set(crc32(token), account)
@@ -111,7 +111,7 @@ export class CallerHints {
   }
 }
 
-/** The token after the scheme `Bearer`, or undefined if the header is missing or malformed. @see RFC 6750 §2.1 */
+/** Returns the token after the scheme `Bearer`. Undefined if the header is missing or malformed. @see RFC 6750 §2.1 */
 export function bearerToken(authorization: string | null): string | undefined {
   return authorization?.match(/^Bearer +([^\s]+)$/i)?.[1]
 }

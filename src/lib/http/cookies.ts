@@ -1,13 +1,13 @@
-/** The cookies of the grid. See docs/people.md, "Signing in". */
+/** The grid's cookies. See docs/people.md, "Signing in". */
 import { parse, serialize } from 'hono/utils/cookie'
 import { second } from '../time.ts'
 
-/** `__Host-` keeps other hosts from setting the cookie, but browsers accept it over HTTPS only. @see RFC 6265bis §4.1.3.2 */
+/** `__Host-` prevents other hosts from setting the cookie, but requires HTTPS. @see RFC 6265bis §4.1.3.2 */
 export function cookieName(name: string, isSecure: boolean): string {
   return `${isSecure ? '__Host-' : ''}grid-${name}`
 }
 
-/** `Set-Cookie` for a cookie that scripts cannot read and forms of other sites do not send. A `maxAgeMs` of 0 removes it. */
+/** Returns `Set-Cookie` for a cookie hidden from scripts and from other sites' forms. A `maxAgeMs` of 0 removes it. */
 export function serializeCookie(
   name: string,
   value: string,

@@ -8,7 +8,7 @@ import { cors } from 'hono/cors'
 const anyOrigin = cors({
   origin: '*',
   allowMethods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-  // Named one by one: `*` would not cover `Authorization`.
+  // Listed individually, because `*` would not cover `Authorization`.
   allowHeaders: [
     'Authorization',
     'Content-Type',

@@ -3,7 +3,7 @@
  * content.
  */
 
-/** Headers of a file. `isText`: its bytes are UTF-8. */
+/** Returns a file's headers. `isText`: its bytes are UTF-8. */
 export function downloadHeaders(
   { mediaType, filename, isText }: { mediaType: string; filename?: string; isText: boolean },
 ): Record<string, string> {
@@ -14,7 +14,7 @@ export function downloadHeaders(
   }
 }
 
-/** The name without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
+/** Returns the file name without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
 function asParameter(filename: string): string {
   const name = filename.split(/[/\\]/).at(-1)!.toWellFormed()
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)

@@ -4,22 +4,22 @@ import { streamedBody } from './streamed-body.ts'
 
 export const eventStreamType = 'text/event-stream'
 
-/** The headers of every stream. Proxies must not buffer or change it. */
+/** The headers of every stream. Proxies must not buffer or transform it. */
 export const streamHeaders = {
   'Content-Type': eventStreamType,
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 }
 
-/** Tells clients to wait 15 s before they reopen a lost stream. Otherwise some try every second. */
+/** Tells clients to wait 15 s before they reopen a lost stream. Otherwise some retry every second. */
 export const retryHint = retryAfter(15_000)
 
-/** Only an event ends with a blank line. After anything else, Python clients (httpx-sse) dispatch an empty event. */
+/** Formats a retry hint, without a blank line, after which Python clients (httpx-sse) would dispatch an empty event. */
 export function retryAfter(ms: number): string {
   return `retry: ${ms}\n`
 }
 
-/** A comment, which shows that the stream is alive. */
+/** A comment that keeps the stream alive. */
 export const heartbeat = ': heartbeat\n'
 
 /** Formats one event. `data` must not contain line breaks. The client sends the last `id` when it reopens the stream. */

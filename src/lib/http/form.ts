@@ -12,14 +12,14 @@ export class PostedFields extends URLSearchParams {
 }
 
 /**
- * Read the fields of a posted form, with line breaks as LF. NUL is refused, because databases truncate text at it.
- * Fails with `unsupported_media_type`, `payload_too_large` or `invalid_request`.
+ * Reads a posted form's fields, with line breaks as LF. Refuses NUL, because databases truncate text at it. Fails with
+ * `unsupported_media_type`, `payload_too_large` or `invalid_request`.
  */
 export async function readForm(bodies: Bodies, request: Request): Promise<PostedFields> {
   const form = new PostedFields()
   for (const [name, value] of await entriesOf(bodies, request)) {
     if (typeof value !== 'string') {
-      // A field without a chosen file.
+      // No file was chosen if it is empty.
       if (value.size > 0) form.files.push(value)
       continue
     }

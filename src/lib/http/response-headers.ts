@@ -7,7 +7,7 @@ const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 
 const cacheControl = 'Cache-Control'
 const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 
-/** Marks a response that has all headers. A `WeakSet` of them would cost the garbage collector more than it saves. */
+/** Marks responses that have all headers. A `WeakSet` would cost the garbage collector more than it saves. */
 const complete = Symbol('complete')
 type MarkedResponse = Response & { [complete]?: true }
 
@@ -15,14 +15,14 @@ type MarkedResponse = Response & { [complete]?: true }
 export class ResponseHeaders {
   readonly #headers: Readonly<Record<string, string>>
 
-  /** `isSecure`: every origin of the grid is HTTPS. */
+  /** `isSecure`: all of the grid's origins use HTTPS. */
   constructor(isSecure: boolean) {
     this.#headers = isSecure ? { ...commonHeaders, ...hsts } : commonHeaders
   }
 
   /**
-   * A 200 response with JSON and all headers that `finish` would add. On Node the headers of a response stay a plain
-   * object until they are read; converting them to `Headers` and back costs a tenth of a request.
+   * Returns a 200 response with JSON and all headers that `finish` would add. On Node a response's headers remain a
+   * plain object until they are read. Converting them to `Headers` and back costs a tenth of a request.
    */
   json(body: unknown, requestId: string): Response {
     const response: MarkedResponse = new Response(JSON.stringify(body), {
@@ -41,7 +41,7 @@ export class ResponseHeaders {
     return response[complete] ? response : withHeaders(response, requestId, this.#headers)
   }
 
-  /** The same for an error. Without HSTS, because the request may have been for another host. */
+  /** Finishes an error response, without HSTS, because the request may have been for another host. */
   finishError(response: Response, requestId: string): Response {
     return withHeaders(response, requestId, commonHeaders)
   }
@@ -56,7 +56,7 @@ function withHeaders(response: Response, requestId: string, added: Readonly<Reco
   return response
 }
 
-/** Whether `If-None-Match` names an ETag; weak comparison. @see RFC 9110 §13.1.2 */
+/** Whether `If-None-Match` names an ETag, by weak comparison. @see RFC 9110 §13.1.2 */
 export function matchesEtag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false
   const opaque = (tag: string) => tag.trim().replace(/^W\//, '')

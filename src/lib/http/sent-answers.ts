@@ -6,7 +6,7 @@ import { clearTimeout, setTimeout } from 'node:timers'
 /** A reset within this time after a response means that the client did not receive it. */
 const resetMs = 1_000
 
-/** The errors of a connection that its client reset. */
+/** Error codes of a connection that the client reset. */
 const resetCodes = ['ECONNRESET', 'EPIPE']
 
 interface Answer {
@@ -15,7 +15,7 @@ interface Answer {
   settle(isTaken: boolean): void
 }
 
-/** Resolves when an answer is sent or its connection is closed, which happens after `withinMs` at the latest. */
+/** Resolves when a response is sent or its connection is closed, at the latest after `withinMs`. */
 export function untilSent(answer: ServerResponse, socket: Socket, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => socket.destroy(), withinMs).unref()
@@ -96,7 +96,7 @@ export class SentAnswers {
     for (const { settle } of this.#answers.splice(0)) settle(false)
   }
 
-  /** An error in the client's next request is not a reset. */
+  /** Whether the client reset the connection. An error in its next request is not a reset. */
   get #isReset(): boolean {
     const error = this.#socket.errored as NodeJS.ErrnoException | null
     return resetCodes.includes(error?.code ?? '')

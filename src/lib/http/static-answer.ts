@@ -40,7 +40,7 @@ export function staticAnswer(make: () => Response | Promise<Response>): (request
   }
 }
 
-/** The best coding that an `Accept-Encoding` header names and does not forbid. @see RFC 9110 §12.5.3 */
+/** Returns the best coding that an `Accept-Encoding` header lists and does not forbid. @see RFC 9110 §12.5.3 */
 function bestCoding(header: string): Coding | undefined {
   const accepted = parseAccept(header).filter(({ q }) => q > 0).map(({ type }) => type.toLowerCase())
   return codings.find((coding) => accepted.includes(coding))

@@ -55,7 +55,7 @@ export function streamedBody(
       clearTimeout(stalled)
       try {
         const { value, done } = await pieces.next()
-        // The client has left: nothing can be written or closed.
+        // The client has left, so nothing can be written or closed.
         if (hasEnded) return
         if (done) controller.close()
         else controller.enqueue(value)

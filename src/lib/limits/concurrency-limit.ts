@@ -7,11 +7,11 @@ export interface Reached {
 /** The limits of one group. */
 export type GroupLimit = ReturnType<ConcurrencyLimit['of']>
 
-/** Limits how many slots one key, one group of keys, and all keys together hold at a time. */
+/** Limits how many slots one key, one group of keys, and all keys in total may hold at a time. */
 export class ConcurrencyLimit {
   /** For each key, the functions that evict its slots, oldest first. */
   readonly #slots = new Map<string, (() => void)[]>()
-  /** How many slots the keys of each group hold. */
+  /** Number of slots that the keys of each group hold. */
   readonly #groups = new Map<string, number>()
   readonly #perKey: number
   readonly #perGroup: number
@@ -33,19 +33,19 @@ export class ConcurrencyLimit {
     return this.#slotsOf(key).length >= this.#perKey ? { by: 'key', quota: this.#perKey } : this.#full(group)
   }
 
-  /** Returns the function that releases the slot, or undefined if a limit is reached. */
+  /** Returns a function that releases the slot. Undefined if a limit is hit. */
   acquire(key: string, group: string): (() => void) | undefined {
     return this.reached(key, group) ? undefined : this.#add(key, group, () => {})
   }
 
-  /** Like `acquire`, but at the limit of the key its oldest slot is evicted: released, and its `onEvicted` called. */
+  /** Like `acquire`, but at the key's limit it evicts the key's oldest slot: releases it and calls its `onEvicted`. */
   acquireOrEvictOldest(key: string, group: string, onEvicted: () => void): (() => void) | undefined {
     const slots = this.#slotsOf(key)
     if (slots.length >= this.#perKey) slots[0]()
     return this.#full(group) ? undefined : this.#add(key, group, onEvicted)
   }
 
-  /** The same, for the keys of one group. */
+  /** Returns the same methods for the keys of one group. */
   of(group: string) {
     return {
       reached: (key: string) => this.reached(key, group),

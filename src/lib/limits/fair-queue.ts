@@ -1,6 +1,6 @@
 /** A queue that serves keys round robin, one entry per turn. A key's entries stay in order. */
 export class FairQueue<T> {
-  /** In the order of the turns. No list is empty. */
+  /** Keys in order of their turns. No list is empty. */
   readonly #waiting = new Map<string, T[]>()
   #size = 0
 
@@ -45,7 +45,7 @@ export class FairQueue<T> {
     return entries
   }
 
-  /** The key with the most entries. */
+  /** Returns the key with the most entries. */
   longest(): string | undefined {
     let longest: string | undefined
     for (const key of this.#waiting.keys()) {

@@ -1,4 +1,4 @@
-/** Runs tasks with the same key one at a time, in the order of the calls. */
+/** Runs tasks with the same key one at a time, in call order. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 

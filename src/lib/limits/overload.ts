@@ -16,9 +16,9 @@ export class Overload {
   readonly #aboveMs: number
   readonly #log: Log
   #isOverloaded = false
-  /** The longest delay since the last sample. */
+  /** Longest delay since the last sample. */
   #longestMs = 0
-  /** How many samples in a row indicate the other state. */
+  /** Number of consecutive samples that indicate the other state. */
   #against = 0
   #refused = 0
   #longestSinceTaken = 0
@@ -28,7 +28,7 @@ export class Overload {
     this.#log = log
   }
 
-  /** Whether the requests of all callers are refused. */
+  /** Whether requests from all callers are refused. */
   get isOverloaded(): boolean {
     return this.#isOverloaded
   }
@@ -62,7 +62,7 @@ export class Overload {
     if (ms > this.#longestSinceTaken) this.#longestSinceTaken = ms
   }
 
-  /** The longest delay in milliseconds since the last call. */
+  /** Returns the longest delay in milliseconds since the last call. */
   takeLongestDelay(): number {
     const longest = this.#longestSinceTaken
     this.#longestSinceTaken = 0

@@ -25,7 +25,7 @@ interface WaitingRequest {
 
 export class RequestScheduler {
   readonly #now: () => number
-  /** By caller. */
+  /** Waiting requests by caller. */
   readonly #waiting = new FairQueue<WaitingRequest>()
   /** Until when this iteration serves requests. Undefined if it has served none yet. */
   #until: number | undefined
@@ -67,7 +67,7 @@ export class RequestScheduler {
     for (let next = this.#waiting.next(); next; next = this.#now() < this.#until ? this.#waiting.next() : undefined) {
       const [, { since, start }] = next
       start(this.#now() - since)
-      // Runs after everything that the request does without waiting for I/O.
+      // Runs after all work that the request does without waiting for I/O.
       await new Promise<void>((resolve) => process.nextTick(resolve))
     }
     if (this.#waiting.size > 0) nextIteration(() => void this.#serveWaiting())

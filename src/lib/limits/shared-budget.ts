@@ -18,7 +18,7 @@ export class SharedBudget {
     return this.#held
   }
 
-  /** What a caller may hold while it is alone. */
+  /** Maximum that a single caller may hold. */
   get share(): number {
     return Math.floor(this.total / (this.#divisor + 1))
   }

@@ -52,7 +52,7 @@ export class TokenBuckets {
     const { perSecond, burst } = this.#rate
     let bucket = this.#buckets.get(key)
     if (!bucket) this.#buckets.set(key, bucket = { tokens: burst, at: now })
-    // A clock that was set back adds nothing.
+    // A clock that was set back adds no tokens.
     if (now > bucket.at) bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perSecond / second)
     bucket.at = now
     return bucket

@@ -1,24 +1,24 @@
-/** Which URLs and IP addresses outgoing requests may use. See docs/security.md, "Outgoing requests". */
+/** URLs and IP addresses that outgoing requests may use. See docs/security.md, "Outgoing requests". */
 import ipaddr from 'ipaddr.js'
 import { invalidInput } from '../../errors.ts'
 
 export interface EgressPolicy {
-  /** Also allow loopback and private networks, and `http:`. */
+  /** Whether loopback, private networks and `http:` are allowed, too. */
   readonly allowPrivateTargets: boolean
   /** IP addresses and CIDR ranges that the operator blocks. */
   readonly blockedTargets: readonly string[]
 }
 
-/** Ranges that `allowPrivateTargets` allows. All other ranges except public addresses are never allowed. */
+/** Ranges that `allowPrivateTargets` allows. Of all others, only public addresses are ever allowed. */
 const privateRanges = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
 
-/** The metadata services of cloud providers, which return credentials without authentication. Never allowed. */
+/** Cloud providers' metadata services, which return credentials without authentication. Never allowed. */
 const metadataServices = ['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']
 
-/** The public IPv6 addresses. `ipaddr.js` also calls others `unicast`. */
+/** The public IPv6 addresses. `ipaddr.js` also classifies others as `unicast`. */
 const publicIPv6 = ipaddr.parseCIDR('2000::/3')
 
-/** Of the ports below, only 80 and 443 are allowed. */
+/** Below this port, only 80 and 443 are allowed. */
 const firstUserPort = 1024
 /**
  * Databases, caches, clusters, remote desktops, email, telephony: services that could interpret a request as commands.

@@ -3,7 +3,7 @@ import { printableLine } from '../redact.ts'
 import { second } from '../time.ts'
 
 /**
- * Why a request to a remote server failed. For decisions in the program, and for the log.
+ * Why a request to a remote server failed, for program logic and the log.
  *
  * * `refused`: the URL, its address or a header is not allowed; nothing was sent
  * * `not_connected`: no IP address, no connection or no TLS; nothing was sent, so the request may be repeated
@@ -27,7 +27,7 @@ export type RemoteErrorReason =
  */
 export class RemoteError extends GridError {
   readonly reason: RemoteErrorReason
-  /** Only for the log. */
+  /** Written only to the log. */
   readonly detail: string
   /** Only logged. */
   isReported = false

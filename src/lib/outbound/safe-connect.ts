@@ -1,4 +1,4 @@
-/** Connects to one checked IP address, directly or through the operator's proxy, with TLS for `https:`. */
+/** Connects to a checked IP address, directly or through the operator's proxy, with TLS for `https:`. */
 import { Buffer } from 'node:buffer'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -16,7 +16,7 @@ export interface ConnectOptions {
   ca: string | undefined
 }
 
-/** The largest response to CONNECT. */
+/** Maximum size of the response to CONNECT. */
 const maxProxyResponse = 16 * 1024
 const headEnd = '\r\n\r\n'
 
@@ -95,7 +95,7 @@ function whenOpen<S extends Socket>(socket: S, event: 'connect' | 'secureConnect
       socket.destroy()
       reject(signal.reason)
     }
-    // Without this listener, a later error would end the process.
+    // Without this listener, a later error would crash the process.
     socket.on('error', reject)
     socket.once('close', () => {
       signal.removeEventListener('abort', stop)

@@ -12,9 +12,9 @@ import {
 } from './safe-stream.ts'
 
 export interface SafeRequest extends RequestLimits {
-  /** The JSON text or the bytes of a POST. Without it the request is a GET. */
+  /** JSON text or bytes to POST. Without a body the request is a GET. */
   body?: string | Uint8Array
-  /** Additional headers. They cannot replace those of the connection. Values are printable ASCII. */
+  /** Additional headers in printable ASCII. They cannot replace those of the connection. */
   headers?: Record<string, string>
 }
 

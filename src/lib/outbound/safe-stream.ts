@@ -20,10 +20,10 @@ import { version } from '../version.ts'
 export interface RequestLimits {
   /** Time limit from resolving the name to the last byte of the response. */
   timeoutMs: number
-  /** The largest response; 64 KiB by default. */
+  /** Maximum size of the response. Defaults to 64 KiB. */
   maxBytes?: number
   signal?: AbortSignal
-  /** The request only checks whether the server can be reached, so a failure is not logged as a warning. */
+  /** Whether the request only checks that the server can be reached, so that a failure is not logged as a warning. */
   isProbe?: boolean
   /** Records the request if its call is traced. `end` gets the response's status, or nothing if there was none. */
   spans?: { sending(method: string): { traceparent: string; end(status?: number): void } | undefined }
@@ -52,7 +52,7 @@ export type Resolver = (host: string) => Promise<string[]>
 export interface SafeStreamOptions {
   config: Pick<Config, 'allowPrivateTargets' | 'blockedTargets' | 'egressProxy'>
   log: Log
-  /** Ports this process listens on. Requests to them on this machine are refused. The set may grow. */
+  /** Ports on which this process listens. Requests to them on this machine are refused. The set may grow. */
   ownPorts: ReadonlySet<number>
   /** Used instead of the system's resolver. */
   resolve?: Resolver
@@ -62,9 +62,9 @@ export interface SafeStreamOptions {
 
 export const defaultMaxBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
-/** A name may have many addresses that cannot be reached. */
+/** A name may have many unreachable addresses. */
 const maxAttempts = 4
-/** Headers of the connection, which callers cannot set. */
+/** Headers that belong to the connection, so callers cannot set them. */
 const fixedHeaders =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|keep-alive|user-agent|proxy-.*)$/i
 
@@ -230,7 +230,7 @@ function sendRequest(
     }, resolve)
     outgoing.on('error', reject)
     outgoing.on('finish', onSent)
-    // The server switches to another protocol.
+    // Emitted if the server switches to another protocol.
     outgoing.on('upgrade', () => reject(new RemoteError('invalid_response', 'It switched the protocol')))
     // A socket from a proxy is paused.
     outgoing.on('socket', (socket) => socket.resume())
@@ -274,7 +274,7 @@ function asResponse(
     },
     cancel: end,
   }, { highWaterMark: 0 })
-  // These must not have a body.
+  // Responses with these statuses must not have a body.
   const isEmpty = status === 204 || status === 205
   if (isEmpty) end()
   return new Response(isEmpty ? null : body, { status, headers })

@@ -14,7 +14,7 @@ export function newWebhookSecret(): string {
   return `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
 }
 
-/** The headers of one event, signed with each secret. `at` is in milliseconds. */
+/** Returns an event's headers, signed with each secret. `at` is in milliseconds. */
 export function webhookHeaders(
   secrets: readonly string[],
   id: string,

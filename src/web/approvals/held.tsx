@@ -227,7 +227,7 @@ function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held
   )
 }
 
-/** A file or data, with its metadata. */
+/** A file or data, along with its metadata. */
 function HeldPart({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
   const { part_id: partId, kind, filename, mediaType, bytes, text, ...others } = part
   const name = typeof filename === 'string'

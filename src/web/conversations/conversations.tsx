@@ -78,7 +78,7 @@ async function showThread(visit: Visit) {
   return await bothPanes(visit, place, { ...list, threads: seen }, pane, false)
 }
 
-/** A conversation with the elements around its messages. */
+/** A conversation and the content around its messages. */
 interface Pane {
   open: OpenConversation
   position: ThreadPosition

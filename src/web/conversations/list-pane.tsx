@@ -12,7 +12,7 @@ import { settingsPath } from '../settings.tsx'
 import type { Visit } from '../visit.ts'
 import { shownThread } from './shown.ts'
 
-/** The position of the list: its filter and its first row. */
+/** The position in the list: its filter and first row. */
 export interface ListPlace {
   show: Show
   /** Part of a name; empty or undefined for all. */
@@ -22,7 +22,7 @@ export interface ListPlace {
 
 const filters: [Show, string][] = [['you', 'You'], ['all', 'All'], ['channels', 'Channels'], ['waiting', 'Waiting']]
 
-/** Reads `?show=`, `?search=` and `?older=`. Invalid values are ignored. */
+/** Reads `?show=`, `?search=` and `?older=`. Ignores invalid values. */
 export function listPlace(query: URLSearchParams): ListPlace {
   const show = filters.find(([show]) => show === query.get('show'))?.[0] ?? 'all'
   return { show, search: searchIn(query), before: seqIn(query, 'older') }

@@ -33,7 +33,7 @@ export function labelOf({ conversationId }: Thread): string | undefined {
   return conversationId === null || isId(conversationId) ? undefined : conversationId
 }
 
-/** `@planner + @builder`, or `#incidents`. */
+/** Returns `@planner + @builder`, or `#incidents`. */
 export function titleOf(thread: Thread): string {
   return namesOf(thread).join(' + ')
 }
@@ -163,7 +163,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
   }
 }
 
-/** The request failed, so a message about the failure is not an answer. */
+/** A message about the failure of its request is not an answer. */
 function hasFailed({ task }: OpenMessage): boolean {
   return task !== undefined && task.isFirst && ['failed', 'rejected', 'canceled'].includes(task.state)
 }
@@ -196,7 +196,7 @@ function stateOf({ state, storedAt, releaseCount, repliedAt }: Receipt, now: num
   return now - storedAt > usualWaitMs ? 'waiting' : 'stored'
 }
 
-/** `48 kB`, from bytes. */
+/** Formats a number of bytes, such as `48 kB`. */
 export function sizeInWords(bytes: number): string {
   const steps: [size: number, name: string][] = [[1_000_000, 'MB'], [1_000, 'kB']]
   const [size, name] = steps.find(([size]) => bytes >= size) ?? [1, 'B']

@@ -17,7 +17,7 @@ export interface TimelineProps {
   open: OpenConversation
   /** The page's path and query at another position, such as `{ before: 42 }`. */
   link: (position: Record<string, number>) => string
-  /** Where the reader answers a message; undefined if they cannot. */
+  /** Returns where the reader answers a message. Undefined if they cannot. */
   replyHref?: (message: OpenMessage) => string | undefined
 }
 
@@ -217,7 +217,7 @@ function Unreadable({ reader, thread, since }: OpenConversation) {
   )
 }
 
-/** The names whose icons the messages need. */
+/** Yields the names whose icons the messages show. */
 export function* timelineNames({ thread, messages }: OpenConversation): Generator<string> {
   yield* namesOf(thread)
   for (const { fromAlias } of messages) yield `@${fromAlias}`

@@ -110,7 +110,7 @@ export function providerOf(id: string): ListedProvider {
   return provider
 }
 
-/** Reads the posted settings. A missing choice is undefined, and the verb applies its default. */
+/** Reads the posted settings. A missing choice is undefined, so that the default applies. */
 export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailUpdate & { name: string } {
   const token = form.get('token') ?? ''
   return {

@@ -41,7 +41,7 @@ export function oneGuardrailPages(pages: Pages<Visit>): void {
   }, showPage)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
-    // The log keeps the name, which cannot be looked up after the deletion.
+    // Read the name before the deletion, so that it can be logged.
     const name = (await visit.account.read.guardrails.byId(id))?.name
     await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
     return visit.done('guardrail-deleted', 'guardrails')

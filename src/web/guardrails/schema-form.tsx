@@ -106,7 +106,7 @@ function readField(schema: JsonSchema, form: URLSearchParams, name: string): unk
 
 const abbreviations: Record<string, string> = { api: 'API', iban: 'IBAN', id: 'ID', ids: 'IDs', url: 'URL' }
 
-/** `maxCharacters` as `Max characters`, `national_id` as `National ID`. */
+/** Turns `maxCharacters` into `Max characters`, and `national_id` into `National ID`. */
 export function labelOf(name: string): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().split(/[\s_-]+/)
     .map((word) => abbreviations[word] ?? word)
@@ -114,7 +114,7 @@ export function labelOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** The description of the schema, its range, its format and its default. */
+/** Returns the schema's description, range, format and default. */
 function hintOf(schema: JsonSchema): string | undefined {
   const { type, description, default: byDefault, minimum, maximum, items } = schema
   const isText = !schema.enum && (type === 'string' || type === 'number' || type === 'integer')

@@ -20,7 +20,7 @@ const maxRaw = 20_000
 const maxText = 20_000
 const maxMarks = 500
 
-/** The result of a trial. */
+/** The outcome of a trial. */
 export interface TriedText {
   /** The text as the guardrail saw it. */
   text: string

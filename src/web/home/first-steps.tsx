@@ -20,7 +20,7 @@ export function isBeginning({ hasMessages, connected, oldest }: AgentCounts, now
   return !hasMessages && !(connected > 1 && oldest! < now - 7 * day)
 }
 
-/** Replaces the messages in an account without agents. */
+/** Shown instead of the conversations in an account without agents. */
 export async function firstStepsPage(visit: Visit, counts: AgentCounts): Promise<Response> {
   return await appPage(
     visit.frame('conversations'),

@@ -68,7 +68,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   attention.found({ id: visit.membership.id, account }, open)
-  // Items that wait for the visitor are not shown twice.
+  // News omits conversations that already await the visitor's answer.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)
@@ -193,7 +193,7 @@ function newsInWords({ messages, failed }: News): Child {
   )
 }
 
-/** Figures of the last day or week: small plots, and the same numbers as a table. */
+/** Figures for the last day or week: small charts, and the same numbers as a table. */
 function Figures(
   { visit, figures: [periods, agents, unread], unit }: {
     visit: Visit

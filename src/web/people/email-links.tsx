@@ -111,7 +111,7 @@ function newPasswordPage(visit: PublicVisit, email: string) {
   )
 }
 
-/** Verifying the user's current email address, or a new one. */
+/** Verifies the user's current email address, or a new one. */
 function verifyPages({ get, post }: Pages<PublicVisit>, { store }: PageDeps): void {
   const confirmations = [
     {
@@ -161,8 +161,8 @@ interface RequestPage {
 }
 
 /**
- * A page with a form that sends an email link. The response is the same for known and unknown addresses.
- * See docs/security.md, "Requests".
+ * A page with a form that sends an email link. The response does not reveal whether the address is known. See
+ * docs/security.md, "Requests".
  */
 function linkRequestPages(
   { get, post }: Pages<PublicVisit>,

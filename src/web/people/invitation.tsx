@@ -11,7 +11,7 @@ import { withNotice } from '../notices.ts'
 import { type PageDeps, type Pages, type PublicVisit, signInPath, wholly } from '../visit.ts'
 import { NameField, NewPasswordField } from './person-fields.tsx'
 
-/** Joining an account by invitation, as an existing or a new user. See docs/people.md, "Signing in". */
+/** Joins an account by invitation, as an existing or a new user. See docs/people.md, "Signing in". */
 export function invitationPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => {
     return await invitationPage(visit, await openInvitation(store, visit.param('token')))

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Form fields for the data of a user. */
+/** Form fields for user data. */
 import { Notice } from '../../html/components.tsx'
 import { PasswordInput, TextInput } from '../../html/fields.tsx'
 import type { PageDeps } from '../visit.ts'
@@ -22,8 +22,8 @@ export function NameField(
 }
 
 /**
- * A new password. On forms without an email field, `email` tells password managers which user it belongs to. Without
- * a password, users sign in by email link.
+ * A field for a new password. On forms without an email field, `email` tells password managers whose password it is.
+ * Users without a password sign in by email link.
  */
 export function NewPasswordField(
   { label = 'Password', email, isOptional }: { label?: string; email?: string; isOptional?: boolean },

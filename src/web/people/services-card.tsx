@@ -57,7 +57,7 @@ export function ApprovalsCard({ visit, services }: { visit: Visit; services: Tex
   )
 }
 
-/** What the user allows guardrails to do with the messages of their alias. See docs/people.md, "People who write". */
+/** What guardrails may do with messages of the user's alias. See docs/people.md, "People who write". */
 export function ServicesCard({ visit, services }: { visit: Visit; services: TextServices }) {
   const action = settingsPath(visit, 'profile', 'services')
   const now = visit.account.deps.now()

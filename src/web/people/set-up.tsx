@@ -12,7 +12,7 @@ import { PageForm } from '../forms.tsx'
 import type { PageDeps, Pages, PublicVisit } from '../visit.ts'
 import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
 
-/** Set-up at the first start: the link that the server prints creates the first user and account. */
+/** The first start prints a link to a form that creates the first user and account. */
 export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => {
     const state = await setUpState(store, visit.param('token'))

@@ -142,7 +142,7 @@ function DisplayCard({ visit }: { visit: Visit }) {
           {shortcuts && ' Press ? to see them.'}
         </p>
         {
-          // Speech input and accidental key presses would trigger them. See WCAG 2.2, "Character Key Shortcuts".
+          // Speech input and accidental key presses would trigger shortcuts. See WCAG 2.2, "Character Key Shortcuts".
         }
         <PageForm visit={visit} action={settingsPath(visit, 'profile', 'keyboard')} acts>
           <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />

@@ -85,7 +85,7 @@ function SessionsCard({ visit, sessions }: { visit: Visit; sessions: ActiveSessi
   )
 }
 
-// The order matters: most user agents also contain the names of older browsers.
+// The order matters, because most user agents also contain the names of older browsers.
 const browsers: [RegExp, string][] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -101,7 +101,7 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ]
 
-/** A readable name for a `User-Agent` header: `Firefox on Linux`. */
+/** Returns a readable name for a `User-Agent` header: `Firefox on Linux`. */
 export function describeBrowser(userAgent: string): string {
   const nameIn = (known: [RegExp, string][]) => known.find(([pattern]) => pattern.test(userAgent))?.[1]
   const [browser, system] = [nameIn(browsers), nameIn(systems)]

@@ -103,7 +103,7 @@ export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps)
   }, showPage)
 }
 
-/** The invitation form shows its own errors. */
+/** Whether the request is about members. The invitation form shows its own errors. */
 function isAboutMembers(visit: Visit): boolean {
   return new URL(visit.request.url).pathname !== settingsPath(visit, 'team', 'invitations')
 }

@@ -98,7 +98,7 @@ function agentKeys(count: number): string {
   return count === 1 ? '1 agent key' : `${count.toLocaleString('en')} agent keys`
 }
 
-/** Whether a member has a second factor. Owners can reset it for members who have lost it. */
+/** Whether a member has a second factor. Owners can reset it for members who have lost theirs. */
 function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMember }) {
   const { userId, name, email, hasSecondFactor } = member
   if (!hasSecondFactor) return <span class='soft'>none</span>
@@ -120,7 +120,7 @@ function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMemb
   )
 }
 
-/** The roles that the user may assign and revoke. */
+/** Returns the roles that the user may assign and revoke. */
 function assignableBy({ actor }: Visit): readonly Role[] {
   return assignableRoles(actor.role)
 }

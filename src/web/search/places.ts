@@ -16,7 +16,7 @@ export interface Place {
 }
 
 const maxPlaces = 8
-/** Names and fixed places are ranked together, so more names are read than shown. */
+/** Names and fixed places are ranked together, so this loads more names than are shown. */
 const maxNames = 20
 const maxAgentsToAct = 3
 
@@ -69,7 +69,7 @@ interface Ranked {
   place: Place
 }
 
-/** The match is in text that is not shown, such as a description. */
+/** Rank of a match in text that is not shown, such as a description. */
 const byMore = 5
 
 /** The sum over all words, from 0 for a whole name to 4 for another word; undefined if a word does not match. */
@@ -88,7 +88,7 @@ function rankOf(words: readonly string[], name: string, more = ''): number | und
   return sum
 }
 
-/** The sections of the navigation, the tabs of the settings, and the subjects of the account. */
+/** The navigation's sections, the settings tabs, and the account's subjects. */
 function sectionPlaces(visit: Visit): FixedPlace[] {
   const sections = sectionsWith(visit.features.flatMap(({ section }) => section ?? [])).flat()
   return [
@@ -108,7 +108,7 @@ const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: 
 async function conversationsOf({ account, visitor, path, may }: Visit, words: readonly string[]): Promise<Ranked[]> {
   if (words.length !== 2 || !words.every((word) => /^@./.test(word))) return []
   const names = words.map((word) => word.slice(1))
-  // Users other than owners and admins can open only their own.
+  // Only owners and admins can open conversations other than their own.
   const list = { userId: visitor.user.id, names, isOfUser: !may('manage') }
   const { threads } = await listThreads(account, list)
   return threads.filter(({ kind }) => kind === 'pair').map((thread) => {
@@ -152,7 +152,7 @@ function hrefOf({ path }: Visit, { kind, ref }: NamedThing): string {
   }
 }
 
-/** `rotate res` finds the key of @researcher. */
+/** Finds actions on agents: `rotate res` matches the key of @researcher. */
 async function actionsOnAgents(visit: Visit, words: string[]): Promise<Ranked[]> {
   const meant = agentActions.filter(({ name, may }) =>
     visit.may(may) && words.some((word) => rankOf([word], name) !== undefined)

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Requests between agents that wait for an answer. */
+/** Requests between agents that await an answer. */
 import {
   type ListedTask,
   listSeenTasks,

@@ -1,4 +1,4 @@
-/** Internal commands that `export-account` and `import-account` call. They are not for people; values are JSON. */
+/** Internal commands that `export-account` and `import-account` call. They are not for people. Values are JSON. */
 import { beginImport, endImport, importRows, noteExport, signArchive } from '../archive.ts'
 import { storeCommand } from '../../../cli/command.ts'
 

@@ -1,4 +1,4 @@
-/** Reads an archive twice: once to check it as a whole, and once to send its rows to the grid. */
+/** Reads an archive twice: first to check all of it, then to send its rows to the grid. */
 import { checkNewAlias } from '../../../aliases.ts'
 import { printableLine } from '../../../lib/redact.ts'
 import { archivedTables } from '../store/tables.ts'
@@ -16,7 +16,7 @@ interface ImportOptions {
    * otherwise.
    */
   read(onLine: (line: string) => void | Promise<void>): Promise<string>
-  /** `OLD=NEW` each. */
+  /** Entries of the form `OLD=NEW`. */
   renames: string[]
   reserved: readonly string[]
   now: number
@@ -35,7 +35,7 @@ interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
   people: unknown[]
-  /** The names of guardrails whose service may need a token. */
+  /** Names of guardrails whose service may need a token. */
   services: string[]
   providers: Set<string>
 }
@@ -45,7 +45,7 @@ interface Imported extends Record<string, unknown> {
   left_out: Record<string, number>
   keys: { alias: string; api_key: string }[]
   invitations: { email: string; role: string; url: string }[]
-  /** Agents and guardrails that need their token again. */
+  /** Agents and guardrails whose token must be entered again. */
   paused_agents: string[]
   guardrails: string[]
 }
@@ -137,7 +137,7 @@ function isPerson(line: string): boolean {
   return line.startsWith(`["${personRecord}",`)
 }
 
-/** Fails with `not_an_archive`, or as `checkVersion`. */
+/** Parses the manifest. Fails with `not_an_archive`, or as `checkVersion` does. */
 function manifestOf(line: string): ArchiveManifest {
   let manifest: ArchiveManifest
   try {
@@ -145,7 +145,7 @@ function manifestOf(line: string): ArchiveManifest {
   } catch {
     throw notAnArchive()
   }
-  // The start of the first line before version 1.
+  // How the first line starts in archives before version 1.
   if (manifest.format !== archiveFormat && !('agent_grid_archive' in manifest)) throw notAnArchive()
   checkVersion(manifest.version)
   const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
@@ -207,7 +207,7 @@ async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, 
   return found
 }
 
-/** The output for people. The keys and links are not shown again. */
+/** Prints the result for people. The keys and links are not shown again. */
 export function printImported(
   { account_id, keys, invitations, paused_agents, guardrails, left_out }: Imported,
 ): string {

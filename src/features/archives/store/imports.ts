@@ -49,7 +49,7 @@ export const archiveImports = (db: Db) => ({
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account is unfinished. */
   begun: async (account: string) => (await db.one(begun, { key: keyOf(account) }))?.value,
-  /** Fails as `checkVersion` and `checkArchived`. */
+  /** Fails as `checkVersion` and `checkArchived` do. */
   begin({ version, account }: ArchiveManifest, digest: string, at: number): Statement[] {
     checkVersion(version)
     checkArchived('account', account, at)

@@ -1,4 +1,4 @@
-/** Statements that store the rows of an archive. See docs/protocol/archive.md. */
+/** Statements that store an archive's rows. See docs/protocol/archive.md. */
 import type { InValue } from '@libsql/client'
 import type { Statement } from '../../../store/sql.ts'
 import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } from './tables.ts'

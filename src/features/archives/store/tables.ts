@@ -31,7 +31,7 @@ export interface ArchivedTable {
   /** The name of the table's rows in an archive. */
   readonly record: string
   readonly table: string
-  /** The column of each field. */
+  /** Maps each field to its column. */
   readonly fields: Readonly<Record<string, string>>
   /** SQL for a field that is computed from its column, or has no column. */
   readonly read?: Readonly<Record<string, string>>
@@ -299,7 +299,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     read: {
       text: `iif(id IN ${hidden}, '', body)`,
       details: `iif(id IN ${hidden}, NULL, a2a)`,
-      // The number itself belongs to another grid.
+      // The number itself is meaningful only within one grid.
       is_held: 'seq < 0',
     },
     then: ({ id, is_held }, { account }) =>

@@ -304,7 +304,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
   task_event: {
     task_id: id,
     position: count,
-    // Its own, or what made it.
+    // The entry's own id, or the id of its origin.
     id: name,
     at: past,
     state: optional(taskState),
@@ -397,7 +397,7 @@ export function checkArchivedLine(line: string, now: number): [record: string, r
     value = undefined
   }
   const [record, row] = Array.isArray(value) && value.length === 2 ? value : []
-  // The account is in the manifest.
+  // The account's record is in the manifest.
   if (typeof record !== 'string' || record === 'account' || JSON.stringify(value) !== line) {
     throw refused('It has a line that is not a record.')
   }

@@ -22,7 +22,7 @@ import { archiveFormat, archiveVersion, personRecord } from './validators.ts'
 
 /** Selects the texts that the exporting person may read. All times are milliseconds since the epoch. */
 export interface ArchiveReader {
-  /** The id of the person's agent; null without one. */
+  /** Id of the person's agent. Null without one. */
   agentId: string | null
   /** Since when they may read all messages; null for never. */
   since: number | null
@@ -41,28 +41,28 @@ export interface ArchiveInput {
   minFreeBytes: number
   /** Replaces the file system check (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
-  /** Absent for the operator, who gets all texts. */
+  /** Undefined for the operator, who gets all texts. */
   reader: ArchiveReader | undefined
 }
 
 export interface ArchiveManifest {
   format: typeof archiveFormat
   version: number
-  /** The version of the program that made it. */
+  /** Version of the program that created the archive. */
   program: string
   made_at: string
   account: Record<string, string | number | null>
-  /** The amount of data that it leaves out, by kind. */
+  /** How much data the archive omits, by kind. */
   left_out: Record<string, number>
 }
 
 type Run = (sql: string, args?: InValue[]) => Promise<Value[][]>
 
 const rowsAtOnce = 50
-/** The free disk space is checked for this many bytes before they are written. */
+/** Free disk space is checked before writing this many bytes. */
 const countedBytes = 16 * 2 ** 20
 
-/** Write the manifest and the rows of an account. Nothing more of the copy is in memory than a few rows. */
+/** Writes an account's manifest and rows. Keeps only a few rows of the copy in memory. */
 export async function writeArchiveRows(
   { copy, target, account, madeAt, reader, minFreeBytes, readSpace }: ArchiveInput,
 ): Promise<void> {
@@ -121,14 +121,14 @@ async function manifestOf(run: Run, account: string, madeAt: number): Promise<Ar
   }
 }
 
-/** Each with its field `id`. The rows are chosen first: their order may have no index. */
+/** Yields the rows, each with its field `id`. They are selected first, because their order may have no index. */
 async function* rowsOf(
   run: Run,
   archived: ArchivedTable,
   account: string,
 ): AsyncIterable<[key: string, row: Record<string, unknown>]> {
   const { table } = archived
-  // Of the account, a table without a rowid is archived only if it has ids.
+  // Among account tables, one without a rowid is archived only if it has ids.
   const key = table in primaryKeys ? 'id' : 'rowid'
   const { order = key } = archived
   await run('DROP TABLE IF EXISTS temp.chosen')
@@ -163,7 +163,7 @@ async function childrenOf(run: Run, archived: ArchivedTable, account: string, of
 
 type Fields = Pick<ArchivedTable, 'fields' | 'read' | 'convert'>
 
-/** The fields in the order in which `columnsOf` selects them. */
+/** Returns the fields in the order in which `columnsOf` selects them. */
 function fieldsOf({ fields, read = {} }: Fields): string[] {
   return [...new Set([...Object.keys(fields), ...Object.keys(read)])]
 }
