@@ -1,4 +1,4 @@
-/** What `db/account-tables.ts` declares of each table is what the statements do, and no other file lists tables. */
+/** The statements match what `db/account-tables.ts` declares for each table, and no other file lists tables. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getTableName } from 'drizzle-orm'
@@ -14,13 +14,13 @@ import { testGrid } from '../support/grid.ts'
 const declared = (Object.keys(accountTables) as (keyof typeof accountTables)[])
   .map((name) => ({ table: getTableName(schema[name]) as string, ...accountTables[name] }))
 const namesOf = (tables: { table: string }[]) => tables.map(({ table }) => table).sort()
-/** The tables of accounts from whose rows these texts delete. */
+/** Returns the account tables that these SQL texts delete from. */
 const deletedBy = (texts: string[]) => {
   const deleted = texts.flatMap((sql) => [...sql.matchAll(/\bDELETE FROM (\w+)/g)].map(([, table]) => table))
   return declared.filter(({ table }) => deleted.includes(table))
 }
 
-test('rows expire by their age where a statement removes them until a time, in pieces, and nowhere else', () => {
+test('statements that delete in batches by age cover exactly the tables that expire by age', () => {
   const aging = allQueries.filter(({ names }) =>
     names.includes('until') || (names.includes('at') && names.includes('limit'))
   )
@@ -30,7 +30,7 @@ test('rows expire by their age where a statement removes them until a time, in p
   )
 })
 
-test('rows expire with their messages where the retention of messages removes them, and nowhere else', async () => {
+test('message retention deletes from exactly the tables whose rows expire with their message', async () => {
   const { acme } = await testGrid()
   const removal = acme.store.change.retention.removeMessages(['a message'], 1)
 
@@ -39,7 +39,7 @@ test('rows expire with their messages where the retention of messages removes th
   expect(namesOf(withMessages)).toEqual(namesOf(declared.filter(({ expires }) => expires === 'message')))
 })
 
-test('the end of a removal empties the tables that say so', async () => {
+test('the end of a removal empties exactly the tables declared as emptied', async () => {
   const { acme } = await testGrid()
 
   const ended = deletedBy(acme.store.change.removal.end().map(({ sql }) => sql))
@@ -47,11 +47,11 @@ test('the end of a removal empties the tables that say so', async () => {
   expect(namesOf(ended)).toEqual(namesOf(declared.filter(({ removal }) => removal === 'emptied')))
 })
 
-test('no source lists tables: db/account-tables.ts says what concerns each', () => {
+test('no source lists tables in place of db/account-tables.ts', () => {
   const name = declared.map(({ table }) => table).join('|')
-  /** Three in quotes, or in a text of names. */
+  /** Matches three table names in a row, quoted or within one text. */
   const list = new RegExp(`(?:'(?:${name})',\\s*){2,}'(?:${name})'|\\b(?:(?:${name})\\s+){2,}(?:${name})\\b`)
-  /** The places and counts that are made again when agents move to another account. */
+  /** The tables that are rebuilt when agents move to another account. */
   const allowed = `'traffic', 'thread_agents', 'threads'`
 
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -62,6 +62,6 @@ test('no source lists tables: db/account-tables.ts says what concerns each', () 
   expect(lists).toEqual([])
 })
 
-test('rotate-keys has words for each table with sealed tokens', () => {
+test('rotate-keys has a title for each table with sealed tokens', () => {
   expect(Object.keys(titles)).toEqual(expect.arrayContaining([...sealedTables]))
 })

@@ -13,7 +13,7 @@ describe('the log', () => {
     await call(grid.evil.store, 'tool-1')
   })
 
-  test('counts its rows separately in each account', async () => {
+  test('numbers its rows separately in each account', async () => {
     expect((await grid.acme.store.read.activity.list()).map(({ n }) => n)).toEqual([4, 3, 2, 1])
     expect((await grid.evil.store.read.activity.list()).map(({ n }) => n)).toEqual([1])
   })
@@ -23,7 +23,7 @@ describe('the log', () => {
     ['DELETE FROM activity WHERE account_id = ?'],
     [replacement('id', '9')],
     [replacement("'other'", 'n')],
-  ])('is append-only: %s is refused', async (sql) => {
+  ])('is append-only and refuses %s', async (sql) => {
     const before = await grid.acme.store.read.activity.list()
 
     await expect(rows(grid, sql, [grid.acme.id])).rejects.toMatchObject({ code: 'write_conflict' })
@@ -31,7 +31,7 @@ describe('the log', () => {
     expect(await grid.acme.store.read.activity.list()).toEqual(before)
   })
 
-  test('a unit that is repeated, because its answer was lost, adds no second row', async () => {
+  test('adds no second row if a unit is repeated because its result was lost', async () => {
     const row = activityRow(grid.acme.store.actor, { tool: 't', arguments: {}, requestId: 'r' }, 'ok', 1)
     const fact = { sql: "INSERT INTO store_facts (key, value) VALUES (?, '1')" }
 
@@ -49,7 +49,7 @@ describe('the log', () => {
   }
 })
 
-test('the list is filtered by time, from a moment until before another', async () => {
+test('filters the list by time, with an inclusive start and an exclusive end', async () => {
   const grid = await testGrid()
   const acme = grid.acme.store
   await call(acme, 'first')
@@ -62,7 +62,7 @@ test('the list is filtered by time, from a moment until before another', async (
   expect(await toolsOf({ until: createdAt })).toEqual(['first'])
 })
 
-test('the list has nothing of another account, whatever the filter', async () => {
+test('never lists rows of another account, whatever the filter', async () => {
   const grid = await testGrid()
   const caller = { type: 'admin', credentialId: 'key-1', credentialKind: 'admin_key', userId: 'ann' } as const
   const acme = grid.store.account(grid.acme.id, caller)
@@ -77,7 +77,7 @@ test('the list has nothing of another account, whatever the filter', async () =>
   expect(await evil.has((await acme.read.activity.list())[0].id)).toBe(false)
 })
 
-/** A recorded call that changes nothing. */
+/** Records a call that changes nothing. */
 function call(account: AccountStore, tool: string): Promise<unknown> {
   return recordActivity(account, { tool, arguments: { of: tool }, requestId: 'r' }, () => Promise.resolve())
 }

@@ -1,4 +1,4 @@
-/** The key ring of a process, and what it does without one, or with another than the grid. */
+/** The key ring of a process, and how the process acts if the ring is missing or differs from the grid's. */
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -27,7 +27,7 @@ async function ready(grid: TestGrid) {
   return { code: answer.status, ...await answer.json() }
 }
 
-test('the first start makes a key ring, and warns that it needs a copy', async () => {
+test('creates a key ring at the first start and warns that it needs a backup copy', async () => {
   const grid = await testGrid({ url: database.url })
 
   expect(levels(grid, 'A new key ring was made')).toEqual(['warn'])
@@ -35,7 +35,7 @@ test('the first start makes a key ring, and warns that it needs a copy', async (
   await grid.close()
 })
 
-test('with stored tokens a lost ring is not replaced: the start goes on, says so, and encrypts nothing', async () => {
+test('does not replace a lost ring while tokens are stored, but starts, reports it, and encrypts nothing', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -57,7 +57,7 @@ test('with stored tokens a lost ring is not replaced: the start goes on, says so
   await again.close()
 })
 
-test('a ring that others could read is closed at the start', async () => {
+test('restricts a key ring that others could read at the start', async () => {
   writeFileSync(file, newKeyRing())
   chmodSync(file, 0o644)
 
@@ -66,7 +66,7 @@ test('a ring that others could read is closed at the start', async () => {
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('of two processes with different keys only the one is ready that has those of stored tokens', async () => {
+test('with different keys in two processes, only the process with the keys of stored tokens is ready', async () => {
   const server = await startSqld({ isRelaxed: true })
   const right = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() } })
   const wrong = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() }, cast: right })
@@ -84,7 +84,7 @@ test('of two processes with different keys only the one is ready that has those 
   await expect(addToken(wrong, 'other')).rejects.toMatchObject({ code: 'unavailable' })
   await addToken(right, 'another')
 
-  // Only then is the key lost.
+  // The key counts as lost only after the process that has it stops.
   await ofRight.stop()
   await ofWrong.heartbeat()
   expect(await ready(wrong)).toMatchObject({ code: 200 })
@@ -93,7 +93,7 @@ test('of two processes with different keys only the one is ready that has those 
   await server.stop()
 })
 
-test('another key under the id of one that has encrypted is refused at the start', async () => {
+test('refuses to start with another key under the id of a key in use', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -116,7 +116,7 @@ test('another key under the id of one that has encrypted is refused at the start
   await again.close()
 })
 
-test('a backup is not restored next to another key under the id of one that has encrypted', async () => {
+test('refuses to restore a backup next to another key under the id of a key in use', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -133,7 +133,7 @@ test('a backup is not restored next to another key under the id of one that has 
   await restore()
 })
 
-test('a key that has not encrypted anything can be replaced under its id', async () => {
+test('allows another key under the same id if the key has not encrypted anything', async () => {
   const ring = newKeyRing()
   const first = await testGrid({ url: database.url, env: { GRID_KEYS: ring } })
   await first.close()
@@ -146,7 +146,7 @@ test('a key that has not encrypted anything can be replaced under its id', async
     .rejects.toMatchObject({ code: 'key_ring_wrong' })
 })
 
-test('of two processes with different keys under one id the second one that encrypts is not ready, and does not', async () => {
+test('with different keys under one id in two processes, the second to encrypt is not ready and refuses', async () => {
   const server = await startSqld({ isRelaxed: true })
   const ring = newKeyRing()
   const first = await testGrid({ url: server.url, env: { GRID_KEYS: ring } })

@@ -1,4 +1,4 @@
-/** The rows of the log that verbs write: tasks that change, held messages, and agents whose waits end. */
+/** The log rows that commands write, for changed tasks, held messages, and agents whose waits end. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -26,7 +26,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('each event of a task is one row, with its state unless it is a piece of an artifact', async () => {
+  test('writes one row per task event, with its state unless the event is an artifact chunk', async () => {
     const { id } = await askFor(alice, 'a question')
     await readMessages(bob, {})
     await updateTask(bob, { taskId: id, text: 'part one', artifact: { id: 'a' } })
@@ -36,7 +36,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working', null, 'completed'])
   })
 
-  test('a task whose message ends unread has one row for its end', async () => {
+  test('writes one row for the end of a task whose message ends unread', async () => {
     const expired = await askFor(alice, 'too late')
     const retracted = await askFor(alice, 'never mind')
     const { message_id: id } = await messageOf(retracted.id)
@@ -51,7 +51,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', retracted.id)).toEqual(['submitted', 'canceled'])
   })
 
-  test('a message of a task that is read again changes nothing more', async () => {
+  test("writes no further row when a task's message is read again", async () => {
     const { id } = await askFor(alice, 'a question')
     const { lease } = await readMessages(bob, {})
     await leaseOf(bob, lease!.id).release()
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working'])
   })
 
-  test('a message that is held is one row of the account that holds it', async () => {
+  test('writes one row for a held message, in the account that holds it', async () => {
     await hold(grid.acme.store)
     await sendMessage(alice, { to: '@bob', text: 'may I?' })
 
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
       .toEqual(held.map(({ id }) => ({ id, home: grid.acme.id })))
   })
 
-  test('what is unread again, and a deletion, wake those who wait for the agent', async () => {
+  test("wakes an agent's waits when messages become unread again and when the agent is deleted", async () => {
     await sendMessage(alice, { to: '@bob', text: 'one' })
     await sendMessage(alice, { to: '@bob', text: 'two' })
     const { lease } = await readMessages(bob, {})
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     await requeueMessages(grid.acme.store, { agent: 'bob' })
     expect(await logOf('agent', grid.bob.id)).toHaveLength(before + 2)
 
-    // One for the key.
+    // One row is for the key.
     await deleteAgent(grid.acme.store, 'bob')
     expect(await logOf('agent', grid.bob.id)).toHaveLength(before + 4)
   })

@@ -1,4 +1,6 @@
-/** The loop of a process, with followers and duties of the test. See docs/architecture.md, "After the commit". */
+/**
+ * The loop of a process, with followers and duties that the tests define. See docs/architecture.md, "After the commit".
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import type { Pulse, StoredDuty, StoredFollower } from '../../src/store/global/pulse.ts'
@@ -7,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 const standsMs = 200
 let loop: Loop
-/** What the database says. */
+/** The state that the database reports. */
 let pulse: { messages: number; positions: Map<StoredFollower, number>; due: Map<StoredDuty, number> }
 let pulses: number
 let logged: string[]
@@ -31,7 +33,7 @@ beforeEach(() => {
 })
 afterEach(() => loop.close())
 
-/** A stored follower that remembers what it took in and left out. */
+/** Creates a stored follower that remembers which rows it processed and skipped. */
 function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {}, limit = 10) {
   pulse.positions.set(name, 0)
   const taken: number[] = []
@@ -56,7 +58,7 @@ function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {
   return { follower, taken, skipped }
 }
 
-test('a row on which a follower fails again and again is left out, and keeps no other row and no other follower', async () => {
+test('skips a row on which a follower fails repeatedly, without delaying other rows or followers', async () => {
   const broken = ({ after, upTo }: Batch) => {
     if (after < 7 && upTo >= 7) throw new TypeError('a damaged row')
   }
@@ -72,7 +74,7 @@ test('a row on which a follower fails again and again is left out, and keeps no 
   expect(logged).toContain('A follower of the log left a row out')
 })
 
-test('a follower that does not move although there is more to read stands still, until it moves', async () => {
+test('reports a follower as stalled while it has more to read but does not move', async () => {
   let isAway = true
   const { follower, taken } = stored('search', () => {
     if (isAway) throw new GridError('unavailable', 'The database is away.')
@@ -94,7 +96,7 @@ test('a follower that does not move although there is more to read stands still,
   await waitFor('the end', () => loop.standing().length === 0)
 })
 
-test('a row that cannot be left out is tried again, and the process goes on', async () => {
+test('retries a row that cannot be skipped, and continues', async () => {
   const { follower, skipped } = stored('search', () => {
     throw new TypeError('a damaged row')
   }, 1)
@@ -109,7 +111,7 @@ test('a row that cannot be left out is tried again, and the process goes on', as
   await waitFor('the row', () => skipped.length === 1)
 })
 
-test('no row is left out while the database takes no writes', async () => {
+test('skips no row while the database takes no writes', async () => {
   let isAway = true
   const { follower, taken, skipped } = stored('search', () => {
     if (isAway) throw new GridError('unavailable', 'The database is away.')
@@ -123,7 +125,7 @@ test('no row is left out while the database takes no writes', async () => {
   expect(skipped).toEqual([])
 })
 
-test('rows that come together are one batch, and a backlog is taken in without a pause', async () => {
+test('processes rows that arrive together in one batch, and a backlog without pauses', async () => {
   const batches: Batch[] = []
   const { follower, taken } = stored('traffic', (batch) => batches.push(batch))
   loop.follow(follower)
@@ -139,11 +141,11 @@ test('rows that come together are one batch, and a backlog is taken in without a
   loop.wake()
   const startedAt = performance.now()
   await waitFor('the backlog', () => taken.length === 1_005)
-  // With the time in which rows gather before each batch, it would be 4 s.
+  // It would be 4 s if rows were gathered before each batch.
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
-test('a follower of the process learns of what came since it is active, at once', async () => {
+test('tells a process follower at once about the rows since it became active', async () => {
   let isActive = false
   const told: Batch[] = []
   const follower: ProcessFollower = {
@@ -174,7 +176,7 @@ test('a follower of the process learns of what came since it is active, at once'
   expect(told[1]).toEqual({ after: 8, upTo: 9 })
 })
 
-test('without anyone to serve the database is not asked', async () => {
+test('does not query the database while there is nobody to serve', async () => {
   loop.follow({
     name: 'waits',
     limit: 1,
@@ -192,7 +194,7 @@ test('without anyone to serve the database is not asked', async () => {
   expect(pulses).toBe(0)
 })
 
-test('a duty is done at its stored time, also if another process brings it forward', async () => {
+test('performs a duty at its stored time, even if another process brings the time forward', async () => {
   const done: number[] = []
   pulse.due.set('expiry', now + 60_000)
   loop.perform({
@@ -213,7 +215,7 @@ test('a duty is done at its stored time, also if another process brings it forwa
   expect(done).toHaveLength(1)
 })
 
-test('a duty that fails is logged and tried again, and keeps no other waiting', async () => {
+test('logs and retries a failed duty without delaying others', async () => {
   let runs = 0
   let others = 0
   pulse.due.set('tasks', 0)
@@ -225,7 +227,7 @@ test('a duty that fails is logged and tried again, and keeps no other waiting', 
   expect(logged).toContain('A task of the worker failed')
 })
 
-test('the end of a duty waits for work that its runs have started', async () => {
+test('waits, when a duty ends, for work that its runs started', async () => {
   let settle = () => {}
   const work = new Promise<void>((resolve) => settle = resolve)
   const end = loop.perform({ name: 'another', everyMs: 5, run: () => Promise.resolve(), settled: () => work })

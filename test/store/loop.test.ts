@@ -1,4 +1,4 @@
-/** The loop of a process: waits are woken by what other processes store. See docs/conversations.md, "Waiting". */
+/** The loop of a process wakes waits when other processes store messages. See docs/conversations.md, "Waiting". */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
@@ -35,15 +35,15 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('a wait in one process is answered within 300 ms of a send in another', async () => {
+test('answers a wait in one process within 300 ms of a send in another', async () => {
   const sibling = await openSibling()
   const tookMs: number[] = []
-  // A loaded machine may be late, so there are more attempts.
+  // Retries more often if the machine is loaded and therefore late.
   for (let n = 0; n < 3 || (n < 20 && Math.min(...tookMs) >= 300); n++) {
     const text = `message ${n}`
     const reading = waitForMessages(bobAt(sibling.store), {}, { seconds: 10 })
     await sibling.idle(1)
-    // After its first poll, which wakes every wait.
+    // Sends after the process's first poll, because that poll wakes every wait.
     const before = sibling.polls.length
     await waitFor('a poll of the other process', () => sibling.polls.length > before)
     await sendMessage(actorAt(grid.store, grid.alice), { to: '@bob', text })
@@ -56,7 +56,7 @@ test('a wait in one process is answered within 300 ms of a send in another', asy
   expect(Math.max(...tookMs)).toBeLessThan(9_000)
 })
 
-test('a send between the first read of a wait and the first poll of the process is not missed', async () => {
+test("does not miss a send between a wait's first read and the process's first poll", async () => {
   const { store, idle } = await openSibling()
   const { pulses } = store.global
   const read = pulses.read
@@ -74,11 +74,11 @@ test('a send between the first read of a wait and the first poll of the process 
   const { messages } = await waitForMessages(bobAt(store), {}, { seconds: 50, lookEveryMs: 100_000 })
 
   expect(messages).toMatchObject([{ message: 'between' }])
-  // A wait that missed it would read it at its end.
+  // A wait that missed the message would read it only at its end.
   expect(performance.now() - startedAt).toBeLessThan(25_000)
 })
 
-test('a delivery wakes its agent once, not with each poll', async () => {
+test('wakes an agent once per delivery, not with each poll', async () => {
   const { store, polls } = await openSibling()
   const { notifier } = store.waiting
   const told: string[] = []
@@ -101,14 +101,14 @@ test('a delivery wakes its agent once, not with each poll', async () => {
   expect(told).toEqual([grid.bob.id])
 })
 
-test('any number of waits is one poll per interval, and without a wait there is none', async () => {
+test('polls once per interval for any number of waits, and never without a wait', async () => {
   const sibling = await openSibling()
   const waits = [grid.alice, grid.bob].flatMap((agent) =>
     [1, 2, 3].map(() => waitForMessages(actorAt(sibling.store, agent), {}, { seconds: 1 }))
   )
   await Promise.all(waits)
   const during = sibling.polls.length
-  // Meanwhile a process with a wait goes on polling.
+  // Meanwhile, a process with a wait continues to poll.
   const unsubscribe = grid.store.waiting.notifier.subscribe('an agent', new Signal())
   const before = polls
   await waitFor('five polls of a process', () => polls >= before + 5)
@@ -119,7 +119,7 @@ test('any number of waits is one poll per interval, and without a wait there is 
   expect(sibling.polls).toHaveLength(during)
 })
 
-/** Another process on the same database, its polls, and a way to wait until its waits are idle. */
+/** Opens another process on the same database, with its polls and a way to wait until its waits are idle. */
 async function openSibling() {
   const polls: string[] = []
   const store = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: server.url }) }, {

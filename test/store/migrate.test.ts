@@ -1,4 +1,4 @@
-/** Migrations. */
+/** Migrations and how they are generated. */
 import { type Client, createClient } from '@libsql/client'
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -15,7 +15,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 
-test('the steps make the schema, and those that a release has shipped are as they were', () => {
+test('the steps create the schema, and the released ones are unchanged', () => {
   const { steps, lacks } = makeSteps(migrations, released, makeSchema())
 
   expect(lacks).toEqual([])
@@ -44,7 +44,7 @@ describe('the step after a release', () => {
     ['another view', [cars, wheels, 'CREATE VIEW red AS SELECT id, color FROM cars;', index, trigger]],
     ['another trigger', [...first.slice(0, -1), trigger.replace("'a'", "'b'")]],
     ['no index that is not unique', first, [...first, 'CREATE INDEX `cars_slow` ON `cars` (`id`, `color`);']],
-  ])('is made, and the version before can use its result: %s', (_, fresh, before = first) => {
+  ])('is generated, and the previous version can use its result: %s', (_, fresh, before = first) => {
     const { steps: [one] } = makeSteps(steps, {}, before)
 
     const made = makeSteps([one], { '0000_grid': one.hash }, fresh, 'next')
@@ -65,7 +65,7 @@ describe('the step after a release', () => {
       "CREATE TRIGGER full BEFORE INSERT ON cars BEGIN SELECT RAISE(ABORT, 'full'); END;",
     ]],
     ['the table doors keeps rows of cars from being deleted', [...first, keyed('no action')]],
-  ])('is made, and the version before cannot use its result: %s', (reason, fresh) => {
+  ])('is generated, and the previous version cannot use its result: %s', (reason, fresh) => {
     const { lacks, ends, steps: [, { compatible }] } = makeSteps(steps, shipped, fresh, 'next')
 
     expect([lacks, ends['0001_next'], compatible]).toEqual([[], expect.arrayContaining([reason]), false])
@@ -75,7 +75,7 @@ describe('the step after a release', () => {
     ['the column cars.color changed', cars.replace('`color` text', '`color` integer')],
     ['the column cars.color is gone', cars.replace(',\n\t`color` text NOT NULL', '')],
     ['the column cars.speed has no default and is not nullable', withColumn('`speed` integer NOT NULL')],
-  ])('is written by hand where a table changes in another way: %s', (reason, table) => {
+  ])('must be written by hand if a table changes in another way: %s', (reason, table) => {
     const fresh = [table, wheels]
     const others = [...first.slice(2).reverse()].map((sql) =>
       sql.replace(/^CREATE (?:UNIQUE )?(\w+) `?(\w+).*/, 'DROP $1 $2;')
@@ -88,7 +88,7 @@ describe('the step after a release', () => {
     expect(makeSteps(steps, shipped, fresh).lacks).toContain('cars')
   })
 
-  test('never changes a step that was released', () => {
+  test('never changes a released step', () => {
     const changed = [{ ...steps[0], statements: [cars] }]
     expect(() => makeSteps(changed, shipped, first)).toThrow('The step 0000_grid was released with other statements.')
     expect(makeSteps(steps, shipped, [cars]).lacks).toEqual(['wheels', 'red', 'cars_color', 'painted'])
@@ -117,7 +117,7 @@ describe.each([
   })
   afterEach(() => client.close())
 
-  test('an empty database gets every table of the schema', async () => {
+  test('creates every table of the schema in an empty database', async () => {
     const { applied } = await migrate(client)
 
     expect(applied).toEqual(migrations.map(({ name }) => name))
@@ -125,7 +125,7 @@ describe.each([
     expect((await migratedTables(client)).sort()).toEqual(expected.sort())
   })
 
-  test('foreign keys are enforced after a migration, and a row that points nowhere stops a start that migrated', async () => {
+  test('enforces foreign keys after a migration, and refuses to start if migrated rows have dangling references', async () => {
     const insert = "INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"
     await migrate(client)
     await expect(client.execute(insert)).rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
@@ -136,7 +136,7 @@ describe.each([
     )
   })
 
-  test('a step that fails leaves nothing behind and is tried again at the next start', async () => {
+  test('rolls back a failed step and retries it at the next start', async () => {
     const broken = [...migrations, step('CREATE TABLE later (id text)', 'INSERT INTO nowhere VALUES (1)')]
 
     await expect(migrate(client, broken)).rejects.toThrow('nowhere')
@@ -146,7 +146,7 @@ describe.each([
     })
   })
 
-  test('a step that breaks a constraint fails, and is not taken for another process', async () => {
+  test('fails on a step that breaks a constraint, and does not mistake it for another process', async () => {
     const broken = [
       ...migrations,
       step('CREATE TABLE later (id text PRIMARY KEY NOT NULL)', 'INSERT INTO later VALUES (NULL)'),
@@ -156,7 +156,7 @@ describe.each([
   })
 })
 
-test('processes that start together on one server apply each step once', async () => {
+test('applies each step once when several processes start together on one server', async () => {
   const clients = Array.from({ length: 4 }, () => createClient({ url: server.url, concurrency: 1 }))
   await dropAll(clients[0])
 
@@ -174,7 +174,7 @@ function step(...statements: string[]) {
 
 async function migratedTables(client: Client): Promise<string[]> {
   const { rows } = await client.execute(
-    // The search indexes have tables of their own behind them.
+    // The search indexes have internal tables of their own.
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
       AND name NOT LIKE '\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql_%' AND name NOT LIKE '%\\_search\\_%' ESCAPE '\\'`,
   )

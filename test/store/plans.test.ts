@@ -1,4 +1,4 @@
-/** Every statement of the store uses an index, on a database with many rows and with statistics. */
+/** Every store statement uses an index, on a database with many rows and with statistics. */
 import { type Client, createClient } from '@libsql/client'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { allQueries } from '../../src/store/sql.ts'
-// So that every statement is there.
+// Registers every statement.
 import '../../src/store/store.ts'
 
 let folder: string
 let client: Client
 
-// On a file and client of its own, because `EXPLAIN` leaves a statement open.
+// Uses its own file and client, because `EXPLAIN` leaves a statement open.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-plans-'))
   client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
@@ -25,7 +25,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// What a scan would not tell: an index that leads past all rows of an account or an inbox.
+// Covers what a missing scan does not prove: an index may still lead past all rows of an account or inbox.
 test.each([
   [
     'the messages that can be leased',
@@ -84,49 +84,49 @@ test.each([
   ['a list of agents', /^(?!.*IN \(SELECT value).*AS oldest_unread_at/, 'agents_of_account (account_id=?'],
   ['what people named', /^SELECT kind, ref, name FROM/, 'SEARCH agents USING INDEX agents_of_account (account_id=?)'],
   ['the newest activity', /FROM activity .*\baccount_id = \?\d AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
-])('%s is found by its index', async (_, statement, index) => {
+])('finds %s by an index', async (_, statement, index) => {
   const found = allQueries.filter(({ sql }) => statement.test(sql))
 
   expect(found).not.toEqual([])
   for (const { sql } of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
 })
 
-test('the messages that wait in a conversation are counted once, however often the number is used', async () => {
+test('counts the waiting messages of a conversation once, however often the number is used', async () => {
   const asking = allQueries.filter(({ sql }) => sql.includes('found.waits '))
 
   expect(asking).toHaveLength(2)
   for (const { sql } of asking) expect(await plan(sql)).toContain('MATERIALIZE found')
 })
 
-/** What may be read as a whole: few rows, or what is done once in a while. */
+/** Full scans that are allowed, because a table has few rows or is rarely scanned. */
 const scanned = [
-  // Few rows.
+  // Tables with few rows.
   /^SCAN (sqlite_sequence|projections|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
-  // Browsers that are notified, and pauses that nobody knows yet.
+  // Browsers to notify, and pauses that have not been announced yet.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
-  // Of each table one row, to see whether there is any; the accounts are looked at one after the other, once an hour.
+  // Reads of one row per table, to see whether it has any, and the hourly pass over all accounts.
   /^SCAN (users|passkeys) USING COVERING INDEX/,
   /^SCAN accounts\b/,
 ]
-/** The start of statements that read a whole table. */
+/** The start of statements that may read a whole table. */
 const reading = [
-  // The keys of stored tokens, for the operator.
+  // The key ids of stored tokens, for the operator.
   /^SELECT token_key_id AS key/,
-  // Rows that followers left out, which the doctor counts and a repair removes.
+  // Rows that followers skipped, which the doctor counts and a repair removes.
   /^(SELECT count\(\*\) AS rows|DELETE) FROM skipped_rows WHERE follower IN/,
-  // The projection is made again, or looked at by the operator.
+  // Rebuilding the projection, and inspecting it for the operator.
   /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (traffic|thread_\w+) WHERE \()/,
-  // Only while no user has a password or a passkey.
+  // Runs only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
-  // For metrics, at most every 10 s.
+  // For metrics, at most once every 10 s.
   /^SELECT \(SELECT coalesce\(sum\(unread\), 0\) FROM agent_numbers\)/,
-  // SQLite looks for rows that refer to a new one only while a reference is broken.
+  // SQLite looks for rows that reference a new row only while a reference is broken.
   /^INSERT INTO agent_numbers/,
-  // Moving agents of a claimed account.
+  // Moving the agents of a claimed account.
   /^(UPDATE (deliveries|lease_releases) SET account_id|DELETE FROM lease_releases WHERE account_id)/,
 ]
 
-test('no statement of the store scans a whole table', async () => {
+test('no store statement scans a whole table', async () => {
   const { rows } = await client.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
   const tables = new Set(rows.map(({ name }) => String(name)))
   const scans: { line: string; sql: string }[] = []
@@ -143,7 +143,7 @@ test('no statement of the store scans a whole table', async () => {
   expect(scans).toEqual([])
 })
 
-// A database has no statistics until a process opens it that finds rows.
+// A database has no statistics until a process opens it while it has rows.
 test('no statement reads all rows of an account for each value of a list', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)
@@ -167,7 +167,7 @@ async function plan(sql: string, on = client): Promise<string[]> {
   return rows.map(({ detail }) => String(detail))
 }
 
-/** 20 accounts with 20 agents each, and 6,000 messages, one in ten of them unread. */
+/** Fills 20 accounts with 20 agents each and 6,000 messages, one in ten of them unread. */
 async function fill(client: Client): Promise<void> {
   const numbers = (to: number) => `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})`
   const account = "'account ' || (i % 20)"

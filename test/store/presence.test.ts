@@ -1,4 +1,4 @@
-/** Who is at an agent, over several processes. See docs/conversations.md, "Presence". */
+/** Presence at an agent, across several processes. See docs/conversations.md, "Presence". */
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { LeaseRecovery } from '../../src/worker/leases.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -17,7 +17,7 @@ beforeEach(async () => {
   theirs = new LeaseRecovery(other.store)
 })
 
-test('two processes know who is at an agent after a heartbeat of each', async () => {
+test('two processes share presence after a heartbeat of each', async () => {
   const leaveSession = here(grid).enter(grid.bob.id, { state: 'attended', client: 'claude' })
   const leaveRunner = here(other).enter(grid.bob.id, { state: 'runner', client: 'codex' })
   expect(at(other)).toEqual({ state: 'runner', client: 'codex' })
@@ -33,7 +33,7 @@ test('two processes know who is at an agent after a heartbeat of each', async ()
   expect([at(grid), at(other)]).toEqual([undefined, undefined])
 })
 
-test('a process knows who is at other processes when it starts, and one that stops takes that along', async () => {
+test('a starting process loads the presence of others, and a stopping process withdraws its own', async () => {
   here(grid).enter(grid.bob.id, { state: 'waiting' })
   await mine.heartbeat()
   await theirs.start()
@@ -44,7 +44,7 @@ test('a process knows who is at other processes when it starts, and one that sto
   expect(at(other)).toBeUndefined()
 })
 
-test('reports of a killed process end with it, and a process that was presumed dead reports again', async () => {
+test('drops the reports of a killed process, and restores those of a process that was presumed dead', async () => {
   here(other).enter(grid.bob.id, { state: 'attended', client: 'claude' })
   await theirs.heartbeat()
   for (let n = 0; n < 4; n++) await mine.heartbeat()

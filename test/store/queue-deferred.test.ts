@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { turn } from '../support/wait-for.ts'
 import { constraint, failOn, settle, testQueue, unit } from '../support/write-queue.ts'
 
-test('a deferred unit joins the next commit, at its front, and has none of its own', async () => {
+test('a deferred unit joins the front of the next commit and causes no commit of its own', async () => {
   const { queue, commits } = testQueue()
 
   queue.writeLater([unit('late 1')])
@@ -32,7 +32,7 @@ test('a deferred unit is committed alone if there are no other writes', async ()
   expect(commits).toEqual([['late']])
 })
 
-test('a deferred unit that fails is logged and affects no other, and the other deferred units run together', async () => {
+test('a deferred unit that fails is logged and affects no other unit', async () => {
   const { queue, commits, logs } = testQueue({ batch: (sqls) => failOn('bad late', constraint, sqls) })
 
   for (const name of ['late 1', 'bad late', 'late 2']) queue.writeLater([unit(name)])
@@ -51,7 +51,7 @@ test('a deferred unit that fails is logged and affects no other, and the other d
   expect(logs).toEqual([expect.stringContaining('A deferred write failed')])
 })
 
-test('a deferred unit that a full disk refuses is tried again, until the end', async () => {
+test('a deferred unit is retried until the end if the disk is full', async () => {
   let isFull = true
   const full = new LibsqlBatchError('full', 0, 'SQLITE_FULL')
   const { queue, commits, logs } = testQueue({ batch: () => isFull ? Promise.reject(full) : undefined })
@@ -68,7 +68,7 @@ test('a deferred unit that a full disk refuses is tried again, until the end', a
   expect(logs.at(-1)).toContain('A deferred write failed')
 })
 
-test('10,000 deferred units may wait; beyond that the oldest is dropped and that is logged', async () => {
+test('the oldest deferred unit beyond 10,000 is dropped and logged', async () => {
   const { queue, commits, logs } = testQueue()
 
   for (let n = 0; n <= 10_000; n++) queue.writeLater([unit(`${n}`)])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { turn } from '../support/wait-for.ts'
 import { gathered, hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
-test('concurrent units share a commit, in order, and each gets its own rows', async () => {
+test('commits concurrent units together, in order, and returns each unit its own rows', async () => {
   const { queue, commits } = testQueue()
 
   const answers = await Promise.all([
@@ -16,7 +16,7 @@ test('concurrent units share a commit, in order, and each gets its own rows', as
   expect(answers).toEqual([[[{ ran: 'a1' }], [{ ran: 'a2' }]], [[{ ran: 'b1' }]], [[{ ran: 'a3' }]]])
 })
 
-test('no promise settles before its commit returned; units that arrive meanwhile join the next one', async () => {
+test('settles no promise before its commit returns, and puts units that arrive meanwhile into the next commit', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   let settled = 0
@@ -34,7 +34,7 @@ test('no promise settles before its commit returned; units that arrive meanwhile
   expect(commits).toEqual([['first'], ['second', 'third']])
 })
 
-test('1,000 units may wait; one more of the same account is unavailable, and all others are stored', async () => {
+test('allows 1,000 waiting units, and refuses one more of the same account as unavailable', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -52,7 +52,7 @@ test('1,000 units may wait; one more of the same account is unavailable, and all
   expect(Math.max(...commits.map((commit) => commit.length))).toBe(128)
 })
 
-test('when 1,000 units wait, those of an account with few of them take the places of one with many', async () => {
+test('lets an account with few waiting units displace those of a busy account at 1,000', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
@@ -68,7 +68,7 @@ test('when 1,000 units wait, those of an account with few of them take the place
   expect(commits[1].slice(0, 3)).toEqual(['busy 0', 'calm 1', 'calm 2'])
 })
 
-test('next to others, an account has 500 rows in a group; alone it fills the group', async () => {
+test('limits an account to 500 rows in a group while others wait', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
@@ -86,7 +86,7 @@ test('next to others, an account has 500 rows in a group; alone it fills the gro
 })
 
 test.each([[2_000, 'done'], [2_001, 'unavailable']])(
-  'a unit that has waited for %i ms is %s at its turn',
+  'after a wait of %i ms, a unit is %s at its turn',
   async (ms, answer) => {
     const held = hold()
     const { queue, clock, commits } = testQueue({ batch: () => held.opened })
@@ -104,7 +104,7 @@ test.each([[2_000, 'done'], [2_001, 'unavailable']])(
   },
 )
 
-test('a unit that waits for a hanging commit is refused in time', async () => {
+test('refuses a unit in time if it waits for a hanging commit', async () => {
   const held = hold()
   const { queue, clock } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -118,7 +118,7 @@ test('a unit that waits for a hanging commit is refused in time', async () => {
   expect(await settle([running])).toEqual(['done'])
 })
 
-test('a group closes at about 2,000 rows; a unit larger than that runs alone', async () => {
+test('closes a group at about 2,000 rows, and runs a larger unit alone', async () => {
   const { queue, commits } = testQueue()
 
   await Promise.all([
@@ -131,7 +131,7 @@ test('a group closes at about 2,000 rows; a unit larger than that runs alone', a
   expect(commits).toEqual([['a', 'b'], ['c'], ['d']])
 })
 
-test('an ended queue takes no further units, and reports no storage fault', async () => {
+test('accepts no units after its end and reports no storage fault', async () => {
   const { queue, commits } = testQueue()
 
   const last = queue.write('a', [unit('last')])
@@ -142,7 +142,7 @@ test('an ended queue takes no further units, and reports no storage fault', asyn
   expect(commits).toEqual([['last']])
 })
 
-test('others are served between two groups, also if a commit takes no turn of the event loop', async () => {
+test('yields to the event loop between groups, even if a commit does not', async () => {
   const { queue, commits } = testQueue()
   const seen = new Set<number>()
   const large = { ...unit('large'), rows: 2_000 }

@@ -1,4 +1,4 @@
-/** Changing the keys of sealed tokens */
+/** Rotation of the keys of sealed tokens. */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
@@ -18,10 +18,10 @@ import { askFor } from '../support/tasks.ts'
 const [first, second, third] = [newKeyRing(), newKeyRing(), newKeyRing()]
 const idOf = (ring: string) => ring.split(':')[0]
 
-/** The same database with another key ring. */
+/** Returns the same store with another key ring. */
 const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
 
-/** Open every token with a ring. */
+/** Opens every token with a ring. */
 async function opened(grid: TestGrid, ring: string): Promise<string[]> {
   const tokens = grid.store.global.sealedTokens.map(async (table) =>
     await Promise.all(
@@ -66,7 +66,7 @@ async function seal(grid: TestGrid): Promise<string[]> {
   ]
 }
 
-/** Guardrails with a token each: `token 0` and so on. */
+/** Adds guardrails with a token each: `token 0` and so on. */
 async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
   const { store } = acme
   const statements = await Promise.all(Array.from({ length: count }, async (_, n) => {
@@ -82,7 +82,7 @@ async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
   await store.write(statements)
 }
 
-test('every table with an encrypted column is in the list', async () => {
+test('lists every table with an encrypted column', async () => {
   const grid = await testGrid()
   const sealed = Object.values(schema).filter((table) => is(table, SQLiteTable)).filter((table) =>
     Object.values(getTableColumns(table)).some(({ name }) => /encrypted|seal|cipher|auth_tag|key_id/.test(name))
@@ -92,7 +92,7 @@ test('every table with an encrypted column is in the list', async () => {
 })
 
 onEachDatabase((open) => {
-  test('every token is encrypted with the newest key, and opens with the old ring until then', async () => {
+  test('encrypts every token with the newest key, and opens tokens with the old ring until then', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     const tokens = await seal(grid)
     expect(await opened(grid, `${second},${first}`)).toEqual(tokens)
@@ -126,7 +126,7 @@ onEachDatabase((open) => {
     expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
   })
 
-  test('a run that breaks off has done what it committed, and the next one does the rest', async () => {
+  test('keeps what an interrupted run committed, and completes the rest in the next run', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 450)
     const store = under(grid, `${second},${first}`)
@@ -166,7 +166,7 @@ describe('a token', () => {
     expect(await opened(grid, `${second},${first}`)).toEqual(['newer', 'token 2'])
   })
 
-  test('that does not open is left as it is, counted and named in the log, and the others are done', async () => {
+  test('that does not open is skipped, counted and logged, without stopping the others', async () => {
     const grid = await testGrid({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 3)
     const [damaged, moved] = await grid.acme.store.read.guardrails.list()
@@ -188,7 +188,7 @@ describe('a token', () => {
   })
 })
 
-test('a newest key that a process lacks is refused while that process lives', async () => {
+test('refuses a newest key that another live process lacks', async () => {
   const grid = await testGrid({ env: { GRID_KEYS: first } })
   await addGuardrails(grid, 1)
   const heartbeat = (n: number, ...rings: string[]) =>
@@ -200,7 +200,7 @@ test('a newest key that a process lacks is refused while that process lives', as
   await expect(rotating(() => heartbeat(2, first))).rejects.toThrow(`The key ${idOf(second)} is not in the key ring of`)
   expect(await opened(grid, first)).toEqual(['token 0'])
 
-  // It was killed.
+  // The other process was killed.
   expect(await rotating(() => Promise.resolve())).toMatchObject({ rotated: { guardrails: 1 } })
   await grid.store.write([grid.store.global.instances.remove('other')])
   await heartbeat(1, first, second)

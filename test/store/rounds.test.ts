@@ -1,4 +1,4 @@
-/** How often each call waits for a remote database. What is read together is asked together: see docs/architecture.md, "Reads and writes". */
+/** Round trips of each call to a remote database. See docs/architecture.md, "Reads and writes". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CountingProxy, countingProxy } from '../support/counting-proxy.ts'
 import { postA2a, send03 } from '../support/a2a.ts'
@@ -33,7 +33,7 @@ const tool = (name: string, args: object = {}) => () => callTool(grid, grid.alic
 const hello = { to: 'bob', message: 'hello' }
 const send = tool('send_message', hello)
 
-/** The most of a few calls, after one that opens connections and compiles. */
+/** Returns the most round trips of a few calls, after a first call that opens connections and compiles code. */
 async function roundsOf(call: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   for (let n = 0; n < 4; n++) {
@@ -89,7 +89,7 @@ test.each<[string, number, () => Promise<unknown>]>([
     expect(status).toBe(200)
     refreshToken = body.refresh_token
   }],
-  // The email for a new account is sent in the background, so these join one.
+  // The background email for a new account joins these round trips.
   ['a signup: its limits and account; its names; the commit', 3, async () => {
     const alias = `a${crypto.randomUUID().slice(0, 8)}`
     const response = await signUp(
@@ -99,11 +99,11 @@ test.each<[string, number, () => Promise<unknown>]>([
     )
     expect(response.status).toBe(201)
   }],
-])('%s, in so many rounds: %i', async (_, most, call) => {
+])('%s, in %i round trips', async (_, most, call) => {
   expect(await roundsOf(call)).toBe(most)
 })
 
-/** Send a message to the caller. What that takes does not count. */
+/** Sends a message to the caller, without counting its round trips. */
 async function fromBob(more: object = {}): Promise<string> {
   const { body } = await callRest(grid, grid.bob.key, 'POST /api/v1/messages', {
     to: 'alice',

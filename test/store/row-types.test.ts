@@ -1,7 +1,7 @@
 /**
- * Every statement of the store is prepared on the migrated database, and the columns that a query returns are compared with
- * the row type that the code claims: names both ways, and the types that SQLite knows. The type checker compares: in a copy
- * of the sources each row type is checked against the columns.
+ * Prepares every store statement on the migrated database, and compares the columns that a query returns with the row
+ * type in the code: the names both ways, and the types that SQLite knows. The type checker does the comparison, in a
+ * copy of the sources where each row type is checked against the columns.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/runtime.ts'
 import type { DeclaredQuery } from '../support/statement-columns.ts'
 
-/** By the declared type of a column. What a decoder makes of a text is an object, and of a number a boolean. */
+/** TypeScript types by declared column type. A decoder can turn a text into an object, and a number into a boolean. */
 const typesOf: Record<string, string> = {
   TEXT: 'string | object',
   INTEGER: 'number | boolean | bigint',
@@ -31,7 +31,7 @@ type Mistyped<Row, Columns> = {
 }[keyof Row & keyof Columns]
 `
 
-test('the row type of every query has the columns that the query returns', () => {
+test("every query's row type matches the columns that the query returns", () => {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-rows-'))
   try {
     for (const name of ['src', 'db', 'deno.json']) cpSync(name, join(folder, name), { recursive: true })
@@ -72,11 +72,11 @@ test('the row type of every query has the columns that the query returns', () =>
   }
 })
 
-/** Calls that claim no row type: statements, whose rows are `Row`, and queries of which only the existence of a row counts. */
+/** Calls without a row type: statements, whose rows are `Row`, and queries that only check whether a row exists. */
 const untyped =
   /^(?:(?:query|crossAccountQuery|statement|crossAccountStatement|traffic|precondition)\(|map\((?:statement|traffic)\))/
 
-/** The row type of the query that is made at this place; undefined if it names none. Throws for a call that it cannot read. */
+/** Returns the row type named by the query at this position, if any. Throws if it cannot parse the call. */
 function rowTypeAt(text: string, line: number, column: number, place: string): string | undefined {
   const at = text.split('\n').slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0) + column - 1
   const call = text.slice(at)

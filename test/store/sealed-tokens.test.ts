@@ -1,4 +1,4 @@
-/** Sealed tokens: never stored in plain text, and bound to their row. */
+/** Sealed tokens are never stored in plain text, and are bound to their row. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await call('admin_create_agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://far.example', remoteToken })
 })
 
-test('no token is in the database, its log, a file next to it, our log or a response', async () => {
+test('never exposes a token in the database, its log, a file next to it, our log or a response', async () => {
   await call('admin_list_agents', {})
   await call('admin_list_guardrails', {})
   await call('admin_set_agent_guardrails', { alias: 'far', guardrails: ['mod'] })
@@ -32,7 +32,7 @@ test('no token is in the database, its log, a file next to it, our log or a resp
     { name: 'our log', bytes: Buffer.from(grid.logs.join('\n')) },
     { name: 'responses', bytes: Buffer.from(responses.join('\n')) },
   ]
-  // The search itself works.
+  // Proves that the search itself works.
   expect(targets.filter(({ bytes }) => bytes.includes('https://far.example')).map(({ name }) => name).sort())
     .toEqual(['grid.db-wal', 'responses'])
   for (const token of [guardrailToken, remoteToken]) {
@@ -42,7 +42,7 @@ test('no token is in the database, its log, a file next to it, our log or a resp
   }
 })
 
-test('a key ring in the configuration is used instead, and none is written', async () => {
+test('uses a configured key ring and writes none', async () => {
   const ring = newKeyRing()
   const configured = await testGrid({ env: { GRID_KEYS: ring } })
   const { id } = configured.acme
@@ -53,7 +53,7 @@ test('a key ring in the configuration is used instead, and none is written', asy
   expect(readdirSync(configured.folder)).not.toContain('grid.db.keys')
 })
 
-test('a stored token opens in its own row, and in no other row, table or account', async () => {
+test('opens a stored token only in its own row', async () => {
   const { acme, evil } = grid
   const other = await createGuardrail(acme.store, { name: 'two', provider: 'openai-moderation', token: guardrailToken })
   const [mod, far] = [await stored('guardrails', 'name', 'mod'), await stored('agents', 'alias', 'far')]
@@ -74,12 +74,12 @@ test('a stored token opens in its own row, and in no other row, table or account
   }
 })
 
-/** Decrypt with the key ring next to the database. */
+/** Decrypts with the key ring next to the database. */
 function open(sealed: SealedToken, row: string): Promise<string> {
   return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, row)
 }
 
-/** The sealed token of one row, as stored. */
+/** Returns the sealed token of one row, as stored. */
 async function stored(table: string, column: string, name: string): Promise<SealedToken & { id: string }> {
   const [row] = await rows(grid, `SELECT * FROM ${table} WHERE account_id = ? AND ${column} = ?`, [grid.acme.id, name])
   return {

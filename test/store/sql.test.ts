@@ -6,12 +6,12 @@ const client = createClient({ url: 'file::memory:', concurrency: 1 })
 const registered = allQueries.length
 afterAll(() => {
   client.close()
-  // Other tests look at every statement of the store.
+  // Other tests inspect every registered statement.
   allQueries.length = registered
 })
 const db = new Db(client)
 
-test('the account of the tables wins over a value of that name', () => {
+test('binds the scoped account even if a value has that name', () => {
   const bound = db.forAccount('acme').bind(statement('DELETE FROM t WHERE account_id = :account AND id = :id'), {
     account: 'evil',
     id: 'x',
@@ -21,13 +21,13 @@ test('the account of the tables wins over a value of that name', () => {
 })
 
 test.each([['undefined', undefined], ['an object', {}], ['a list', [1]], ['a date', new Date(0)]])(
-  '%s as a value is refused: the native driver would end the process',
+  'refuses %s as a value, because the native driver would end the process',
   (_, value) => {
     expect(() => db.bind(statement('SELECT :x'), { x: value as never })).toThrow(TypeError)
   },
 )
 
-test('a precondition fails its unit unless it holds', async () => {
+test('fails a unit unless its precondition holds', async () => {
   await client.execute('CREATE TABLE store_facts (key TEXT NOT NULL, value TEXT NOT NULL)')
   const required = precondition('EXISTS (SELECT 1 FROM store_facts WHERE key = :key)')
 

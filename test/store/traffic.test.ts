@@ -1,12 +1,12 @@
-/** The marks of statements that leave looked-up keys in memory. docs/security.md, "Keys and tokens". */
+/** Traffic statements, which do not evict looked-up keys from memory. See docs/security.md, "Keys and tokens". */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import '../../src/store/store.ts'
 import { allQueries } from '../../src/store/sql.ts'
 
-/** The tables that the look-up of a key reads. */
+/** The tables that a key look-up reads. */
 const ofKeys = ['accounts', 'agents', 'credentials', 'memberships', 'oauth_grants', 'trials']
-/** They change a time alone. */
+/** Statements that change only a timestamp. */
 const ofTimes = [
   /^UPDATE credentials SET last_used_at = [^=]+ WHERE/,
   /^UPDATE oauth_grants SET last_used_at = [^=]+ WHERE/,
@@ -21,7 +21,7 @@ const triggers = readFileSync('db/extra.sql', 'utf8').split(/\bCREATE TRIGGER\b/
   writes: written(text.slice(text.indexOf('BEGIN'))),
 }))
 
-/** What a write to these tables writes too, by triggers. */
+/** Returns these tables and all tables that triggers also write when these are written. */
 function withTriggers(tables: string[]): string[] {
   const all = new Set(tables)
   for (const table of all) {
@@ -30,7 +30,7 @@ function withTriggers(tables: string[]): string[] {
   return [...all]
 }
 
-test('no statement that is marked as traffic writes, also by a trigger, what a look-up of a key reads', () => {
+test('no statement marked as traffic writes a table that a key look-up reads, not even by a trigger', () => {
   const marked = allQueries.filter(({ isTraffic, sql }) => isTraffic && written(sql).length > 0)
   expect(marked.length).toBeGreaterThan(20)
   const wrong = marked.filter(({ sql }) =>
@@ -40,7 +40,7 @@ test('no statement that is marked as traffic writes, also by a trigger, what a l
   expect(wrong.map(({ sql }) => sql)).toEqual([])
 })
 
-test('a write without a mark is none', () => {
+test('a write without a mark is not traffic', () => {
   const unmarked = allQueries.filter(({ isTraffic, sql }) => !isTraffic && written(sql).length > 0)
 
   expect(unmarked.length).toBeGreaterThan(100)

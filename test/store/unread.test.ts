@@ -1,4 +1,4 @@
-/** The unread messages of an inbox, which triggers count. */
+/** The unread counters of inboxes, which triggers maintain. */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -16,7 +16,7 @@ let grid: TestGrid
 onEachDatabase((open) => {
   beforeEach(async () => void (grid = await open()))
 
-  test('the number of unread messages equals the number of rows, whatever happens to them', async () => {
+  test('the counter equals the number of unread rows after every kind of change', async () => {
     const { store } = grid.acme
     const { inbox, leases, parked } = store.change
     await createChannel(store, { name: 'general', members: ['alice', 'bob'] })
@@ -43,14 +43,14 @@ onEachDatabase((open) => {
 
     await sendMessage(as(grid.bob), { to: 'alice', text: 'hi' })
     await deleteAgent(store, 'bob')
-    // The second one says that @bob was deleted.
+    // The second message reports that @bob was deleted.
     expect(await counts()).toEqual([2, 0])
     grid.clock.now += 91 * day
     await sweep(grid.store)
     expect(await counts()).toEqual([0, 0])
   })
 
-  test('sends and reads report up to 100 unread messages', async () => {
+  test('sends and reads report at most 100 unread messages', async () => {
     await grid.store.write([{
       sql: 'UPDATE agent_numbers SET unread = 5000 WHERE account_id = ? AND agent_id = ?',
       args: [grid.acme.id, grid.alice.id],
@@ -68,7 +68,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** The numbers of alice and bob, which are those of the rows. */
+/** Returns the unread counters of alice and bob, after comparing them with the rows. */
 async function counts(): Promise<number[]> {
   const found = await rows(
     grid,

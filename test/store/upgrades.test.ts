@@ -1,4 +1,6 @@
-/** Upgrades from each released schema, with processes of two versions, and back. See docs/operating/upgrades.md. */
+/**
+ * Upgrades from each released schema, with processes of two versions, and the way back. See docs/operating/upgrades.md.
+ */
 import Database from 'libsql'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +23,7 @@ import { useDatabase } from '../support/use-database.ts'
 
 const first = schemaAfter(migrations.flatMap(({ statements }) => statements))
 const tables = [...first.values()].filter(({ type, sql }) => type === 'table' && !/^CREATE VIRTUAL/.test(sql))
-/** Whatever a compatible step may do to what the version before knows. */
+/** Everything that a compatible step may do to the schema that the previous version knows. */
 const compatibleStep = [
   ...tables.map(({ name }) => `ALTER TABLE ${name} ADD added_later text`),
   "CREATE TABLE added_later (account_id text REFERENCES accounts(id) ON DELETE CASCADE, words text DEFAULT '' NOT NULL)",
@@ -37,7 +39,7 @@ beforeEach(() => {
 
 const versions = readdirSync('test/fixtures/released')
 
-test.each(versions)('the steps since %s make of its database what a new one is, and it answers', async (version) => {
+test.each(versions)('the steps since %s give its database the schema of a new one, and the grid works', async (version) => {
   const folder = `test/fixtures/released/${version}`
   writeFileSync(path, brotliDecompressSync(readFileSync(`${folder}/grid.db.br`)))
   const { keys, cast }: { keys: string; cast: Cast } = JSON.parse(readFileSync(`${folder}/grid.json`, 'utf8'))
@@ -62,7 +64,7 @@ test.each(versions)('the steps since %s make of its database what a new one is, 
   })
 })
 
-test('a column that a later step adds changes no statement and no row of a query', () => {
+test('a column added by a later step changes no statement and no query row', () => {
   const columnsOf = (steps: string[]) => {
     const file = new Database(':memory:')
     for (const sql of [...migrations.flatMap(({ statements }) => statements), ...steps]) file.exec(sql)
@@ -75,7 +77,7 @@ test('a column that a later step adds changes no statement and no row of a query
   expect(allQueries.length).toBeGreaterThan(500)
 })
 
-test('on one server a newer process migrates while an older one works, and both go on; it asks for a fresh backup', async () => {
+test('a newer process can migrate while an older one works on the same server, and needs a fresh backup', async () => {
   const server = await startSqld({ isRelaxed: true })
   const older = await testGrid({ url: server.url, env })
   const cast = { ...older, acme: older.acme, evil: older.evil }
@@ -108,7 +110,7 @@ test('on one server a newer process migrates while an older one works, and both 
     expect(await read(newer, newer.bob)).toEqual(['from the older one'])
     await send(newer, newer.bob, '@alice', 'for one that starts again')
 
-    // The backup is of the schema from before.
+    // The backup is from before the schema changed.
     await withStep(['CREATE TABLE last (id text)'], true, async () => {
       await expect(open()).rejects.toMatchObject({ code: 'backup_needed' })
       expect((await open({ withoutBackup: true })).store.migrated).toHaveLength(1)
@@ -121,7 +123,7 @@ test('on one server a newer process migrates while an older one works, and both 
   await server.stop()
 })
 
-test('the copy from before a step that the version before cannot use leads back to that version', async () => {
+test('the copy from before an incompatible step allows going back to the previous version', async () => {
   const grid = await testGrid({ url: database.url, env })
   const cast = { ...grid, acme: grid.acme, evil: grid.evil }
   const open = () => testGrid({ url: database.url, env, cast })

@@ -1,6 +1,4 @@
-/**
- * The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Overload".
- */
+/** When a credential ends, its waits and streams end at once, in any process. See docs/security.md, "Overload". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -28,18 +26,18 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** A margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
+/** Allows a margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
 const atOnceMs = 2_000
 
 let grid: TestGrid
-/** The store of the waiting process. */
+/** The waiting process's store. */
 let other: Store
 let idle: ReturnType<typeof followIdle>
 let agents = 0
-/** How often the database was asked what other processes did. */
+/** How often the waiting process polled for changes by other processes. */
 let looks = 0
 
-/** The ways for a credential to end: the waiting key, and the action that ends it. */
+/** The ways a credential can end: the waiting key, and the action that ends it. */
 const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> }>> = {
   async 'its agent is deleted'() {
     const { alias, key } = await newAgent()
@@ -103,7 +101,7 @@ describe('in another process on libsql-server', () => {
 
   everyEnd()
 
-  test('a wait gets what another process released', async () => {
+  test('a wait receives a message that another process released', async () => {
     const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
     await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), {
       to: 'bob',
@@ -120,7 +118,7 @@ describe('in another process on libsql-server', () => {
   })
 })
 
-describe('in the one process of a local file', () => {
+describe('in the single process of a local file', () => {
   beforeAll(async () => {
     grid = await testGrid({ inspect })
     other = grid.store
@@ -129,7 +127,7 @@ describe('in the one process of a local file', () => {
 
   everyEnd()
 
-  test('the release of a lease is one row of the log, which goes when every follower has passed it', async () => {
+  test('releasing a lease writes one log row, which is removed after every follower has passed it', async () => {
     const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
     const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
     for (let n = 0; n < 3; n++) await sendMessage(alice, { to: 'bob', text: `${n}` })
@@ -146,7 +144,7 @@ describe('in the one process of a local file', () => {
     await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
     await followLog(grid.store)
-    // A follower of a feature that is not registered stays where it was.
+    // A follower of an unregistered feature keeps its position.
     await rows(grid, "UPDATE projections SET seq = 0 WHERE name = 'task notices'")
     await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
@@ -156,7 +154,7 @@ describe('in the one process of a local file', () => {
 })
 
 function everyEnd(): void {
-  test.each(Object.entries(ends))('waits and streams end at once when %s', async (_, prepare) => {
+  test.each(Object.entries(ends))('ends waits and streams at once when %s', async (_, prepare) => {
     const { key, end } = await prepare()
     const authorization = `Bearer ${key}`
     const authenticate = createAuthenticator(other)
@@ -170,7 +168,7 @@ function everyEnd(): void {
     await end()
     const code = await wait
     await Promise.all(streams.map(async (stream) => {
-      // The last frames do not announce messages.
+      // The last frames must not announce messages.
       for (let frame; (frame = await stream.frame()) !== undefined;) expect(frame).not.toMatch(/wake|updated/)
     }))
 
@@ -180,7 +178,7 @@ function everyEnd(): void {
   })
 }
 
-/** Resolves when so many reads and streams are idle and the database was asked once more after that. */
+/** Resolves when this many reads and streams are idle and the database was polled once more after that. */
 async function idleAndLookedFor(count: number): Promise<void> {
   await idle(count)
   const before = looks
@@ -192,7 +190,7 @@ function inspect(sql: string, crossAccountQuery: string | undefined): void {
   if (crossAccountQuery === 'pulse') looks++
 }
 
-/** The three kinds of streams, at the waiting process, each after its first frame. */
+/** Opens the three kinds of streams at the waiting process, each after its first frame. */
 async function openStreams(authorization: string) {
   const app = createApp(other)
   const open = async (path: string, init: RequestInit) => {
@@ -214,7 +212,7 @@ async function openStreams(authorization: string) {
       body: JSON.stringify(listen.body),
     }),
   ]
-  // For keys only: OAuth tokens are not issued for this resource.
+  // This stream takes only keys: OAuth tokens are not issued for this resource.
   if (authorization.includes('grid_agt_')) {
     streams.push(open('/api/agents/wake-stream', { headers: { Authorization: authorization } }))
   }

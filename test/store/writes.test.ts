@@ -1,4 +1,4 @@
-/** The guarantees of writes, on every database. See docs/delivery.md, "Sending". */
+/** The guarantees of writes, on every kind of database. See docs/delivery.md, "Sending". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
@@ -30,7 +30,7 @@ onEachDatabase((open) => {
     ['a public recipient becomes private', () => hide('private'), toDesk, 'recipient_not_found'],
     ['a public recipient makes a list', () => hide('public', 'allow_list'), toDesk, 'recipient_not_found'],
     ['the sender is deleted', () => update('agents', 'deleted_at = 1', alice()), toBob, 'unavailable'],
-  ])('%s between reading and writing: nothing is stored, and the caller gets the reason of now', async (...row) => {
+  ])('if %s between reading and writing, stores nothing and reports the current reason', async (...row) => {
     const [, change, input, reason] = row
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await grid.evil.agent('desk', { visibility: 'public' })
@@ -43,7 +43,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('the same unit run twice stores once and counts once', async () => {
+  test('stores and counts once if the same unit runs twice', async () => {
     await trial(0, grid.clock.now + 60_000)
     const twice = intercepting(as(grid.alice), async (write, statements) => {
       await write(statements)
@@ -57,7 +57,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(2)
   })
 
-  test('the same claim run twice leases one batch', async () => {
+  test('leases one batch if the same claim runs twice', async () => {
     for (let n = 0; n < 4; n++) await sendMessage(as(grid.alice), toBob)
     const twice = intercepting(as(grid.bob), async (write, statements) => {
       await write(statements)
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     expect(batch.remaining).toBe(2)
   })
 
-  test('16 senders: every message comes once, in the order of storing, which keeps that of each sender', async () => {
+  test("delivers every message of 16 senders once, in the order of storing and in each sender's order", async () => {
     const senders = await Promise.all(Array.from({ length: 16 }, (_, n) => grid.acme.agent(`sender-${n}`)))
     await Promise.all(senders.map(async (sender) => {
       for (let n = 0; n < 10; n++) await sendMessage(as(sender), { to: 'bob', text: `${n}` })
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a fan-out is all or nothing', async () => {
+  test('stores a fan-out completely or not at all', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const broken = intercepting(as(grid.alice), (write, statements) => {
       return write([...statements, grid.acme.store.change.agents.addTrial('nobody', 1, 1)])
@@ -105,7 +105,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('a post concurrent with a leaving member reaches the members at the commit', async () => {
+  test('delivers a post to the members at the commit while one leaves', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
 
@@ -117,7 +117,7 @@ onEachDatabase((open) => {
 })
 
 onEachDatabase((open) => {
-  // The group is committed, and then its result is lost: on a server it is repeated, on a file that cannot happen.
+  // The group is committed, but its result is lost. A server repeats the group; with a file this cannot happen.
   let lost = 0
   const losingConnect: typeof connect = (config) => {
     const client = connect(config)
@@ -134,7 +134,7 @@ onEachDatabase((open) => {
     grid = await open({ connect: losingConnect })
   })
 
-  test('a send whose answer was lost is stored once, counts once and has its own id', async () => {
+  test('stores and counts a send once if its result is lost, and returns its own id', async () => {
     await trial(0, grid.clock.now + 60_000)
     lost = 1
 
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(1)
   })
 
-  test('other records created while an answer gets lost are created once, and their keys work', async () => {
+  test('creates other records once if a result is lost, with working keys', async () => {
     lost = 1
     const { apiKey } = await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'a' }] })
     lost = 1
@@ -176,7 +176,7 @@ const bob = () => grid.bob.id
 
 const as = (agent: TestAgent) => storeOf(grid, agent)
 
-/** An account whose writes go through `intercept`. */
+/** Returns an account whose writes go through `intercept`. */
 function intercepting(
   account: AccountStore,
   intercept: (write: AccountStore['write'], statements: Statement[]) => ReturnType<AccountStore['write']>,
@@ -184,7 +184,7 @@ function intercepting(
   return { ...account, write: (statements) => intercept(account.write, statements) }
 }
 
-/** The account of Alice, in which `change` runs before each write. */
+/** Returns Alice's account, in which `change` runs before each write. */
 function changingBefore(change: () => Promise<unknown>): AccountStore {
   return intercepting(as(grid.alice), async (write, statements) => {
     await change()

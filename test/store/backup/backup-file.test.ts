@@ -1,4 +1,4 @@
-/** Backups that are damaged, forged or in need of space. */
+/** Backups that are damaged or forged, or that lack disk space. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ async function* parts(...bytes: Uint8Array<ArrayBuffer>[]) {
   yield* bytes
 }
 
-test('a manifest that is missing, cut off, endless or no JSON is refused', async () => {
+test('refuses a manifest that is missing, truncated, endless or not JSON', async () => {
   const bytes = (...numbers: number[]) => Uint8Array.from(numbers)
   const contents = [
     bytes(),
@@ -53,7 +53,7 @@ test('a manifest that is missing, cut off, endless or no JSON is refused', async
   }
 })
 
-test('a backup whose database is not what its manifest says is refused', async () => {
+test('refuses a backup whose database does not match its manifest', async () => {
   const manifest = await openBackup(backup, undefined, target)
   const database = new Uint8Array(readFileSync(target))
   rmSync(target)
@@ -70,7 +70,7 @@ test('a backup whose database is not what its manifest says is refused', async (
   expect(existsSync(target)).toBe(false)
 })
 
-test('a header that asks for much memory is refused before its key is made', async () => {
+test('refuses a header that would need too much memory before deriving its key', async () => {
   const salt = 'A'.repeat(43)
   for (
     const scrypt of [{ n: 2 ** 30, r: 8, p: 1 }, { n: 2 ** 16, r: 2 ** 20, p: 2 }, { n: 2 ** 16, r: 8, p: 2 ** 20 }]
@@ -84,10 +84,10 @@ test('a header that asks for much memory is refused before its key is made', asy
   }
 })
 
-test('a backup that would fill the disk of the database is not begun', async () => {
+test("does not start a backup that would fill the database's disk", async () => {
   const copy = join(file.folder, 'copy.db')
   await openBackup(backup, undefined, copy)
-  // A tenth of the disk at most, so this asks for less where the disk is small.
+  // The reserve is at most a tenth of the disk, so it is smaller on a small disk.
   const space = { free: 90, total: 10_000 }
   await expect(requireSpace(file.folder, 50, 40, () => Promise.resolve(space))).resolves.toBeUndefined()
   await expect(requireSpace(file.folder, 51, 40, () => Promise.resolve(space)))
@@ -101,7 +101,7 @@ test('a backup that would fill the disk of the database is not begun', async () 
   expect(existsSync(path)).toBe(false)
 })
 
-test('temporary copies that a crash left are removed after a day', async () => {
+test('removes temporary copies left by a crash after a day', async () => {
   const [old, recent] = ['old', 'recent'].map((name) =>
     join(tmpdir(), `agent-grid-copy-${crypto.randomUUID()}-${name}`)
   )
@@ -115,7 +115,7 @@ test('temporary copies that a crash left are removed after a day', async () => {
   }
 })
 
-test('the copy of a server stays while a command works with it, and not longer', async () => {
+test("keeps a server's copy only while a command works with it", async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {

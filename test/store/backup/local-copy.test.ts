@@ -1,4 +1,4 @@
-/** Copies of the local file while it is written, made on a thread as a server makes them. */
+/** Copies of a local file under load, made on a thread as the server does. */
 import { createClient } from '@libsql/client'
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -16,7 +16,7 @@ let file: LocalFile
 beforeEach(() => file = localFile())
 afterEach(() => file.close())
 
-/** Large rows, so that the log grows long during a copy. */
+/** Returns a large row, so that the log grows long during a copy. */
 const insert = (n: number): Statement => ({
   sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)',
   args: [`row-${n}`, 'x'.repeat(20_000)],
@@ -28,7 +28,7 @@ async function filled(rows: number) {
   return { store, client }
 }
 
-/** Node runs no thread from sources, as the tests are. */
+/** Copies the file on a thread of a built program, because Node cannot run a thread from sources. */
 async function copyOnThread(target: string): Promise<unknown> {
   const program = pathToFileURL(await build('src/thread.ts'))
   const thread = await Thread.start('backup', undefined, program)
@@ -52,7 +52,7 @@ async function inspect(path: string) {
   return found
 }
 
-test('a copy that is made under load is the state of one commit, and has all that was acknowledged before it', async () => {
+test('a copy made under load is the state of one commit and has everything acknowledged before it began', async () => {
   const { store, client } = await filled(2_000)
   for (let n = 2_000, round = 0; round < 2; round++) {
     const before = n
@@ -79,7 +79,7 @@ test('a copy that is made under load is the state of one commit, and has all tha
   expect(check).toBe('ok')
 })
 
-test('a copy does not end the locks of the file: no other process may remove its log', async () => {
+test("a copy does not release the file's locks, so no other process can remove its log", async () => {
   await filled(100)
   await copyOnThread(join(file.folder, 'copy.db'))
 
@@ -88,7 +88,7 @@ test('a copy does not end the locks of the file: no other process may remove its
   expect(execFileSync(process.execPath, ['-e', removeLog], { encoding: 'utf8' })).toBe('SQLITE_BUSY\n')
 })
 
-test('a copy that would leave too little space for messages is not begun', async () => {
+test('does not start a copy that would leave too little space for messages', async () => {
   await filled(100)
   const mb = 2 ** 20
   const copier = (freeMegabytes: number) =>
@@ -110,10 +110,10 @@ test('a copy that would leave too little space for messages is not begun', async
   expect(await inspect(target)).toMatchObject({ check: 'ok', rows: 100 })
 })
 
-// A copy numbers hidden rows anew.
-test('what is found by its row in the file is found in a copy', async () => {
+// A copy renumbers rows that have no explicit row id.
+test('a copy keeps row ids, so the search index still finds its rows', async () => {
   const { store, client } = await file.open({ MIN_FREE_MB: '0' })
-  // Without foreign keys.
+  // Runs without foreign keys.
   await client.migrate([
     "INSERT INTO agent_numbers (account_id, agent_id) VALUES ('acme', 'ada'), ('acme', 'ben'), ('acme', 'cora')",
     "DELETE FROM agent_numbers WHERE agent_id = 'ada'",

@@ -25,7 +25,7 @@ const copy = (from: string, to: string) => copyGrid({ from: { url: from }, to: {
 beforeAll(async () => {
   file = localFile()
   server = await startSqld({ isRelaxed: true })
-  // Every page of the grid has something to show, so every table has rows.
+  // The seeded data fills every page of the grid, so every table has rows.
   url = `file:${join(file.folder, 'grid.db')}`
   const grid = await testGrid({ url, env: { MIN_FREE_MB: '0' } })
   await seedSite(grid)
@@ -40,7 +40,7 @@ afterAll(async () => {
   await file.close()
 })
 
-/** A copy of a file, because the driver may keep what it opened until later. */
+/** Opens a copy of a file, because the driver may keep the opened file until later. */
 function opened(databaseUrl: string) {
   if (!databaseUrl.startsWith('file:')) return createClient({ url: databaseUrl })
   const copied = join(mkdtempSync(join(file.folder, 'opened-')), 'grid.db')
@@ -48,7 +48,7 @@ function opened(databaseUrl: string) {
   return createClient({ url: `file:${copied}` })
 }
 
-/** Every row of every table, and the search index by what it finds. */
+/** Returns every row of every table, and the number of agents in the search index. */
 async function dump(databaseUrl: string) {
   const client = opened(databaseUrl)
   const source = snapshotOf(client)
@@ -58,7 +58,7 @@ async function dump(databaseUrl: string) {
     found[table] = rows.map((row) => JSON.stringify(row)).sort()
   }
   found.store_facts = found.store_facts.filter((row) => !String(row).includes('"backup"'))
-  // The index of messages is not copied but filled again.
+  // The message index is rebuilt instead of copied.
   found.projections = found.projections.filter((row) => !String(row).includes('search'))
   found.search = await source.query('SELECT count(*) FROM agent_search')
   found.schema = (await source.query(
@@ -70,7 +70,7 @@ async function dump(databaseUrl: string) {
   return found
 }
 
-test('a grid goes from a file to libsql-server and back, and all rows are equal', async () => {
+test('moves a grid from a file to libsql-server and back without changing a row', async () => {
   const before = await dump(url)
   expect(Object.values(before).filter((rows) => rows.length > 0).length).toBeGreaterThan(30)
 
@@ -84,7 +84,7 @@ test('a grid goes from a file to libsql-server and back, and all rows are equal'
   await expect(copy(server.url, back)).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test('a copy of a remote database fails if a process began on it meanwhile', async () => {
+test('fails to copy a remote database if a process started on it meanwhile', async () => {
   const client = opened(server.url)
   let began: Promise<unknown> | undefined
   const copied = copyGrid(
@@ -103,7 +103,7 @@ test('a copy of a remote database fails if a process began on it meanwhile', asy
   client.close()
 })
 
-test('a remote database is backed up, and restored into a file', async () => {
+test('backs up a remote database and restores it into a file', async () => {
   const path = join(file.folder, 'remote.backup')
   const { manifest } = await backUpStopped({ url: server.url }, { path, key: 'plain', madeAt: now(), minFreeBytes: 0 })
   const target = join(file.folder, 'opened.db')
@@ -121,7 +121,7 @@ test('a remote database is backed up, and restored into a file', async () => {
     .rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test('an unfinished copy is not a grid, and a grid that is being copied accepts no new process', async () => {
+test('refuses to start on an unfinished copy, and on a grid that is being copied', async () => {
   for (
     const [fact, value, code] of [
       ['copying_until', String(Date.now() + 60_000), 'copy_running'],

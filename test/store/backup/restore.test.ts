@@ -1,4 +1,4 @@
-/** Restoring a local file that was killed at any step, and what it does with files that are in its way. */
+/** Restores of a local file that are killed at any step or find other files in the way. */
 import { createClient } from '@libsql/client'
 import {
   chownSync,
@@ -23,7 +23,7 @@ import { newerSchema } from '../../support/later-step.ts'
 import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-/** Called before and after each step that changes files, with its name. */
+/** A hook called before and after each step that changes files, with the step's name. */
 const disk = vi.hoisted(() => ({ onStep: undefined as undefined | ((name: string) => void) }))
 
 vi.mock('node:fs', async (original) => {
@@ -62,7 +62,7 @@ vi.mock('node:fs/promises', async (original) => {
   }
 })
 
-// The test files of a process share their modules: what others loaded has no hooks, and what this one loads has them.
+// Test files of one process share modules, so modules that were loaded earlier lack these hooks.
 vi.resetModules()
 const { restoreFile, verifyBackup } = await import('../../../src/store/backup/restore.ts')
 afterAll(() => void vi.resetModules())
@@ -74,7 +74,7 @@ const now = Date.parse('2026-11-22T12:00:00Z')
 const keyless = { key: undefined, now, gridKeys: undefined, withoutKeys: false }
 const restore = (path: string) => restoreFile({ ...keyless, backup, path })
 
-/** A grid with a backup that lacks its last fact, which is in the log. */
+/** Creates a grid with a backup that lacks its last fact, which is still in the log. */
 beforeEach(async () => {
   file = localFile()
   folder = dirname(file.path)
@@ -86,7 +86,7 @@ beforeEach(async () => {
   await backUpStopped({ url: `file:${file.path}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
   const second = await file.open(settings)
   await putFact(second.store, 'later')
-  // As a killed process leaves it.
+  // Leaves the files as a killed process would.
   const killed = join(file.folder, 'killed')
   cpSync(folder, killed, { recursive: true })
   await second.store.close()
@@ -100,7 +100,7 @@ afterEach(async () => {
   await file.close()
 })
 
-/** The facts in a database, read from a copy of the file and its log. */
+/** Returns the facts in a database, read from a copy of the file and its log. */
 async function factsOf(path: string): Promise<string[]> {
   const copy = join(file.folder, 'read')
   rmSync(copy, { recursive: true, force: true })
@@ -117,7 +117,7 @@ async function factsOf(path: string): Promise<string[]> {
 
 const keptIn = (inFolder: string) => readdirSync(inFolder).filter((name) => /\.before-[\dTZ-]*$/.test(name))
 
-test('a restore that is killed at any step loses nothing', async () => {
+test('loses nothing if a restore is killed at any step', async () => {
   const states: { name: string; folder: string }[] = []
   disk.onStep = (name) => {
     const { onStep } = disk
@@ -136,7 +136,7 @@ test('a restore that is killed at any step loses nothing', async () => {
   for (const { name, folder: state } of states) {
     const path = join(state, 'grid.db')
     const kept = keptIn(state).map((found) => join(state, found))
-    // The old grid, the new one, or a start that is refused; never a mixture, and never an empty one.
+    // Either the old grid, the new one, or a refused start, but never a mixture or an empty grid.
     if (existsSync(path)) {
       const facts = await factsOf(path)
       expect(facts, name).toContain('in the backup')
@@ -151,7 +151,7 @@ test('a restore that is killed at any step loses nothing', async () => {
     for (const [found] of all) facts.push(...await factsOf(found))
     expect(facts, name).toContain('later')
 
-    // It is run again.
+    // A second run completes the restore.
     await restore(path)
     expect(await factsOf(path), name).not.toContain('later')
     expect(readdirSync(state).filter((left) => /restoring|-wal$|-journal$/.test(left)), name).toEqual([])
@@ -163,7 +163,7 @@ test.each([
   ['migration_changed', ["UPDATE __drizzle_migrations SET hash = 'x'"]],
   ['schema_newer', newerSchema],
 ])(
-  'a database that this program refuses to start on is neither restored, verified nor copied: %s',
+  'neither restores, verifies nor copies a database that this program refuses to start on: %s',
   async (code, statements) => {
     const other = join(file.folder, 'other.db')
     cpSync(file.path, other)
@@ -185,7 +185,7 @@ test.each([
   },
 )
 
-test('a restored grid knows of no backup that is made', async () => {
+test('a restored grid does not report its former backups', async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.write([store.global.backups.noteFailed({ at: now, reason: 'The server ended.' })])
   await store.close()
@@ -197,7 +197,7 @@ test('a restored grid knows of no backup that is made', async () => {
   expect(await factsOf(file.path)).not.toContain('backup_failed')
 })
 
-test('a restore leaves nothing behind when it was killed and a server starts instead', async () => {
+test('a server that starts after a killed restore removes what the restore left', async () => {
   writeFileSync(`${file.path}.restoring`, 'half')
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.close()
@@ -206,7 +206,7 @@ test('a restore leaves nothing behind when it was killed and a server starts ins
   expect(await factsOf(file.path)).toContain('later')
 })
 
-test('the log of a damaged file is kept with it, and not read with the new one', async () => {
+test("keeps a damaged file's log with the file, and does not apply it to the new one", async () => {
   const log = readFileSync(`${file.path}-wal`)
   writeFileSync(file.path, 'damaged '.repeat(1_000))
 
@@ -217,7 +217,7 @@ test('the log of a damaged file is kept with it, and not read with the new one',
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('the log of a database that was removed is kept apart, and nothing of it gets into the restored one', async () => {
+test("keeps a removed database's log apart from the restored database", async () => {
   const log = readFileSync(`${file.path}-wal`)
   rmSync(file.path)
 
@@ -228,7 +228,7 @@ test('the log of a database that was removed is kept apart, and nothing of it ge
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a grid is not copied to where a log is left', async () => {
+test('refuses to copy a grid to a path where a log is left', async () => {
   const to = join(file.folder, 'other.db')
   writeFileSync(`${to}-wal`, 'log')
   const from = { url: `file:${file.path}` }
@@ -238,7 +238,7 @@ test('a grid is not copied to where a log is left', async () => {
   await expect(copied).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test.skipIf(process.getuid?.() !== 0)('what root restores belongs to the user of the grid', async () => {
+test.skipIf(process.getuid?.() !== 0)("gives files restored by root to the grid's user", async () => {
   chownSync(file.path, 12_345, 12_345)
   await restore(file.path)
   expect(statSync(file.path).uid).toBe(12_345)
@@ -249,7 +249,7 @@ test.skipIf(process.getuid?.() !== 0)('what root restores belongs to the user of
   expect(statSync(file.path).uid).toBe(23_456)
 })
 
-test('a restore through a symbolic link replaces the file, not the link', async () => {
+test('replaces the target of a symbolic link, not the link', async () => {
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
 
@@ -260,7 +260,7 @@ test('a restore through a symbolic link replaces the file, not the link', async 
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a restore without space for it leaves the old file as it was', async (context) => {
+test('leaves the old file unchanged if there is no space for the restore', async (context) => {
   const disk = smallDisk(8)
   if (!disk) return context.skip()
   try {

@@ -1,4 +1,4 @@
-/** Encrypted files: what is changed, cut off or reordered does not open. */
+/** Encrypted files, which do not open if they were changed, truncated or reordered. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ const key: FileKey = { passphrase: 'correct horse battery staple' }
 const mebibyte = 2 ** 20
 const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sealed-'))
 const path = join(folder, 'whole')
-/** Two whole chunks and a part of one. */
+/** Two whole chunks and a partial one. */
 const content = new Uint8Array(2.5 * mebibyte).map((_, i) => (i * 31) ^ (i >> 12))
 let whole: Uint8Array
 let chunks: number[]
-/** Sealed in the same way, without the time that a pass phrase takes. */
+/** A file in the same format, without the slow derivation of a key from a passphrase. */
 const plain = join(folder, 'plain')
 
 async function* parts(bytes: Uint8Array<ArrayBuffer>, size: number) {
@@ -47,13 +47,13 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a file opens with its pass phrase, and is readable by its owner alone', async () => {
+test('opens a file with its passphrase, and makes it readable only by its owner', async () => {
   expect(Buffer.compare(await opened(path), content)).toBe(0)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('another pass phrase is refused, and so is none', async () => {
+test('refuses another passphrase, and a missing one', async () => {
   await expect(opened(path, { passphrase: 'correct horse battery stable' })).rejects.toMatchObject({
     code: 'wrong_key',
   })
@@ -61,7 +61,7 @@ test('another pass phrase is refused, and so is none', async () => {
   await expect(opened(path, 'plain')).rejects.toMatchObject({ code: 'wrong_key' })
 })
 
-test('a file that was cut off at any place does not open', async () => {
+test('refuses a file that was truncated at any position', async () => {
   const random = Array.from({ length: 6 }, () => Math.floor(Math.random() * whole.length))
   for (const end of [...random, 0, 10, chunks[0], chunks[1], chunks[2], chunks[2] + 10, whole.length - 1]) {
     await expect(opened(changed(whole.subarray(0, end)), 'none'), `cut at ${end}`).rejects.toMatchObject({
@@ -70,7 +70,7 @@ test('a file that was cut off at any place does not open', async () => {
   }
 })
 
-test('a file that was extended, or whose chunks changed places, does not open', async () => {
+test('refuses a file that was extended or whose chunks were reordered or removed', async () => {
   const [first, second, third] = chunks.map((at, i) => whole.subarray(at, chunks[i + 1]))
   const header = whole.subarray(0, chunks[0])
   for (const other of [[whole, [0]], [header, second, first, third], [header, first, third], [whole, third]]) {
@@ -79,7 +79,7 @@ test('a file that was extended, or whose chunks changed places, does not open', 
   }
 })
 
-test('no changed byte is accepted', async () => {
+test('refuses a file with any changed byte', async () => {
   for (const at of [0, 25, chunks[0] - 5, chunks[0], chunks[1] + 77, whole.length - 1]) {
     const bytes = Uint8Array.from(whole)
     bytes[at] ^= 1
@@ -87,12 +87,12 @@ test('no changed byte is accepted', async () => {
   }
 })
 
-test('a file is never overwritten', async () => {
+test('never overwrites a file', async () => {
   await expect(writeSealedFile(plain, 'plain', parts(content, mebibyte))).rejects.toMatchObject({ code: 'EEXIST' })
   expect(Buffer.compare(readFileSync(plain), whole)).toBe(0)
 })
 
-test('what killed processes left is removed, and nothing else', async () => {
+test('removes only the files that killed processes left', async () => {
   const left = join(folder, 'left')
   mkdirSync(left)
   const magic = 'agent-grid backup 1\n'

@@ -1,4 +1,4 @@
-/** The low-water mark on a disk whose space the test decides. */
+/** The low-water mark, on a simulated disk. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A disk of 10 GB with a mark of 200 MB. */
+/** Opens a disk of 10 GB with a mark of 200 MB. */
 function open(
   { free = 9_000, total = 10_000, reusable = 0, isRemote = false, canBegin = true } = {},
 ) {
@@ -37,7 +37,7 @@ function open(
   return { disk, space }
 }
 
-test('nothing new is accepted below the mark, and again a tenth above it; each is logged once', async () => {
+test('stops accepting messages below the mark, resumes a tenth above it, and logs each change once', async () => {
   const { disk, space } = open()
   const seen: [number, boolean, boolean][] = []
   for (const free of [200, 199, 150, 205, 221, 210, 199]) {
@@ -56,7 +56,7 @@ test('nothing new is accepted below the mark, and again a tenth above it; each i
   )
 })
 
-test('unused pages of the file count as space, if there is room for the log', async () => {
+test("counts the file's unused pages as free if there is room for the log", async () => {
   const { disk, space } = open({ free: 60, reusable: 150 })
   await space.check()
   expect(space.isFull).toBe(false)
@@ -65,7 +65,7 @@ test('unused pages of the file count as space, if there is room for the log', as
   expect(space.isFull).toBe(true)
 })
 
-test('while the file is copied, neither the rest of the copy nor unused pages count as free space', async () => {
+test('does not count unused pages or the rest of a running copy as free', async () => {
   const { disk, space } = open({ free: 300, reusable: 1_000 })
   let rest = 90
   space.copying = () => rest * mb
@@ -79,7 +79,7 @@ test('while the file is copied, neither the rest of the copy nor unused pages co
   expect(space.isFull).toBe(false)
 })
 
-test('after a write that failed, a write must succeed before anything is accepted', async () => {
+test('after a failed write, accepts nothing until a write succeeds', async () => {
   const { disk, space } = open({ canBegin: false })
   await space.check()
   space.full()
@@ -94,7 +94,7 @@ test('after a write that failed, a write must succeed before anything is accepte
 test.each([
   ['a disk with a quota', false],
   ['a disk whose free space cannot be read', true],
-])('%s stays full until it takes a write, which leaves nothing', async (_, isUnreadable) => {
+])('%s stays full until a test write succeeds, which leaves no file', async (_, isUnreadable) => {
   const { disk, space } = open()
   Object.assign(disk, { isUnreadable, takesWrites: false })
   await space.check()
@@ -107,7 +107,7 @@ test.each([
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a remote database stays full until it has written', async () => {
+test('a remote database stays full until a write succeeds', async () => {
   const { space } = open({ isRemote: true })
   space.full()
   await space.check()

@@ -1,4 +1,4 @@
-/** The key ring next to a local file, on a disk that becomes full */
+/** The key ring file next to a local database, on a disk that fills up. */
 import { mkdtempSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { isKeyRing } from '../../../src/lib/key-ring.ts'
 import { makeKeyRing, readStoredKeyRing } from '../../../src/store/driver/local-file.ts'
 
-test('a key ring that found no space leaves nothing, and the next one is whole', () => {
+test('leaves no key ring if there is no space, and writes the next one completely', () => {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-keys-'))
   const path = join(folder, 'grid.db')
   const write = (file: number, text: string) => {

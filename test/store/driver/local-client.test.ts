@@ -1,4 +1,4 @@
-/** The client with cached statements: no acknowledged write may be lost. */
+/** The client with cached statements, which must never lose an acknowledged write. */
 import { type Client, createClient, type InStatement } from '@libsql/client'
 import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -17,12 +17,12 @@ const schema = [
 const insert = 'INSERT INTO facts (key, n) VALUES (?, ?)'
 const insertReturning = `${insert} RETURNING key`
 const numbers = 'WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)'
-/** Fails in the middle of its second hundred rows. */
+/** A query that fails in the middle of its second hundred rows. */
 const breaksOff = `${numbers} SELECT abs(CASE n WHEN 150 THEN -9223372036854775807 - 1 ELSE n END) FROM numbers LIMIT ?`
 
 let folder: string
 let client: Client
-/** Another connection, which sees only what is committed. */
+/** Another connection, which sees only committed data. */
 let witness: Client
 
 beforeEach(async () => {
@@ -66,7 +66,7 @@ const failures: [string, string, () => Promise<unknown>][] = [
   ],
 ]
 
-test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
+test.each(failures)('loses nothing after %s (%s)', async (_, code, fail) => {
   await execute(insert, 'old', 1)
   await batch([insert, 'old too', 1], [insertReturning, 'oldest', 1])
 
@@ -82,7 +82,7 @@ test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
   expect(await witnessed()).toEqual(rest)
 })
 
-test('a database that is busy, then a new connection: what is acknowledged is stored', async () => {
+test('stores acknowledged writes after a busy database and a new connection', async () => {
   await batch([insert, 'before', 1])
   const other = await witness.transaction('write')
 
@@ -101,7 +101,7 @@ test('a database that is busy, then a new connection: what is acknowledged is st
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
 })
 
-test('a missing value is refused, and never taken from the previous call', async () => {
+test('refuses a missing value, and never reuses one of the previous call', async () => {
   const echo = 'SELECT ? AS mine, ? AS yours'
   await execute(echo, 'acme', 'secret')
 
@@ -109,7 +109,7 @@ test('a missing value is refused, and never taken from the previous call', async
   expect((await execute(echo, 'evil', null)).rows).toEqual([{ mine: 'evil', yours: null }])
 })
 
-test('results, errors and commits are the same as from the client of the driver, whatever the order', async () => {
+test("returns the same results, errors and commits as the driver's own client, in any order", async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'evil')
   const statement: fc.Arbitrary<InStatement> = fc.oneof(
     fc.tuple(name, fc.integer()).map((args) => ({ sql: insert, args })),
@@ -121,7 +121,7 @@ test('results, errors and commits are the same as from the client of the driver,
     fc.constantFrom(1, 90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
     fc.nat(2).map((rows) => ({ sql: 'SELECT * FROM facts LIMIT ?', args: [rows] })),
     fc.constantFrom('SELECT * FROM facts', 'SELECT count(*) FROM facts', 'SELECT changes()', 'nonsense'),
-    // Views, because a table cannot be dropped until a failed statement of the driver is garbage collected.
+    // Views are used, because a table cannot be dropped until the driver's failed statement is garbage collected.
     fc.constantFrom('key', 'n, key').map((columns) =>
       `CREATE VIEW IF NOT EXISTS extra AS SELECT ${columns} FROM facts`
     ),

@@ -1,4 +1,4 @@
-/** The lock of the local database file: one process. */
+/** The lock that limits a local database file to one process. */
 import { spawn } from 'node:child_process'
 import { existsSync, linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => file.close())
 
-test('a second process is refused with the owner of the file, and the first goes on writing', async () => {
+test("refuses a second process, names the file's owner, and lets the first process continue to write", async () => {
   const { store, client } = await file.open()
   await putFact(store, 'before')
 
@@ -37,7 +37,7 @@ test('a second process is refused with the owner of the file, and the first goes
   expect(await file.facts()).toEqual(expect.arrayContaining(['before', 'after']))
 })
 
-test('a second store of the same process is refused too, and does not drop the lock of the first', async () => {
+test('refuses a second store in the same process and keeps the lock of the first', async () => {
   await file.open()
 
   await expect(file.open()).rejects.toMatchObject({ code: 'database_in_use' })
@@ -45,7 +45,7 @@ test('a second store of the same process is refused too, and does not drop the l
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('the lock belongs to the file, whatever link leads to it', async () => {
+test('locks the file, whatever link leads to it', async () => {
   await file.open()
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
@@ -54,7 +54,7 @@ test('the lock belongs to the file, whatever link leads to it', async () => {
   await expect(openStopped({ url: `file:${link}` })).rejects.toMatchObject({ code: 'database_in_use' })
 })
 
-test('a file with two names is refused, because each would have a lock of its own', async () => {
+test('refuses a file with two names, because each name would have its own lock', async () => {
   const { store } = await file.open()
   await store.close()
   const second = join(file.folder, 'second.db')
@@ -65,7 +65,7 @@ test('a file with two names is refused, because each would have a lock of its ow
   }
 })
 
-test('the lock is released by kill -9, and acknowledged writes are there', async () => {
+test('releases the lock on kill -9 and keeps acknowledged writes', async () => {
   const first = await hold()
   expect(first.answer).toEqual({ opened: true })
   await first.kill()
@@ -77,7 +77,7 @@ test('the lock is released by kill -9, and acknowledged writes are there', async
   expect(await file.facts()).toEqual(expect.arrayContaining([`held by ${first.pid}`]))
 })
 
-test('a start can wait for a process that is stopping', async () => {
+test('can wait at the start for a process that is stopping', async () => {
   const first = await hold()
   let looks = 0
   const opened = file.open({}, { lockWaitSeconds: 30 }, () => looks++)
@@ -91,7 +91,7 @@ test('a start can wait for a process that is stopping', async () => {
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('the owner file decides nothing: without one a second process is refused too', async () => {
+test('refuses a second process even without an owner file', async () => {
   await file.open()
   rmSync(`${file.path}.owner`)
 
@@ -101,7 +101,8 @@ test('the owner file decides nothing: without one a second process is refused to
 })
 
 /**
- * Another process that tries to open the file. It runs on Bun, which starts fastest; the lock belongs to the system.
+ * Starts another process that tries to open the file. It runs on Bun, which starts fastest. The operating system owns
+ * the lock.
  */
 async function hold(path = file.path) {
   const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]

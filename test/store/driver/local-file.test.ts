@@ -1,4 +1,4 @@
-/** The local database file: pragmas, modes, path, and closing it. */
+/** The local database file: its pragmas, modes and path, and how it is closed. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ test.each([
   expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
-test('the folder, the file, its log and the owner file are readable by their owner alone', async () => {
+test('makes the folder, the file, its log and the owner file readable only by their owner', async () => {
   await file.open()
 
   const modes = ['', '/grid.db', '/grid.db-shm', '/grid.db-wal', '/grid.db.lock', '/grid.db.owner'].map((
@@ -37,7 +37,7 @@ test('the folder, the file, its log and the owner file are readable by their own
   expect(modes.map(([, mode]) => mode)).toEqual(['700', '600', '600', '600', '600', '600'])
 })
 
-test('closing checkpoints the log into the file', async () => {
+test('checkpoints the log into the file on close', async () => {
   const { store } = await file.open()
   await putFact(store, 'kept')
 
@@ -47,7 +47,7 @@ test('closing checkpoints the log into the file', async () => {
   expect(await file.facts()).toContain('kept')
 })
 
-test('a full disk is storage_full and stops nothing', async () => {
+test('reports a full disk as storage_full and continues', async () => {
   const faults: unknown[] = []
   const { store, client } = await file.open({}, { onStorageFault: (error) => faults.push(error) })
   await client.execute('PRAGMA max_page_count = 1')
@@ -60,7 +60,7 @@ test('a full disk is storage_full and stops nothing', async () => {
   expect(faults).toEqual([])
 })
 
-/** The files in the folder that this process has open. */
+/** Returns the files in the folder that this process has open. */
 function openFiles(): string[] {
   const links = readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

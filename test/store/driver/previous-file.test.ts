@@ -1,4 +1,4 @@
-/** The copy from before a migration. */
+/** The copy that is kept from before a migration. */
 import { createClient } from '@libsql/client'
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { addStep } from '../../support/later-step.ts'
 import { runCommand, type TemporaryDatabase, temporaryDatabase } from '../../support/process.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-/** The schema of before. */
+/** The schema version before the migration. */
 const schema = migrations.length
 const copy = `grid.db.schema-${schema}`
 const disk = smallDisk(4)
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.remove())
 
-test('a start that migrates keeps the file as it was, readable by its owner alone, and does not lose its lock', async () => {
+test('a migration keeps a copy of the old file, readable only by its owner, and does not lose the lock', async () => {
   const before = await facts(path)
 
   const store = await open()
@@ -41,7 +41,7 @@ test('a start that migrates keeps the file as it was, readable by its owner alon
   await store.close()
 })
 
-test('a start without a migration, and one of a new file, keep nothing', async () => {
+test('keeps no copy if the file is new or needs no migration', async () => {
   await (await open()).close()
   rmSync(join(database.folder, copy))
   await (await open()).close()
@@ -51,7 +51,7 @@ test('a start without a migration, and one of a new file, keep nothing', async (
   expect(copies()).toEqual([])
 })
 
-test('without space for the copy and what must stay free nothing is migrated, unless no copy is wanted', async () => {
+test('does not migrate without space for the copy and the reserve, unless the copy is skipped', async () => {
   const readSpace = () => Promise.resolve({ free: 1_000_000, total: 1_000_000_000 })
 
   await expect(open({}, { readSpace })).rejects.toMatchObject({
@@ -65,21 +65,21 @@ test('without space for the copy and what must stay free nothing is migrated, un
   await store.close()
 })
 
-// Skipped where mounting is not allowed, and failing there under CI.
+// Skipped where mounting is not allowed, except under CI, where the test then fails.
 test.skipIf(!disk && !process.env.CI)(
-  'a start whose disk has no space for the copy is refused, and nothing is migrated',
+  'refuses to start and does not migrate if the disk has no space for the copy',
   async () => {
     const small = join(disk!.folder, 'grid.db')
     for (const end of ['', '.keys']) cpSync(path + end, small + end)
     disk!.fill(400_000)
 
-    // With no mark only the write itself finds out.
+    // Without a low-water mark, only the write itself detects the full disk.
     await expect(open({ DATABASE_URL: `file:${small}`, MIN_FREE_MB: '0' })).rejects.toMatchObject({
       code: 'disk_full',
       message: expect.stringMatching(/^The database .+ has to be migrated, and a copy .+ no space .+ Free some space/),
     })
 
-    // The header of an SQLite file has the version of its schema.
+    // The header of an SQLite file contains its schema version.
     expect(readFileSync(small).readUInt32BE(60)).toBe(schema)
     expect(readdirSync(disk!.folder).filter((name) => name.includes('schema'))).toEqual([])
   },

@@ -1,4 +1,4 @@
-/** Commits on a libsql-server: units that wait share a request and nothing else, on a stream that stays open. */
+/** Commits on a libsql-server: waiting units share only a request, on a stream that stays open. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
@@ -13,10 +13,10 @@ const baton = /"baton":"[^"]+"/
 
 let server: Sqld
 let grid: TestGrid
-/** The body of each request with a commit. */
+/** The bodies of requests that contain a commit. */
 let commits: string[] = []
 let tamper = (body: string) => body
-/** Every agent that sends and reads here, in two accounts. */
+/** The agents that send and read here, in two accounts. */
 let agents: { account: TestAccount; agent: TestAgent }[]
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ afterAll(async () => {
 beforeEach(() => commits = [])
 afterEach(() => tamper = (body) => body)
 
-test('sends at the same time are one commit, and so are reads', async () => {
+test('commits concurrent sends together, and concurrent reads too', async () => {
   const sent = await Promise.all(
     agents.map(({ account, agent }, i) => sendMessage(as(account, agent), { to: agent.alias, text: `to ${i}` })),
   )
@@ -52,7 +52,7 @@ test('sends at the same time are one commit, and so are reads', async () => {
   expect(commits.map(stepsOf)).toEqual([3 * agents.length])
   expect(received.map(({ messages, remaining }) => [...messages.map(({ message_id }) => message_id), remaining]))
     .toEqual(sent.map(({ id }) => [id, 0]))
-  // Each counts what is unread at the commit.
+  // Each receipt counts the unread messages at the commit.
   expect(sent.map(({ recipientUnread }) => recipientUnread)).toEqual(agents.map(() => 1))
   for (const [i, { account }] of agents.entries()) {
     const [row] = await rows(grid, 'SELECT account_id, body FROM messages WHERE account_id = ? AND id = ?', [
@@ -68,7 +68,7 @@ test('sends at the same time are one commit, and so are reads', async () => {
   }
 })
 
-test('a unit that breaks a constraint fails alone, and the others are stored', async () => {
+test('fails only the unit that breaks a constraint, and stores the others', async () => {
   const store = (key: string, value: string | null) =>
     grid.store.write([{
       sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)',
@@ -86,7 +86,7 @@ test('a unit that breaks a constraint fails alone, and the others are stored', a
     .toEqual(['a', 'c'])
 })
 
-test('commits share one stream, and one that the server forgot is replaced', async () => {
+test('shares one stream between commits, and replaces a stream that the server forgot', async () => {
   const send = (text: string) => sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })
   await send('1')
   await send('2')
@@ -99,7 +99,7 @@ test('commits share one stream, and one that the server forgot is replaced', asy
   expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(['1', '2', '3'])
 })
 
-test('more commits fail than the server keeps streams, and it goes on', async () => {
+test('survives more failed commits than the server keeps streams', async () => {
   const broken = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
   for (let n = 0; n < 150; n++) {
     await expect(grid.store.write([broken])).rejects.toMatchObject({ code: 'write_conflict' })
@@ -109,7 +109,7 @@ test('more commits fail than the server keeps streams, and it goes on', async ()
   await expect(sendMessage(as(grid.acme, grid.alice), { to: 'bob', text: 'still there' })).resolves.toBeDefined()
 })
 
-/** How many statements a commit has. */
+/** Returns the number of statements in a commit. */
 function stepsOf(body: string): number {
   const [{ batch }] = JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'batch')
   return batch.steps.length - ['BEGIN', 'COMMIT', 'ROLLBACK'].length

@@ -1,4 +1,4 @@
-/** Queries to a libsql-server share requests and nothing else: each has its own result and error, in order. */
+/** Queries to a libsql-server share only a request: each has its own result or error, in order. */
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
@@ -14,7 +14,7 @@ let client: Client
 let driver: Client
 /** The body of each request. */
 let requests: string[] = []
-/** Requests are sent when this has resolved. */
+/** Requests are sent when this promise resolves. */
 let opened: Promise<void> = Promise.resolve()
 let tamper = (body: string) => body
 let timeoutMs = 60_000
@@ -37,7 +37,7 @@ beforeEach(() => {
   timeoutMs = 60_000
 })
 
-test('concurrent queries are one request, and those that arrive meanwhile are the next', async () => {
+test('combines concurrent queries into one request, and those that arrive meanwhile into the next', async () => {
   let release = () => {}
   opened = new Promise((resolve) => release = resolve)
 
@@ -52,7 +52,7 @@ test('concurrent queries are one request, and those that arrive meanwhile are th
   expect(requests).toHaveLength(2)
 })
 
-test('a query does not wait for a request that takes long', async () => {
+test('does not wait for a slow request', async () => {
   let release = () => {}
   opened = new Promise((resolve) => release = resolve)
   const slow = echo(1)
@@ -64,7 +64,7 @@ test('a query does not wait for a request that takes long', async () => {
   expect(await slow).toBe(1)
 })
 
-test('a query does not wait while all streams are free, whatever waited before', async () => {
+test('does not wait while all streams are free, whatever waited before', async () => {
   const answers: (() => void)[] = []
   const send: Send = (statements) =>
     new Promise((resolve) => answers.push(() => resolve(statements.map(() => resultSet({ columns: [], rows: [] })))))
@@ -90,7 +90,7 @@ test('a query does not wait while all streams are free, whatever waited before',
   await third
 })
 
-test('a long text is sent once on a stream, and again on a new one', async () => {
+test('sends a long text once per stream', async () => {
   const text = `SELECT ?1 AS value /* ${'x'.repeat(300)} */`
   const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
   const sent = () => requests.filter((body) => body.includes('xxx')).length
@@ -105,7 +105,7 @@ test('a long text is sent once on a stream, and again on a new one', async () =>
 test.each([
   ['that is too long for the server to keep', 4999],
   ['with letters of several bytes', 2600],
-])('a text %s is sent each time', async (_, letters) => {
+])('sends a text %s each time', async (_, letters) => {
   const text = `SELECT ?1 AS value /* ${'ß'.repeat(letters)} */`
   const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
 
@@ -113,7 +113,7 @@ test.each([
   expect((await client.batch([{ sql: text, args: [3] }]))[0].rows[0].value).toBe(3)
 })
 
-test('of more texts than the server keeps, those that are used go on being sent once', async () => {
+test('sends a text in use only once, even after more texts than the server keeps', async () => {
   const text = (n: number) => `SELECT ?1 AS value /* text ${n} ${'y'.repeat(300)} */`
   const run = (n: number) => client.execute({ sql: text(n), args: [n] })
   const sent = (n: number) => requests.filter((body) => body.includes(text(n))).length
@@ -126,7 +126,7 @@ test('of more texts than the server keeps, those that are used go on being sent 
   expect(sent(1000)).toBe(1)
 })
 
-test('a commit sends a text once however often it has it, after many others', async () => {
+test('sends a text once per commit, however often the commit uses it', async () => {
   const text = (n: number) => `SELECT ?1 AS value /* part ${n} ${'z'.repeat(300)} */`
   for (let n = 0; n < 60; n++) await client.batch([{ sql: text(n), args: [n] }])
   requests = []
@@ -136,7 +136,7 @@ test('a commit sends a text once however often it has it, after many others', as
   expect(requests.join().split(text(1000)).length - 1).toBe(1)
 })
 
-test('more and longer texts than a server stores have their results', async () => {
+test('returns results for more and longer texts than the server stores', async () => {
   const run = async (n: number, length: number) => {
     const sql = `SELECT ?1 AS value /* ${String(n).padEnd(length, 'x')} */`
     return (await client.execute({ sql, args: [n] })).rows[0].value
@@ -146,11 +146,11 @@ test('more and longer texts than a server stores have their results', async () =
   for (const length of [4_970, 4_971, 4_980, 20_000]) expect(await run(length, length)).toBe(length)
 })
 
-test('each of many random queries has the result that it has alone', async () => {
+test('returns the same result for each of many random queries as if it ran alone', async () => {
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
   const texts = [
-    // A whole number is an integer in a set, and a real alone. They are equal.
+    // A whole number is an integer in a combined query and a real in a single one. The values are equal.
     "SELECT ?1 AS a, replace(typeof(?2), 'real', 'integer') AS b",
     'SELECT ?1 AS same, ?2 AS same',
     'SELECT ?1 UNION ALL SELECT ?2',
@@ -171,7 +171,7 @@ test('each of many random queries has the result that it has alone', async () =>
   const alone = []
   for (const query of random) alone.push(...await Promise.allSettled([driver.execute(query)]))
 
-  // For callers of the store, a code that is not from SQLite means that the database is unavailable.
+  // To callers of the store, a code that is not from SQLite means that the database is unavailable.
   const expected = plain(alone).map((answer) => answer === 'SQL_INPUT_ERROR' ? 'unavailable' : answer)
   expect(plain(together)).toEqual(expected)
   expect(new Set(expected.map((answer) => typeof answer))).toEqual(new Set(['object', 'string']))
@@ -182,7 +182,7 @@ test.each([
   ['whose result is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }],
   ['whose result cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }],
   ['that is no SQL', 'SELECT FROM', { code: 'unavailable' }],
-])('a query %s fails alone', async (_, sql, error) => {
+])('fails only the query %s', async (_, sql, error) => {
   const answers = await Promise.allSettled([echo(1), echo(2), client.execute(sql), echo(3), echo(4), echo(5)])
 
   expect(answers.map((answer) => answer.status === 'fulfilled' ? answer.value : undefined))
@@ -191,7 +191,7 @@ test.each([
   expect(requests).toHaveLength(1)
 })
 
-test('queries of one text are one statement, or run alone where their arguments have no place in it', async () => {
+test('combines queries with the same text into one statement, unless their arguments do not allow it', async () => {
   const few = async (n: number) =>
     (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?1", args: [n] })).rows
   await echo(0)
@@ -208,7 +208,7 @@ test('queries of one text are one statement, or run alone where their arguments 
   ).toEqual([1, 3])
 })
 
-test('a query sees every commit that was acknowledged before, whoever made it', async () => {
+test('sees every commit acknowledged before the query, whichever client made it', async () => {
   const other = open()
   await driver.execute('INSERT INTO facts VALUES (1, 0) ON CONFLICT DO UPDATE SET value = 0')
   const value = async (at: Client) => Number((await at.execute('SELECT value FROM facts WHERE id = 1')).rows[0].value)
@@ -231,7 +231,7 @@ test('a query sees every commit that was acknowledged before, whoever made it', 
   other.close()
 })
 
-test('consecutive requests share one stream, and one that the server forgot is replaced', async () => {
+test('shares one stream between consecutive requests, and replaces a stream that the server forgot', async () => {
   await echo(1)
   await echo(2)
   const baton = /"baton":"[^"]+"/
@@ -245,7 +245,7 @@ test('consecutive requests share one stream, and one that the server forgot is r
   expect(more).toEqual([])
 })
 
-test.runIf(isLong)('a stream that the server has ended for want of requests is not asked again', async () => {
+test.runIf(isLong)('does not reuse a stream that the server closed for inactivity', async () => {
   await echo(1)
   await new Promise((resolve) => setTimeout(resolve, 12_000))
   requests = []
@@ -254,7 +254,7 @@ test.runIf(isLong)('a stream that the server has ended for want of requests is n
   expect(requests).toHaveLength(1)
 })
 
-test('while the server is silent, all waiting queries fail after one timeout, and the next one succeeds', async () => {
+test('fails all waiting queries after one timeout while the server is silent, and then recovers', async () => {
   timeoutMs = 200
   opened = new Promise(() => {})
 

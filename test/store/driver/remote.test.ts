@@ -1,6 +1,6 @@
 /**
- * A remote database that does not answer is a 503, and the grid recovers when it is back. See docs/delivery.md,
- * "Storage".
+ * A remote database that does not respond causes a 503, and the grid recovers when the database is back. See
+ * docs/delivery.md, "Storage".
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -13,7 +13,7 @@ import { type Sqld, startSqld } from '../../support/sqld.ts'
 let server: Sqld
 let proxy: Proxy
 let grid: TestGrid
-/** The timeout of the store is too long for a test, so tests shorten it where no response will come. */
+/** The store's timeout is too long for a test, so tests shorten it where no response will come. */
 const timeout = { ms: 60_000 }
 beforeAll(async () => {
   server = await startSqld()
@@ -29,7 +29,7 @@ beforeEach(() => setProxy('pass'))
 afterEach(() => setProxy('pass'))
 
 test.each(['refuse', 'stall'] as const)(
-  'while the database would %s: 503 with Retry-After, not for long, and a log without texts of messages',
+  'while the database would %s, soon responds 503 with Retry-After and logs no message texts',
   async (state) => {
     setProxy(state)
     const startedAt = Date.now()
@@ -48,12 +48,12 @@ test.each(['refuse', 'stall'] as const)(
     expect([send.code, write.code]).toEqual(['unavailable', 'unavailable'])
     expect(grid.logs.join('\n')).toContain('A commit failed')
     expect(grid.logs.join('\n')).not.toContain('the contents')
-    // Few attempts are made, and each times out after 400 ms; the rest is a margin for a loaded machine.
+    // There are few attempts, and each times out after 400 ms. The rest is a margin for a loaded machine.
     expect(Date.now() - startedAt).toBeLessThan(30_000)
   },
 )
 
-test('when the database is back, a repeated send is stored once and nothing has to be restarted', async () => {
+test('when the database is back, stores a repeated send once and needs no restart', async () => {
   const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'kept', idempotencyKey: 'k' })
   setProxy('refuse')
   await expect(send()).rejects.toMatchObject({ code: 'unavailable' })
