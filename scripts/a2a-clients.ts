@@ -1,6 +1,6 @@
 /**
  * `npm run lab -- a2a-clients`: A2A frameworks call an agent of the grid with only its address and a key. The agent is
- * an ordinary MCP client. Each framework is installed from npm, with the Node that it needs.
+ * an ordinary MCP client. Each framework is installed from npm, together with a Node version that it supports.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ interface Row {
   outcome: string
 }
 
-/** A framework that cannot be installed is also a failure, because it was not tested. */
+/** Tests one framework. An installation failure counts as a failed test. */
 async function testFramework(name: string, node: string, root: string, url: string, key: string): Promise<Row> {
   const framework: Framework = frameworks[name]
   const [main] = framework.packages

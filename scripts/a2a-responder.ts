@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- a2a-responder`: an agent of a grid that does what the official suites of A2A ask for, so that they
- * can be pointed at its endpoint.
+ * `npm run lab -- a2a-responder`: an agent that behaves as the official A2A test suites require, so that they can be
+ * run against its endpoint.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- archive-fixture`: writes the archive of an account, plain and encrypted, into `test/fixtures/`, named by the
- * version of the format. Every later build imports it (`test/features/archives/fixtures.test.ts`). Run it once for each
- * version: an archive that was committed is not made again.
+ * `npm run lab -- archive-fixture`: writes an account archive, plain and encrypted, into `test/fixtures/`, named after
+ * the format version. Every later build imports it (`test/features/archives/fixtures.test.ts`). Run this once per
+ * version: a committed archive is never regenerated.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import process from 'node:process'

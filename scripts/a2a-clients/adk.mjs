@@ -1,4 +1,4 @@
-/** `RemoteA2AAgent` of Google's Agent Development Kit. It takes the address of the agent, and a client with the key. */
+/** Drives `RemoteA2AAgent` of Google's Agent Development Kit, given the agent's address and a client with the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 
@@ -29,8 +29,8 @@ async function ask(sessionId, text) {
 
 await report({
   send: async (text) => (await ask(await session(), text)).answer,
-  // It streams whenever the card says that the agent does.
+  // The framework streams whenever the card says that the agent does.
   stream: async (text) => (await ask(await session(), text)).chunks,
-  // It shows the question. An answer would be a new task: it forgets the first one unless that is a call of a function.
+  // The framework shows the question. It would answer in a new task, because it keeps a task only for function calls.
   turn: async (text) => [(await ask(await session(), text)).answer],
 })

@@ -3,14 +3,17 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { minute } from '../../src/lib/time.ts'
 
-/** The frameworks that speak A2A, and what is expected of each. Every one has a driver, `NAME.mjs`, in this folder. */
+/** The frameworks that speak A2A, with the expected outcomes. Each has a driver, `NAME.mjs`, in this folder. */
 
 export interface Framework {
-  /** What is installed, in one folder. */
+  /** The packages to install, in one folder. */
   packages: string[]
   driver: string
   env?: Record<string, string>
-  /** `question`: it shows what the agent asks. `answer`: it can also answer in the same task. Undefined: neither. */
+  /**
+   * `question` if the framework shows the agent's question, `answer` if it can also answer in the same task, else
+   * undefined.
+   */
   turn?: 'question' | 'answer'
 }
 
@@ -32,10 +35,10 @@ export const frameworks: Record<string, Framework> = {
   vercel: { packages: ['a2a-ai-provider', 'ai@6'], driver: 'vercel' },
 }
 
-/** What a driver prints: of each step its result, its error, or that the framework does not have it. */
+/** A driver's output: for each step the result, the error, or that the framework does not support it. */
 export type Outcome = Record<'send' | 'stream' | 'turn', { result?: unknown; error?: string; missing?: true }>
 
-/** The faults of an outcome; empty if it has none. */
+/** Lists the steps whose outcome differs from the expected one. */
 export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
   const asked = 'What else do you need?'
   const expected = {
@@ -53,8 +56,8 @@ export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
 const run = promisify(execFile)
 
 /**
- * `node` runs `file`, the driver, in the folder where its framework is installed. It gets only the address of the agent
- * and the key of the caller. Fails with the output of the driver if that is not an outcome.
+ * Runs the driver `file` with the given `node`, in the folder where its framework is installed. The driver gets only
+ * the agent's address and the caller's key. If it prints no outcome, fails with its output.
  */
 export async function runDriver(
   node: string,

@@ -1,4 +1,4 @@
-/** `A2AAgent` of Mastra. It takes the address of the agent and headers. `A2A_VERSION`: 0.3 or 1.0. */
+/** Drives `A2AAgent` of Mastra, given the agent's address and headers. `A2A_VERSION` is 0.3 or 1.0. */
 import process from 'node:process'
 import { load, report } from './driver.mjs'
 

@@ -1,4 +1,4 @@
-/** `A2AAgent` of Strands. It takes the address of the agent, and a client with the key. */
+/** Drives `A2AAgent` of Strands, given the agent's address and a client with the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 
@@ -20,7 +20,7 @@ await report({
     }
     return chunks
   },
-  // It shows the question but cannot answer it, because it does not support tasks.
+  // The framework shows the question but cannot answer it, because it does not support tasks.
   async turn(text) {
     const questions = []
     for await (const { event } of newAgent().stream(text)) {

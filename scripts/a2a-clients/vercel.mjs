@@ -1,4 +1,4 @@
-/** `a2a-ai-provider` for the AI SDK of Vercel. It takes the address of the card; the key comes from `fetch` alone. */
+/** Drives `a2a-ai-provider` for Vercel's AI SDK, given the card's address. Only `fetch` adds the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 
@@ -16,6 +16,6 @@ await report({
     for await (const chunk of streamText({ model, prompt }).textStream) chunks.push(chunk)
     return chunks
   },
-  // It does not support tasks or their states.
+  // The framework supports neither tasks nor their states.
   turn: undefined,
 })

@@ -1,4 +1,4 @@
-/** Creates an account with a `Population` in the database of the environment, and prints its agents as JSON. */
+/** Creates an account with a `Population` in the database given by the environment, and prints its agents as JSON. */
 import { createClient } from '@libsql/client'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
@@ -30,7 +30,7 @@ export interface Population {
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** Enough to share commits, and few enough to stay below the time limit of the write queue on slow disks. */
+/** High enough to share commits, and low enough to stay below the write queue's time limit on slow disks. */
 const maxConcurrent = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {
@@ -39,7 +39,7 @@ async function populate({ agents: counts, channels, history }: Population): Prom
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
   const account = await openAccount(store, id, system)
-  // Two agents have more turns in an hour than a conversation may.
+  // Two agents take more turns per hour than a conversation is allowed.
   await setTurnLimits(account, { warn: 0, perHour: 0 })
   const agents: BenchAgents = {}
   for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)

@@ -1,4 +1,4 @@
-/** The requests of an MCP client, as bytes prepared in advance, and the checks of their responses. */
+/** Requests of an MCP client, prepared as bytes, and checks of their responses. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
 import { type Connection, post, type RawResponse } from './connection.ts'
@@ -14,7 +14,7 @@ const era = '2026-07-28'
 
 export const gridPath = '/mcp/v1/grid'
 
-/** A request of an MCP client. */
+/** Builds a request of an MCP client. */
 export function rpc(port: number, path: string, key: string, method: string, call?: ToolCall): Buffer {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': era,
@@ -38,12 +38,15 @@ export function toolCallRequest(
   return rpc(port, gridPath, agent.key, 'tools/call', { name, arguments: args })
 }
 
-/** `to` is an alias with `@`, or a channel with `#`. */
+/** Builds a send. `to` is an alias with `@`, or a channel with `#`. */
 export function sendMessageRequest(port: number, from: BenchAgent, to: string, message = nextText()): Buffer {
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
 
-/** The same with another text at each call. They repeat after `differentTexts`. `args` are added to the call. */
+/**
+ * Returns a function that yields sends with different texts, which repeat after `differentTexts`. `args` are added to
+ * each call.
+ */
 export function sendMessageRequests(port: number, from: BenchAgent, to: string, args: object = {}): () => Buffer {
   const requests = Array.from(
     { length: differentTexts },
@@ -59,7 +62,7 @@ export function readMessagesRequest(port: number, reader: BenchAgent, args: Reco
   return toolCallRequest(port, reader, 'read_messages', args)
 }
 
-/** Send a request. Throws if the response is an error or does not contain `text`. */
+/** Sends a request. Throws if the response is an error or does not contain `text`. */
 export async function call(connection: Connection, request: Buffer, text = ''): Promise<RawResponse> {
   return checkResponse(await connection.send(request), text)
 }
@@ -73,12 +76,12 @@ function checkResponse(response: RawResponse, text = ''): RawResponse {
   throw new Error(`The server responded ${status}${missing}: ${body.slice(0, 500)}`)
 }
 
-/** Whether the grid refused the call because it is busy. Then the call may be repeated. */
+/** Whether the grid refused the call because it is busy, so that the call can be repeated. */
 function isBusy({ body }: RawResponse): boolean {
   return body.includes('"isError":true') && body.includes('The grid is busy')
 }
 
-/** Like `call`, but repeats calls that the grid refuses because it is busy. For calls that are not measured. */
+/** Like `call`, but repeats calls that a busy grid refuses. Use it only for calls that are not measured. */
 export async function callWithRetries(connection: Connection, request: Buffer, text?: string): Promise<RawResponse> {
   for (let refused = 0;; refused++) {
     const response = await connection.send(request)
@@ -94,26 +97,28 @@ export function step(connection: Connection, request: Buffer, text?: string): St
   }
 }
 
-/** The ids of the messages in a response, in their order. */
+/** Returns the message ids in a response, in order. */
 function messageIds({ body }: RawResponse): string[] {
-  // They are in JSON texts, so their quotes are escaped.
+  // The ids are inside JSON texts, so their quotes are escaped.
   return [...body.matchAll(/[{,]\\"message_id\\":\\"([^"\\]+)/g)].map(([, id]) => id)
 }
 
-/** Throws unless the response to a read contains exactly this message. */
+/** Throws unless the read response contains exactly this message. */
 export function checkHoldsOnly(response: RawResponse, id: string): void {
   const ids = messageIds(checkResponse(response))
   if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] instead of ${id}`)
 }
 
-/** Send a message. Resolves to its id. `by` is `callWithRetries` if it is not measured. */
+/** Sends a message and resolves to its id. Pass `callWithRetries` as `by` if the send is not measured. */
 export async function sendMessage(connection: Connection, request: Buffer, by = call): Promise<string> {
   const [id] = messageIds(await by(connection, request, 'message_id'))
   return id
 }
 
-/** Read inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
- * `drainConnections` times. */
+/**
+ * Reads inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
+ * `drainConnections` times.
+ */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
   const counts = agents.map(() => 0)
   const waiting = agents.map((agent, i) => ({ request: readMessagesRequest(port, agent), i }))
@@ -133,7 +138,7 @@ export async function drainInboxes(port: number, agents: BenchAgent[], connect: 
 
 export const drainConnections = 32
 
-/** How long to wait before a refused call is repeated. */
+/** Delay before a refused call is repeated. */
 const retryDelayMs = 250
-/** How many refusals in a row are a failure. */
+/** The number of consecutive refusals that counts as a failure. */
 const maxRefusals = 100

@@ -1,4 +1,4 @@
-/** Compares pairs on the grid with those on all installed brokers. */
+/** Compares pairs of a send and a read on the grid with those on all installed brokers. */
 import type { Broker, Queue, RunningBroker } from './brokers/broker.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -15,10 +15,10 @@ import { type ServerProcess, temporaryFolder } from './server.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
 
-/** The grid or a broker, running. */
+/** A running grid or broker. */
 export interface Subject {
   name: string
-  /** In the comparison. */
+  /** The name in the comparison table. */
   label: string
   server: ServerProcess
   open(clients: number): Promise<{ work: Workload; close(): unknown }>
@@ -48,7 +48,7 @@ export const compare: Scenario = {
   },
 }
 
-/** The echo of the same runtime, and these brokers as far as they are installed. */
+/** Returns the echo server of the same runtime, and those of these brokers that are installed. */
 export async function startOthers(context: BenchContext, brokers: Broker[]): Promise<Subject[]> {
   const { floor } = context
   const subjects = [
@@ -62,7 +62,7 @@ export async function startOthers(context: BenchContext, brokers: Broker[]): Pro
   return subjects
 }
 
-/** Measure the subjects in slices of the same rounds, and compare them with the first one. They are stopped. */
+/** Measures the subjects in interleaved slices, compares them with the first one, and stops them. */
 export async function compareSubjects(context: BenchContext, subjects: Subject[], unit: string): Promise<void> {
   const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map(), cpuUs: new Map() }))
   for (const clients of context.clients) {
@@ -84,7 +84,7 @@ export async function compareSubjects(context: BenchContext, subjects: Subject[]
   context.table(comparisonOf(rates, context.clients, unit))
 }
 
-/** A server that is called like the grid. */
+/** Makes a subject of a server that is called like the grid. */
 export function gridSubject(
   name: string,
   { server }: { server: ServerProcess },
@@ -101,7 +101,7 @@ export function gridSubject(
         connections.push(connection)
         return connection
       })
-      // Without its `prepare`: pairs leave nothing in the inboxes.
+      // Omits `prepare`, because pairs leave nothing in the inboxes.
       const close = () => connections.forEach((connection) => connection.close())
       return Promise.resolve({ work: { steps, refill }, close })
     },
@@ -128,7 +128,7 @@ function subjectOf(
   }
 }
 
-/** Publishes a message and takes it. Throws if it is not the same message. */
+/** Returns a step that publishes a message and takes it. Throws if it takes another one. */
 function pairOf(queue: Queue): Step {
   return async () => {
     const text = nextText()
@@ -138,15 +138,12 @@ function pairOf(queue: Queue): Step {
   }
 }
 
-/**
- * What was counted in a second, by the number of clients: one for each slice, in the order of the slices; and the
- * processor time of each. The first is the grid.
- */
+/** Per subject and number of clients, the rate of each slice in order, and the processor time. The grid is first. */
 type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 
 /**
- * A row for each subject, with a column for each number of clients. A ratio is the median of the ratios of slices from
- * the same round.
+ * Builds a table with a row per subject and a column per number of clients. A ratio is the median of the ratios of
+ * slices from the same round.
  */
 function comparisonOf([grid, ...others]: Rates, clients: number[], unit: string): TextTable {
   const cellOf = ({ perSecond, cpuUs }: Rates[number], count: number): string => {

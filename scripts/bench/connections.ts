@@ -3,7 +3,7 @@ import { load, type Measured, type Workload } from './load.ts'
 import type { Connect } from './scenario.ts'
 import type { ServerProcess } from './server.ts'
 
-/** Call `run` with a function that opens connections to `port`. Closes them afterwards. */
+/** Calls `run` with a function that opens connections to `port`, and closes them afterwards. */
 export async function withConnections<Result>(
   port: number,
   run: (connect: Connect, opened: Connection[]) => Promise<Result>,
@@ -21,7 +21,7 @@ export async function withConnections<Result>(
   }
 }
 
-/** Run `load` with connections to the server, or to `port`. The message of an error starts with `name`. */
+/** Runs `load` with connections to the server, or to `port`. Prefixes error messages with `name`. */
 export async function loadServer(
   name: string,
   server: ServerProcess,

@@ -18,7 +18,7 @@ export const hello: Row<Floor> = {
   },
 }
 
-/** Start the floor server of a runtime. It is measured when a line needs it. The caller stops `floor.server`. */
+/** Starts the runtime's floor server, which is measured when a line needs it. The caller must stop `floor.server`. */
 export async function openBenchContext(
   runtime: Runtime,
   database: Database,

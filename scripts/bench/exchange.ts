@@ -1,4 +1,6 @@
-/** Questions that agents ask over MCP, and workers over REST that answer and take the next in one call. */
+/**
+ * Agents that ask questions over MCP, and REST workers that answer a question and take the next one in a single call.
+ */
 import type { BenchAgent } from './agents.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -24,7 +26,7 @@ const exchangeRow: RowText = {
   limit: 'the commits of question and answer, one after the other',
 }
 
-/** In the table of the others, a turn is a pair: publish, take and acknowledge. */
+/** Compares worker turns and exchanges with other brokers, where a turn is a pair: publish, take and acknowledge. */
 export const exchange: Scenario = {
   rows: [turnRow, exchangeRow, echoRow],
   async run(context) {
@@ -37,12 +39,12 @@ export const exchange: Scenario = {
   },
 }
 
-/** How many questions wait for a worker. */
+/** The number of questions that are queued per worker. */
 const waiting = 50
 
 /**
- * Turns of workers. Each has its own asker, which fills its inbox. Questions that are left in an inbox are still there
- * when the number of clients changes, so the workers are kept.
+ * Measures worker turns. Each worker has its own asker, which fills its inbox. Workers are kept when the number of
+ * clients changes, because questions remain in their inboxes.
  */
 export function turnsOn(
   { server: { port }, agents: { sender, sink } }: Pick<BenchGrid, 'agents'> & { server: { port: number } },
@@ -76,7 +78,7 @@ export function turnsOn(
   }
 }
 
-/** Workers wait for questions until their connections are closed. */
+/** Measures questions to workers that wait for them until their connections are closed. */
 function exchangeWork(
   { server: { port }, agents: { sender, reader } }: BenchGrid,
   clients: number,
@@ -97,7 +99,7 @@ function exchangeWork(
 }
 
 const answer = nextText()
-/** Longer calls are answered as event streams. */
+/** Short enough to be answered without an event stream. */
 const waitSeconds = 20
 
 interface Leased {
@@ -105,10 +107,10 @@ interface Leased {
   messages: { message_id: string; reply_to: string }[]
 }
 
-/** A worker with a lease on one question. */
+/** A worker that leases one question at a time. */
 class Worker {
   connection: Connection | undefined
-  /** How many questions wait for it, with the one that it has leased. */
+  /** The number of questions in its inbox, including the leased one. */
   left = 0
   readonly #port: number
   readonly #agent: BenchAgent
@@ -121,12 +123,12 @@ class Worker {
     this.#next = { limit: 1, wait_seconds }
   }
 
-  /** Lease a question, unless it has one. */
+  /** Leases a question, unless the worker already holds one. */
   async take(): Promise<void> {
     if (!this.#leased?.lease_id) this.#leased = await this.#call<Leased>('/api/v1/inbox/leases', this.#next)
   }
 
-  /** Answer the question, and take the next. Resolves to whether there is one. */
+  /** Answers the question and takes the next one. Resolves to whether there is a next one. */
   async turn(): Promise<boolean> {
     const { lease_id, messages: [{ message_id, reply_to }] } = this.#leased!
     const body = {
@@ -141,7 +143,7 @@ class Worker {
     return this.#leased.lease_id !== null
   }
 
-  /** Answer questions until the connection is closed. */
+  /** Answers questions until the connection is closed. */
   async work(): Promise<never> {
     for (;;) {
       await this.take()

@@ -1,21 +1,21 @@
 /**
- * Writes the history of a grid that has been used for a long time directly into its tables, because a million sends
- * would take minutes. If the schema has changed, the inserts or the foreign key check at the end fail.
+ * Writes the history of a long-used grid directly into its tables, because a million sends would take minutes. If the
+ * schema has changed, the inserts or the final foreign key check fail.
  */
 import type { Client, InStatement } from '@libsql/client'
 
-/** No other process uses a new local file, and it need not survive a crash. */
+/** No other process uses a new local file, and the file need not survive a crash. */
 const pragmas = `
 PRAGMA synchronous = OFF;
 PRAGMA journal_mode = MEMORY;
 PRAGMA foreign_keys = OFF;
 PRAGMA cache_size = -500000`
 
-/** Rows per statement, which takes some tenths of a second. */
+/** Rows per statement. A statement takes a few tenths of a second. */
 const chunk = 20_000
 
 /**
- * Add agents until the account has `agents`, and `messages` messages that were sent and read more than a day ago,
+ * Adds agents until the account has `agents`, and adds `messages` messages that were sent and read more than a day ago,
  * distributed evenly over the agents.
  */
 export async function fill(
@@ -23,7 +23,7 @@ export async function fill(
   account: string,
   { agents, messages, isLocal }: { agents: number; messages: number; isLocal: boolean },
 ): Promise<void> {
-  // The service sets its own modes.
+  // These are only for filling. The service sets its own modes.
   if (isLocal) await client.executeMultiple(pragmas)
   const { rows: [{ n: existing }] } = await client.execute('SELECT count(*) AS n FROM agents')
   const day = 24 * 3_600_000
@@ -58,7 +58,7 @@ async function inChunks(
   for (let at = first; at < end; at += chunk) await client.batch(statements(at, Math.min(end, at + chunk)), 'write')
 }
 
-/** Run `work` without the indexes of these tables: to sort all rows at the end takes a fraction of the time. */
+/** Runs `work` without these tables' indexes, because building an index at the end is much faster. */
 async function withoutIndexes(client: Client, tables: string[], work: () => Promise<void>): Promise<void> {
   const { rows } = await client.execute({
     sql: `SELECT name, sql FROM sqlite_schema
@@ -79,11 +79,11 @@ async function check(client: Client, expected: { agents: number; messages: numbe
   if (rows.length > 0) throw new Error(`The filled database has ${rows.length} dangling references`)
 }
 
-/** With a cast to integer: the driver binds all numbers as reals, and aliases would end in `.0`. */
+/** Casts to an integer, because the driver binds all numbers as reals and aliases would end in `.0`. */
 const numbers =
   `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 
-/** Like a UUIDv7, in the order of `n`, as real ids are roughly in the order of time. */
+/** Returns SQL for an id like a UUIDv7, ordered by `n`, because real ids are roughly in time order. */
 function idOf(kind: 'agent' | 'message' | 'batch'): string {
   const digit = { agent: 1, message: 2, batch: 3 }[kind]
   return `printf('01000000-0000-7000-800${digit}-%012x', numbers.n)`

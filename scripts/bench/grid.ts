@@ -18,7 +18,9 @@ import {
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/** One client makes more calls than an agent may. The limits stay on, because what they cost is measured too. */
+/**
+ * One client makes more calls than an agent is allowed. The limits stay enabled, so that their cost is measured too.
+ */
 const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',
@@ -28,14 +30,14 @@ const unreachableLimits = {
   AGENTS_PER_ACCOUNT: '0',
 }
 
-/** Settings whose cost can be measured: a bench with them is compared with one without. */
+/** Optional settings, whose cost can be measured by comparing runs with and without them. */
 const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 
-/** The settings for a database, and its agents. */
+/** A database's settings and agents. */
 export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
-  /** The admin API of the libsql-server, which has its counters. */
+  /** The libsql-server's admin API, which reports its counters. */
   adminUrl?: string
 }
 
@@ -44,7 +46,7 @@ export interface BenchGrid {
   agents: BenchAgents
 }
 
-/** Create a database with agents and their history. */
+/** Creates a database with agents and their history. */
 export async function createDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const { url, adminUrl } = await newDatabase(database)
   const env: Record<string, string> = {
@@ -62,7 +64,7 @@ export async function createDatabase(database: Database, population: Population)
 
 const filled = new Map<string, Promise<BenchDatabase>>()
 
-/** Like `createDatabase`, but reuses a database: filling it takes long, and measurements change it little. */
+/** Like `createDatabase`, but reuses a database, because filling takes long and measurements barely change it. */
 export async function filledDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const name = JSON.stringify([database, population])
   const result = filled.get(name) ?? createDatabase(database, population)
@@ -70,7 +72,7 @@ export async function filledDatabase(database: Database, population: Population)
   return await result
 }
 
-/** Start the service. Resolves when it is ready. */
+/** Starts the service. Resolves when it is ready. */
 export async function startGrid(runtime: Runtime, { env, agents }: BenchDatabase): Promise<BenchGrid> {
   return { agents, server: await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz') }
 }
@@ -82,7 +84,9 @@ async function newDatabase(database: Database): Promise<{ url: string; adminUrl?
   return sqld
 }
 
-/** In a child process: only one process can open a local file, and its lock ends with that process. */
+/**
+ * Fills the database in a child process: only one process can open a local file, and its lock ends with that process.
+ */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {

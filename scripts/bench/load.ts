@@ -1,30 +1,33 @@
-/** Closed-loop load: each client sends its next request when it has the response to the last one. */
+/** Closed-loop load: each client sends its next request after the response to its last one. */
 import { cpus } from 'node:os'
 import { median, spread } from './numbers.ts'
 import type { ServerProcess } from './server.ts'
 
 /**
  * One request of one client, or several that count as one. Throws if the response is wrong. May resolve to the
- * milliseconds that count; otherwise its whole duration counts.
+ * milliseconds to count instead of its whole duration.
  */
 export type Step = () => Promise<number | void>
 
 export interface Workload {
-  /** One for each client. */
+  /** One step per client. */
   steps: Step[]
-  /** Called once before the steps; not measured. */
+  /** Called once before the steps, unmeasured. */
   prepare?(): Promise<void>
-  /** `run` replaces what the steps use up, after every `every` steps of each client; not measured. */
+  /**
+   * `run` restores what the steps consume, before the first step and after every `every` steps of each client,
+   * unmeasured.
+   */
   refill?: { every: number; run(): Promise<void> }
-  /** Throws if the result does not match the responses. Called once after the steps; not measured. */
+  /** Throws if the stored result does not match the responses. Called once after the steps, unmeasured. */
   verify?(): Promise<void>
 }
 
 /** A process whose processor time is measured. */
 export interface MeasuredProcess {
-  /** Processor time so far, of all its threads. */
+  /** Processor time of all its threads so far. */
   cpuMs(): number
-  /** What it read so far, from files and sockets. NaN if the system does not report it. */
+  /** Bytes read from files and sockets so far. NaN if the system does not report them. */
   bytesRead(): number
 }
 
@@ -32,9 +35,9 @@ export interface Measured {
   perSecond: number
   p50Ms: number
   p99Ms: number
-  /** Processor time of the server for one request, in microseconds. */
+  /** The server's processor time per request, in microseconds. */
   cpuUs: number
-  /** Processor time per elapsed time: 1 is one core. */
+  /** Processor time divided by elapsed time, so 1 is one core. */
   cpu: Cpu
 }
 
@@ -45,17 +48,17 @@ interface Cpu {
   others: number
 }
 
-/** What a slice took. */
+/** The measured totals of a slice. */
 interface Totals {
-  /** Of each step, in milliseconds. */
+  /** Duration of each step, in milliseconds. */
   times: number[]
   ms: number
   cpuMs: Cpu
-  /** By the server. */
+  /** Bytes read by the server. */
   bytesRead: number
 }
 
-/** Warm up, then run the workload for `seconds`, without the time to prepare, refill and verify. */
+/** Warms up, then runs the workload for `seconds`, excluding the time to prepare, refill and verify. */
 export async function load(work: Workload, server: MeasuredProcess, seconds: number): Promise<Measured> {
   await work.prepare?.()
   await run(work, server, Math.min(1_500, seconds * 500))
@@ -69,7 +72,7 @@ export async function load(work: Workload, server: MeasuredProcess, seconds: num
   }
 }
 
-/** Run the workload for a slice of time, without the time to refill. */
+/** Runs the workload for a slice of time, excluding refills. */
 async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 }, bytesRead: 0 }
   while (totals.ms < forMs) {
@@ -104,34 +107,37 @@ function cpuMs(server: MeasuredProcess): Cpu {
   return { ...used, others: all - used.server - used.caller }
 }
 
-/** How often all are measured in turn. */
+/** The number of measured rounds. */
 export const rounds = 8
-/** The share of `--seconds` of one slice. */
+/** The length of a slice, as a share of `--seconds`. */
 const shareOfSlice = 0.5
 
 export interface Contender {
-  /** For errors. */
+  /** For error messages. */
   name: string
   server: ServerProcess
   work: Workload
 }
 
-/** The figures of each slice, in the order of the rounds. */
+/** The figures of a contender's slices, in the order of the rounds. */
 export interface Slices {
   totals: Totals[]
   perSecond: number[]
-  /** Processor time of the server for one request, in all slices: the system counts it in steps of 10 ms. */
+  /** The server's processor time per request over all slices, because the system counts it in steps of 10 ms. */
   cpuUs: number
-  /** What the server read for one request, from its files and sockets, in all slices. */
+  /** Bytes that the server read from files and sockets per request, over all slices. */
   bytesRead: number
 }
 
-/** The slices of each contender. A first round is not counted: what has just started is not compiled yet. */
+/**
+ * Measures the contenders in interleaved slices. The first round does not count, because a server that just started has
+ * not compiled its code.
+ */
 export async function inSlices(contenders: Contender[], seconds: number): Promise<Slices[]> {
   const found: Totals[][] = contenders.map(() => [])
   for (let round = 0; round <= rounds; round++) {
     for (let n = 0; n < contenders.length; n++) {
-      // Each round begins with the next one, so that none always follows the same neighbour.
+      // Each round starts with the next contender, so that no contender always follows the same one.
       const i = (round + n) % contenders.length
       const totals = await slice(contenders[i], seconds * shareOfSlice * 1_000)
       if (round > 0) found[i].push(totals)
@@ -156,7 +162,7 @@ async function slice({ name, server, work }: Contender, forMs: number): Promise<
   try {
     await work.prepare?.()
     await work.refill?.run()
-    // Opens connections that were idle for too long.
+    // Reopens connections that were idle for too long.
     await Promise.all(work.steps.map((step) => step()))
     const totals = await run(work, server, forMs)
     await work.verify?.()
@@ -166,7 +172,7 @@ async function slice({ name, server, work }: Contender, forMs: number): Promise<
   }
 }
 
-/** For a line of the table. */
+/** Returns the figures for a line of the table. */
 export function figuresOf({ totals, perSecond, cpuUs }: Slices) {
   const ms = sumOf(totals, (slice) => slice.ms)
   const share = (part: 'server' | 'caller' | 'others') => Math.max(0, sumOf(totals, ({ cpuMs }) => cpuMs[part]) / ms)
@@ -178,7 +184,7 @@ export function figuresOf({ totals, perSecond, cpuUs }: Slices) {
   }
 }
 
-/** The median of the ratios of the slices of the same rounds. */
+/** Returns the median of the ratios of slices from the same round. */
 export function ratioOf(slices: number[], others: number[]): number {
   return median(slices.map((figure, round) => figure / others[round]))
 }

@@ -1,4 +1,4 @@
-/** Sending, reading, and both in turn, on the service with a database. */
+/** Measures sends, reads, and pairs of both, on the service with a database. */
 import type { BenchAgent } from './agents.ts'
 import {
   callWithRetries,
@@ -18,14 +18,14 @@ import type { BenchContext, Connect, Row } from './scenario.ts'
 const warmSeconds = 10
 const warmClients = 32
 
-/** Start a grid with enough agents for the largest number of clients. `settings` are added to its environment. */
+/** Starts a grid with enough agents for the largest number of clients. */
 export async function startPairs({ runtime, database, clients, inboxes }: BenchContext): Promise<BenchGrid> {
   const most = Math.max(...clients)
   const agents = { sender: most, sink: most, reader: Math.max(inboxes, most) }
   return await warm(await startGrid(runtime, await createDatabase(database, { agents })))
 }
 
-/** Run pairs for some seconds: the code of a server that has just started is not compiled yet. */
+/** Runs pairs for a few seconds, because a server that just started has not compiled its code. */
 export async function warm(grid: BenchGrid): Promise<BenchGrid> {
   const { server, agents: { sender, reader } } = grid
   const clients = Math.min(sender.length, reader.length, warmClients)
@@ -57,7 +57,7 @@ export const pairRow: Row<BenchGrid> = {
   work: pairWork,
 }
 
-/** Each client sends to its own recipient, which reads only in `verify`. */
+/** Measures sends. Each client sends to its own recipient, which reads only in `verify`. */
 function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: number, connect: Connect): Workload {
   const sent = Array.from({ length: clients }, () => 0)
   const sinks = sink.slice(0, clients)
@@ -82,7 +82,7 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
   }
 }
 
-/** Each client sends to its own recipient, which reads the message. */
+/** Measures pairs. Each client sends to its own recipient, which reads the message. */
 export function pairWork(
   { server, agents: { sender, reader } }: BenchGrid,
   clients: number,
@@ -103,7 +103,8 @@ export function pairWork(
 }
 
 /**
- * Each client reads its own share of the inboxes in turn. `refill` sends a new message to the inboxes that were read.
+ * Measures reads. Each client reads its share of the inboxes in turn. `refill` sends a new message to each inbox that
+ * was read.
  */
 function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: number, connect: Connect): Workload {
   const { port } = server
@@ -144,5 +145,5 @@ function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: nu
   }
 }
 
-/** As many as `drainInboxes` uses. */
+/** Matches the number of connections that `drainInboxes` uses. */
 const refillConnections = drainConnections

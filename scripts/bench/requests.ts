@@ -33,7 +33,7 @@ export const requests: Scenario = {
   },
 }
 
-/** Measure a row for each number of clients. */
+/** Measures a row for each number of clients. */
 async function measure(context: BenchContext, row: Row<BenchGrid>, grid: BenchGrid): Promise<void> {
   for (const clients of context.clients) {
     const name = `${row.name}, ${clients} clients`
@@ -79,7 +79,7 @@ export const fanOut: Scenario = {
   },
 }
 
-/** Checks that two members, one of which posts too, receive all posts of the others. */
+/** Measures posts. Checks that two members, one of whom also posts, receive all posts of the others. */
 function postWork({ server, agents: { member } }: BenchGrid, clients: number, connect: Connect): Workload {
   const posted = Array.from({ length: clients }, () => 0)
   const readers = [member[0], member.at(-1)!]

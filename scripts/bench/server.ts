@@ -12,17 +12,17 @@ export { type Runtime, runtimes }
 
 export interface ServerProcess {
   readonly port: number
-  /** From the start of the process to its first successful response. */
+  /** Time from the start of the process to its first successful response. */
   readonly startedInMs: number
-  /** Processor time so far, of all its threads and child processes. */
+  /** Processor time of all its threads and child processes so far. */
   cpuMs(): number
-  /** What it read so far, from files and sockets, also from the cache of the system. NaN if the system does not report it. */
+  /** Bytes read from files and sockets so far, including the page cache. NaN if the system does not report them. */
   bytesRead(): number
   /** Its resident memory. */
   residentKiB(): number
-  /** How many files and sockets it may open. */
+  /** The limit of its open files and sockets. */
   maxDescriptors(): number
-  /** The end of its output, if it has ended. */
+  /** The end of its output if it has ended, else empty. */
   lastOutput(): string
   stop(): Promise<void>
 }
@@ -33,29 +33,29 @@ const commands: Record<Runtime, () => string[]> = {
   bun: () => runtimeCommand('bun'),
 }
 
-/** Other variables could change the settings of the service. The `deno` package of npm finds its cache by HOME. */
+/** Other variables could change the service's settings. The npm package `deno` finds its cache through HOME. */
 export const minimalEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR }
 
 const children = new Set<ChildProcess>()
 const cleanups: (() => unknown)[] = []
-// A last resort, however this process ends. Only synchronous code runs here.
+// A last resort, whichever way this process ends. Only synchronous code runs here.
 process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void cleanUp().finally(() => process.exit(130)))
 }
 
-/** Kill `child` when the bench ends or is interrupted. */
+/** Kills `child` when the bench ends or is interrupted. */
 export function killAtBenchEnd(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))
 }
 
-/** Call `cleanup` when the bench ends or is interrupted. */
+/** Calls `cleanup` when the bench ends or is interrupted. */
 export function onBenchEnd(cleanup: () => unknown): void {
   cleanups.push(cleanup)
 }
 
-/** Kill all servers and run all cleanups. */
+/** Kills all servers and runs all cleanups. */
 export async function cleanUp(): Promise<void> {
   const ended = [...children].map((child) => new Promise((done) => child.once('exit', done)))
   for (const child of children) child.kill('SIGKILL')
@@ -63,21 +63,21 @@ export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0)) await cleanup()
 }
 
-/** Create a folder that is removed when the bench ends. */
+/** Creates a folder that is removed when the bench ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-bench-'))
   onBenchEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 
-/** Start a program that listens on `PORT`, in the same way as the grid, and wait until `path` is 200. */
+/** Starts a program that listens on `PORT`, like the grid, and waits until `path` responds with success. */
 export async function startScript(
   runtime: Runtime,
   script: string[],
   env: Record<string, string> = {},
   path = '/healthz',
 ): Promise<ServerProcess> {
-  // The build must not count as time of the start.
+  // Builds first, so that the build does not count as start time.
   if (runtime === 'node') await build(script[0])
   const port = await freePort()
   const isReady = () => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.ok, () => false)
@@ -89,11 +89,11 @@ export interface StartOptions {
   /** Called repeatedly until it resolves to true. */
   isReady(): Promise<boolean>
   env?: Record<string, string>
-  /** Run it as this user instead of ours. */
+  /** The user to run the program as, instead of ours. */
   user?: { uid: number; gid: number }
 }
 
-/** Start a program and wait until it is ready. */
+/** Starts a program and waits until it is ready. */
 export async function startProgram(
   [program, ...args]: string[],
   { port, isReady, env, user }: StartOptions,
@@ -133,18 +133,18 @@ export async function startProgram(
   }
 }
 
-/** The version of a runtime. */
+/** Returns a runtime's version. */
 export function versionOf(runtime: Runtime): string {
   const text = execFileSync(commands[runtime]()[0], ['--version'], { encoding: 'utf8' })
   return text.split('\n')[0].replace(/^(deno )?v?/, '').split(' ')[0]
 }
 
-/** Processor time of a process and its descendants. NaN if the system does not report it. */
+/** Returns the processor time of a process and its descendants. NaN if the system does not report it. */
 function cpuMs(pid: number): number {
   const stat = kernelFile(pid, 'stat')
   if (stat === undefined) return NaN
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // User and system time of the process and of its ended children.
+  // User and system time of the process and its ended children.
   const ticks = fields.slice(11, 15).map(Number).reduce((sum, each) => sum + each)
   const living = kernelFile(pid, `task/${pid}/children`)?.trim().split(' ').filter(Boolean).map(Number) ?? []
   return ticks * msPerTick + living.map(cpuMs).reduce((sum, each) => sum + (each || 0), 0)

@@ -1,4 +1,4 @@
-/** What a message leaves in the database, and what a pair writes there. */
+/** Measures how much a message adds to the database, and how much a pair writes to it. */
 import { createClient } from '@libsql/client'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadServer } from './connections.ts'
@@ -6,7 +6,7 @@ import { type BenchDatabase, type BenchGrid, createDatabase, startGrid } from '.
 import { pairWork } from './pairs.ts'
 import type { BenchContext, Scenario, TextTable } from './scenario.ts'
 
-/** Longer than any follower of the log gathers rows. */
+/** Longer than any follower of the log waits to gather rows. */
 const settleMs = 5_000
 const clients = 32
 
@@ -52,7 +52,7 @@ async function rowsOfPair(context: BenchContext, database: BenchDatabase, adminU
   return { headings: ['rows of a pair', `${clients} clients`], rows: [line('written'), line('read')] }
 }
 
-/** Resolves to the number of pairs, when the followers have taken them in. */
+/** Sends and reads pairs. Resolves to their number when the followers have processed them. */
 async function load({ seconds }: BenchContext, grid: BenchGrid): Promise<number> {
   const { perSecond } = await loadServer('pairs', grid.server, seconds, (connect) => pairWork(grid, clients, connect))
   await sleep(settleMs)
@@ -61,11 +61,11 @@ async function load({ seconds }: BenchContext, grid: BenchGrid): Promise<number>
 
 interface Sizes {
   messages: number
-  /** Of each table and index. */
+  /** Sizes of each table and index. */
   bytes: Map<string, number>
 }
 
-/** Each table and index that grew by a byte for each message, and the sum of all. */
+/** Lists the tables and indexes that grew by at least a byte per message, and the total. */
 function growth(before: Sizes, after: Sizes): string[][] {
   const messages = after.messages - before.messages
   const grown = [...after.bytes].map(([name, bytes]) => ({
@@ -89,7 +89,7 @@ async function sizesOf({ env }: BenchDatabase): Promise<Sizes> {
   }
 }
 
-/** The rows that a libsql-server has counted since it started. */
+/** Returns the number of rows that a libsql-server has counted since its start. */
 async function rowsOf(adminUrl: string): Promise<{ written: number; read: number }> {
   const response = await fetch(`${adminUrl}/v1/namespaces/default/stats`)
   const stats = await response.json() as { rows_written_count: number; rows_read_count: number }

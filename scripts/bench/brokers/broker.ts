@@ -1,4 +1,4 @@
-/** The interface of the brokers. */
+/** The common interface of the brokers. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { Connection, post } from '../connection.ts'
@@ -7,13 +7,13 @@ import type { ServerProcess } from '../server.ts'
 /** A broker that may be installed on this machine. */
 export interface Broker {
   name: string
-  /** How a message is published and taken, with the terms of the broker. */
+  /** How a message is published and taken, in the broker's own terms. */
   pairDescription: string
-  /** Whether it is called like the grid, over HTTP with a key. */
+  /** Set if the broker is called like the grid, over HTTP with a key. */
   speaksHttp?: true
-  /** The folder of its programs. Undefined if it is not installed. */
+  /** Returns the folder of its programs, or undefined if it is not installed. */
   find(): string | undefined
-  /** Start it in an empty folder, on a free port. `programs` is the result of `find`. */
+  /** Starts the broker in an empty folder, on a free port. `programs` is the result of `find`. */
   start(folder: string, programs: string): Promise<RunningBroker>
 }
 
@@ -21,27 +21,27 @@ export interface RunningBroker {
   server: ServerProcess
   /** How durable an acknowledged message is. */
   durability: string
-  /** It is on the disk before it is acknowledged. */
+  /** Whether a message is on disk before it is acknowledged. */
   isFsynced: boolean
-  /** Connect a client with its own queue. */
+  /** Connects a client with its own queue. */
   open(queue: string): Promise<Queue>
 }
 
 export interface Queue {
-  /** Resolves when the broker has acknowledged it. */
+  /** Resolves when the broker has acknowledged the message. */
   publish(text: string): Promise<unknown>
-  /** Take the oldest message and acknowledge it. Undefined if the queue is empty. */
+  /** Takes and acknowledges the oldest message. Resolves to undefined if the queue is empty. */
   take(): Promise<string | undefined>
   close(): Promise<unknown>
 }
 
-/** The folder of a program: on PATH, in the usual folders of servers on Debian, or one of `others`. */
+/** Finds a program's folder: on PATH, in the usual folders for servers on Debian, or in one of `others`. */
 export function folderOf(program: string, others: string[] = []): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin', ...others]
   return folders.find((folder) => folder !== '' && existsSync(join(folder, program)))
 }
 
-/** `body` and `headers` are sent with each call, and say which queue it is. */
+/** Opens a queue over HTTP. `body` and `headers` are sent with each call and select the queue. */
 export function openHttpQueue(port: number, body: object, headers: Record<string, string> = {}): Queue {
   const connection = new Connection(port)
   const call = (path: string, more: object) => connection.send(post(port, path, { ...body, ...more }, headers))

@@ -1,6 +1,6 @@
 /**
- * The least that a broker of one machine can be, on Bun: `Bun.serve` in front of `bun:sqlite`, with one statement and
- * one fsynced commit for a publish and for a take. Without keys, accounts, checks of its input, leases or history.
+ * The smallest possible broker on one machine, on Bun: `Bun.serve` in front of `bun:sqlite`, with one statement and one
+ * fsynced commit per publish and per take. It has no keys, accounts, input checks, leases or history.
  */
 import process from 'node:process'
 
@@ -14,7 +14,7 @@ interface BunDatabase {
 }
 
 const { Bun } = globalThis as unknown as { Bun: BunRuntime }
-// By a variable, because only Bun can resolve it.
+// The name is in a variable, because only Bun can resolve it.
 const module: string = 'bun:sqlite'
 const { Database } = await import(module) as { Database: new (path: string) => BunDatabase }
 
