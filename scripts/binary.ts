@@ -1,7 +1,7 @@
 /**
- * Builds the whole program into one executable file, with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
- * [--outfile PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to
- * the path. The default is this platform.
+ * Builds the whole program into a single executable with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
+ * [--outfile PATH] [--commit HASH]`. Targets are listed in `binary/targets.ts`; `all` builds every target. Their names
+ * are appended to the path. The default is this platform.
  *
  * See docs/operating/install.md, "Single binary".
  */
@@ -23,7 +23,7 @@ import {
 } from './binary/targets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** In bytes: what people download at once. */
+/** The size limit in bytes, because people download the whole file. */
 const maxSize = 135_000_000
 
 /** The part of Bun that this file uses. @see https://bun.sh/docs/bundler/executables */
@@ -35,14 +35,14 @@ interface Build {
   onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' | 'ts' }): void
 }
 
-/** A text of the program. */
+/** A text of the program, which the binary contains literally if the program is ASCII. */
 const anyText = 'There is no command "'
 
-/** What the build of the database driver loads its native part with, up to the end of the function. */
+/** The code with which the database driver loads its native part, up to the end of the function. */
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
-/** Packages look for their native part when they start, so a bundler cannot see it. It is named for this platform. */
+/** Names the native parts for this platform. Packages look for theirs at run time, which a bundler cannot follow. */
 function nativeParts(target: Target) {
   const native = (name: NativePackage) => JSON.stringify(packageFile(target.native[name]))
   return {
@@ -58,10 +58,10 @@ function nativeParts(target: Target) {
         return { contents, loader: 'js' }
       })
       build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/]argon2[\\/]index\.js$/ }, () => {
-        // A copy: the bundler knows no exports of a native module.
+        // Copies the exports, because the bundler does not know those of a native module.
         return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
-      // Bun keeps this comment, and would keep a text that is not ASCII with two bytes for each character.
+      // Bun keeps this comment, and would store a program that is not ASCII with two bytes per character.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
         return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
       })
@@ -73,9 +73,9 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
 }
 
-/** The package that a grid hands out is in the binary, next to the program. */
+/** The package that a grid serves, embedded in the binary next to the program. */
 const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
-/** It is built next to the package. `connect` writes it where opencode finds it. */
+/** The plugin built next to the package. `connect` writes it to where opencode finds it. */
 const openCodePlugin = join(root, 'dist/binary/opencode-plugin.js')
 const withClientPackage = {
   name: 'client package',
@@ -87,7 +87,7 @@ const withClientPackage = {
   },
 }
 
-/** The pages of the manual are also in the binary. */
+/** Embeds the pages of the manual in the binary. */
 const withManual = {
   name: 'manual',
   setup(build: Build) {
@@ -99,7 +99,7 @@ const withManual = {
   },
 }
 
-/** Build for one platform. The file is written under a temporary name, checked, and then renamed. */
+/** Builds for one platform. Writes the file under a temporary name, checks it, and then renames it. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
   for (const file of [target.runtime, ...Object.values(target.native)]) expectKind(packageFile(file), target)
@@ -109,12 +109,13 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first one is the program. Others are in the same folder of the binary, without their path below `root`.
+      // The first one is the program. The others end up in the same folder of the binary, without their path below
+      // `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },
       target: 'bun',
-      // Names stay, for stack traces.
+      // Keeps names, for stack traces.
       minify: { whitespace: true, syntax: true },
       define: {
         AGENT_GRID_OPENCODE_PLUGIN: JSON.stringify(readFileSync(openCodePlugin, 'utf8')),
@@ -126,7 +127,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
         target: target.bun,
         executablePath: packageFile(target.runtime),
         outfile: temporary,
-        // Settings come from the environment, not from files of the folder that the program is started in.
+        // Settings come from the environment, not from files in the current folder.
         autoloadDotenv: false,
         autoloadBunfig: false,
       },
@@ -172,7 +173,7 @@ try {
     await buildBinary(name, resolve(`${values.outfile ?? join(root, 'release/agent-grid')}${suffix}`), values.commit)
   }
 } catch (error) {
-  // A failed build has its errors in a list.
+  // A failed build reports its errors as a list.
   console.error(error instanceof AggregateError ? error.errors.join('\n') : (error as Error).message)
   process.exit(1)
 }

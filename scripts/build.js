@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Builds a TypeScript program into one file for Node, packages included, with a second one for threads and the
- * package for clients. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file is
+ * Builds a TypeScript program with its packages into one file for Node, plus a second file for threads and the client
+ * package. The built program starts much faster than sources compiled on load, and needs less memory. This file is
  * JavaScript, because Node 20 cannot run TypeScript.
  */
 import { execFileSync } from 'node:child_process'
@@ -22,28 +22,31 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Inputs of every build: how it works, and the versions of esbuild and of the packages. */
+/** Inputs of every build: its own code, and the versions of esbuild and all packages. */
 const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', 'node_modules/.package-lock.json']
   .filter((path) => existsSync(join(root, path)))
 
-/** These load native code, or are loaded only if they are installed. */
+/** Packages that load native code, or that are loaded only if they are installed. */
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
-/** A thread is a program of its own, built next to each program that starts it. */
+/** The program for threads, built next to each program that starts threads. */
 const thread = { program: 'src/thread.ts', startedBy: 'src/lib/run-on-thread.ts' }
 
-/** What a server hands out next to the web pages: built next to each program that does. */
+/** The client package that a server serves for download, built next to each such program. */
 const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }
 
-/** What runs inside opencode: one module without a program around it. */
+/** The plugin that runs inside opencode, as a single module. */
 const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plugin.js' }
 
-/** The entry of jsonc-parser that esbuild can follow: its other one loads its parts in a way that only Node knows. */
+/**
+ * Selects the entry of jsonc-parser that esbuild can follow. The other one loads its parts in a way that only Node
+ * understands.
+ */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
- * The validator of schemas that the MCP SDK loads for a class which we do not use: ajv, which takes 2 MB of memory. For
- * esbuild and Bun.
+ * Leaves out ajv, the schema validator that the MCP SDK loads for a class that we do not use. It takes 2 MB of memory.
+ * Works with esbuild and Bun.
  */
 export const withoutValidator = {
   name: 'without validator',
@@ -58,21 +61,21 @@ export const withoutValidator = {
 }
 
 /**
- * What a build is for.
+ * The variant of a build.
  *
  * @typedef {object} Flavour
- * @property {string} [folder] Where to build, in the repository; `dist` by default.
+ * @property {string} [folder] The output folder in the repository, by default `dist`.
  * @property {Record<string, string>} [define] Values for names in the program.
- * @property {boolean} [isSmall] A quarter smaller, because names of variables are short. Functions and classes keep theirs,
+ * @property {boolean} [isSmall] Shortens variable names, which saves a quarter. Functions and classes keep theirs,
  *   for stack traces.
  */
 
 /**
- * Build `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the same
- * sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; next to it are the program, its source
- * map, the licences of the packages in it, and later V8's code cache. Several processes may build at once.
+ * Builds `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the
+ * same sources. Resolves to the path of the file that Node runs, `scripts/launch.js`. Next to it are the program, its
+ * source map, its packages' licences, and later V8's code cache. Several processes may build concurrently.
  *
- * In the program, `import.meta.url` is the URL of the file that Node runs, so that a worker can be started with it.
+ * In the program, `import.meta.url` is the URL of the file that Node runs, so that it can start a worker with it.
  *
  * @param {string} program
  * @param {Flavour} [flavour]
@@ -92,7 +95,7 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
   return file
 }
 
-/** A hash of all sources and packages of the program: it distinguishes two builds of the same version. */
+/** Hashes all sources and packages of the program, to distinguish two builds of the same version. */
 export function sourceId() {
   const files = ['src', 'db'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name)))
@@ -104,7 +107,7 @@ export function sourceId() {
 }
 
 /**
- * Build the commands that need no database as a package for npm, with a file that needs no other.
+ * Builds the commands that need no database as an npm package, whose program needs no other package.
  *
  * @param {string} archive
  * @param {Record<string, string>} [define]
@@ -121,7 +124,7 @@ export async function buildClientPackage(archive, define = {}) {
 
   const { name, version, description, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const bin = { 'agent-grid': basename(program) }
-  // A grid hands it out. It is never published.
+  // A grid serves this package. It is never published.
   const manifest = { name, version, private: true, description, license, type: 'module', engines, bin }
   const folder = mkdtempSync(join(dirname(archive), 'client-'))
   try {
@@ -139,7 +142,7 @@ export async function buildClientPackage(archive, define = {}) {
 }
 
 /**
- * Build the plugin for opencode, unless it was built from the current sources. Its last line says from which.
+ * Builds the plugin for opencode, unless it was built from the current sources, which its last line lists.
  *
  * @param {string} file
  */
@@ -174,7 +177,7 @@ function isFreshPlugin(file) {
   }
 }
 
-/** Loaded only for a build: most starts need none. */
+/** Loads esbuild. It is not imported at the top, because most starts do not build. */
 async function loadEsbuild() {
   try {
     return await import('esbuild')
@@ -189,7 +192,7 @@ async function loadEsbuild() {
 }
 
 /**
- * Build one file. Resolves to its sources.
+ * Builds one file. Resolves to its sources.
  *
  * @param {string} program
  * @param {string} file
@@ -211,22 +214,23 @@ async function buildFile(program, file, define, isSmall = false) {
     alias,
     plugins: [withoutValidator],
     platform: 'node',
-    // V8's code cache is for scripts. CommonJS is one; what is imported dynamically is evaluated when it is needed.
+    // V8's code cache requires a script, such as CommonJS. Dynamic imports are evaluated when they are needed.
     format: 'cjs',
     target: 'node20',
-    // A dynamic import of a script prints a warning on Node 20. What is imported so is a script or a part of Node.
+    // A dynamic import in a script prints a warning on Node 20. Everything imported like this is a script or part of
+    // Node.
     supported: { 'dynamic-import': false },
     outfile: file,
-    // A name that no source has: esbuild does not rename what would hide it.
+    // No source uses this name: esbuild does not rename variables that would shadow it.
     define: { ...literals(define), 'import.meta.url': 'PROGRAM_URL' },
     // Ignore a tsconfig of a parent folder.
     tsconfigRaw: {},
-    // V8 keeps the text in memory. Names stay, for stack traces and profiles.
+    // V8 keeps the text in memory. Names are kept for stack traces and profiles.
     minifyWhitespace: true,
     minifySyntax: true,
     minifyIdentifiers: isSmall,
     keepNames: isSmall,
-    // It costs nothing until there is a stack trace.
+    // The source map costs nothing until there is a stack trace.
     sourcemap: 'external',
     sourcesContent: false,
     legalComments: 'external',
@@ -236,7 +240,7 @@ async function buildFile(program, file, define, isSmall = false) {
   const [code, map, comments] = ['', '.map', '.LEGAL.txt'].map((suffix) =>
     outputFiles.find(({ path }) => path === `${file}${suffix}`)?.text ?? ''
   )
-  // Wrapped here, so that the start keeps no second text of this size in memory.
+  // Wrapped here, so that no second text of this size is in memory at the start.
   const text = `(function (module, require, PROGRAM_URL) {\n${code}\n})`
   const name = `${basename(file, '.js')}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`
   const launch = await esbuild.transform(readFileSync(join(root, 'scripts/launch.js'), 'utf8'), {
@@ -245,10 +249,10 @@ async function buildFile(program, file, define, isSmall = false) {
   await esbuild.stop()
 
   const sources = Object.keys(metafile.inputs)
-  // Packages are known by their versions: reading all of their files at each start would take as long as the rest.
+  // Packages are identified by version, because reading all their files would double the time of a start.
   const inputs = [...commonInputs, ...sources.filter((path) => packageOf(path) === undefined)]
   const hash = hashOf(inputs, define)
-  // A source that changed during the build may be in the file or not. Without a hash the next start builds again.
+  // A source that changed during the build may or may not be in the file. Without a hash, the next start builds again.
   const isConsistent = inputs.every((input) => statSync(join(root, input)).mtimeMs < startedAt)
   const folder = dirname(file)
   writeAtomically(join(folder, name), text)
@@ -261,7 +265,7 @@ async function buildFile(program, file, define, isSmall = false) {
 }
 
 /**
- * The sources of a program, if its files were built from the current ones: the last line of `file` lists them with a
+ * Returns a program's sources if its files were built from the current ones. The last line of `file` lists them with a
  * hash.
  *
  * @param {string} file
@@ -274,13 +278,13 @@ function freshInputs(file, define) {
     const isWhole = statSync(join(dirname(file), program)).size === bytes
     return isWhole && hash === hashOf(inputs, define) ? inputs : undefined
   } catch {
-    // It was never built, or a source was deleted.
+    // The program was never built, or a source was deleted.
     return undefined
   }
 }
 
 /**
- * What the last line of a built file says.
+ * Parses the last line of a built file.
  *
  * @param {string} file
  * @returns {{ hash: string, inputs: string[], program: string, bytes: number }}
@@ -291,7 +295,7 @@ function builtFrom(file) {
 }
 
 /**
- * The file name of the program that a built file starts.
+ * Returns the file name of the program that a built file starts.
  *
  * @param {string} file
  */
@@ -318,7 +322,7 @@ function hashOf(inputs, define) {
 }
 
 /**
- * The folder of the package that a file belongs to; undefined for files of this repository.
+ * Returns the folder of the package that a file belongs to, or undefined for files of this repository.
  *
  * @param {string} path
  */
@@ -327,7 +331,7 @@ function packageOf(path) {
 }
 
 /**
- * The licences of all packages in the program, which most of them want to be kept.
+ * Collects the licences of all packages in the program, because most require that they are included.
  *
  * @param {string[]} sources
  */
@@ -344,7 +348,7 @@ function licences(sources) {
 }
 
 /**
- * Remove what earlier builds of a program left, as far as possible.
+ * Removes the files of earlier builds of a program.
  *
  * @param {string} folder
  * @param {string} name The file name of the program.
@@ -358,7 +362,7 @@ function removeOlder(folder, name) {
 }
 
 /**
- * Write the whole file at once, because another process may read it.
+ * Replaces the whole file at once, because another process may be reading it.
  *
  * @param {string} file
  * @param {string} text

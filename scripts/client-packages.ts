@@ -7,7 +7,7 @@ import { clientPackages } from '../src/clients/packages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Build the packages. The folder is emptied first. */
+/** Writes the packages, after emptying the folder. */
 export async function writeClientPackages(folder: string): Promise<void> {
   const [hook, openCodePlugin] = await Promise.all([
     bundle('src/clients/hook-program.ts'),
@@ -20,7 +20,7 @@ export async function writeClientPackages(folder: string): Promise<void> {
   }
 }
 
-/** One module with all that it needs. */
+/** Bundles a program with all its dependencies into one module. */
 async function bundle(program: string): Promise<string> {
   const { outputFiles: [{ text }] } = await esbuild.build({
     absWorkingDir: root,

@@ -1,8 +1,8 @@
 /**
- * `npm run lab -- connected`: connects the coding clients that are installed to a grid of its own, lets each of them
- * list what it has read from its configuration, sends and reads with the program, and disconnects them. Prints a table.
- * `--program FOLDER` takes the client program of another build, `--grid FOLDER` the grid: a checkout in which
- * "npm run build" has run, or the folder of an installed package. See docs/clients.md and docs/stability.md.
+ * `npm run lab -- connected`: connects the installed coding clients to a temporary grid, lets each list what it read
+ * from its configuration, sends and reads with the program, and disconnects them. Prints a table. `--program FOLDER`
+ * uses the client program of another build, and `--grid FOLDER` another build's grid: a checkout after "npm run build",
+ * or the folder of an installed package. See docs/clients.md and docs/stability.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const { values: { programs, program: ofProgram, grid: ofGrid } } = parseArgs({
   options: { programs: { type: 'string' }, program: { type: 'string' }, grid: { type: 'string' } },
 })
 
-/** The words with which a client adds another MCP server. Each lists them with `mcp list`. */
+/** The arguments with which each client adds another MCP server. `mcp list` lists its servers. */
 const clients: Record<string, string[]> = {
   claude: ['mcp', 'add', '-s', 'user', 'other', '--', 'npx', 'other'],
   codex: ['mcp', 'add', 'other', '--', 'npx', 'other'],
@@ -32,7 +32,7 @@ const clients: Record<string, string[]> = {
   copilot: ['mcp', 'add', 'other', '--', 'npx', 'other'],
 }
 
-/** The home folder of a test has a similar name, which warnings have. */
+/** Matches our entry, but not the test's home folder, which has a similar name and appears in warnings. */
 const entry = /agent-grid(?!-home)/
 
 const folders = programs === undefined
@@ -63,7 +63,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   const home = testHome()
   const folder = join(home.folder, 'work')
   mkdirSync(folder)
-  // Gemini CLI reads no configuration in a folder that its user does not trust.
+  // Gemini CLI ignores the configuration in a folder that its user does not trust.
   const env = { ...home.env, PATH: path, AGENT_GRID_KEY: grid.bob.key, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
   const run = (command: string, words: string[]) => output(command, words, folder, env)
   const connect = ['connect', client, '--url', grid.url, '--yes']
@@ -80,7 +80,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
     const alice = { ...env, AGENT_GRID_KEY: grid.alice.key, AGENT_GRID_URL: grid.url, AGENT_GRID_ALIAS: '@alice' }
     const read = await output(process.execPath, [program, 'read', '--json'], folder, alice) ?? ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
-    // The client writes its file again in its own way.
+    // Makes the client rewrite its file in its own format.
     await run(client, addOther)
     await run(process.execPath, [program, 'disconnect', client, '--yes'])
     const after = plain(await run(client, ['mcp', 'list']) ?? '')
@@ -106,14 +106,14 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   }
 }
 
-/** The hook that a session runs when it begins. */
+/** Runs the hook that a session runs at its start. */
 function startOf(client: string): string {
   const input = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart' })
   const line = `echo '${input}' | ${process.execPath} ${program} hook ${client} start --as @bob --url ${grid.url}`
   return client === 'claude' ? `export CLAUDE_CODE_ENTRYPOINT=cli; ${line}` : line
 }
 
-/** The folder of a build, by default ours. */
+/** Returns the folder of a build, by default ours. */
 function builtIn(folder: string | undefined): string {
   if (folder === undefined) return own
   const found = ['dist/src', 'src'].map((path) => join(resolve(folder), path)).find((path) =>
@@ -123,7 +123,7 @@ function builtIn(folder: string | undefined): string {
   return found
 }
 
-/** A grid of another build, with alice and bob. */
+/** Starts a grid of another build, with alice and bob. */
 async function gridOf(main: string) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-connected-'))
   const port = await freePort()
@@ -153,7 +153,7 @@ async function gridOf(main: string) {
   return { url, alice, bob, close }
 }
 
-/** The output of a program; undefined if there is no program with that name. */
+/** Returns a program's output, or undefined if there is no program with that name. */
 async function output(
   command: string,
   words: string[],
@@ -164,13 +164,13 @@ async function output(
   return (await ended(child).catch(() => undefined))?.output
 }
 
-/** The hooks that Codex has read, and whether it trusts them. */
+/** Lists the hooks that Codex has read, and whether it trusts them. */
 async function hooksOfCodex(folder: string, env: Record<string, string>): Promise<string> {
   const hooks = await codexHooks(folder, env)
   return hooks?.map(({ eventName, trustStatus }) => `${eventName} (${trustStatus})`).join(', ') ?? 'no answer'
 }
 
-/** Without colours. */
+/** Removes colours. */
 function plain(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/\x1b\[[0-9;]*m/g, '')

@@ -1,7 +1,7 @@
 /**
- * `npm run docs`: writes the tables of the documents that the code already says. A document marks the place of one with
- * `<!-- tools -->` and `<!-- /tools -->`; the names are the keys of `tables`. `test/docs.test.ts` fails while a table is
- * not what the code says.
+ * `npm run docs`: writes the tables in the documents that are generated from the code. A document marks a table's
+ * position with `<!-- tools -->` and `<!-- /tools -->`. The names are the keys of `tables`. `test/docs.test.ts` fails
+ * while a table differs from the code.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
@@ -16,7 +16,7 @@ import { signupTool } from '../src/mcp/toolset.ts'
 import { restRoutes } from '../src/rest/routes.ts'
 import { httpStatus } from '../src/wire.ts'
 
-/** What a row of tools shows. */
+/** The parts of a tool that its row shows. */
 interface ListedTool {
   name: string
   description: string
@@ -58,13 +58,13 @@ const tables: Record<string, () => string> = {
   },
 }
 
-/** The documents with tables. */
+/** Returns the documents that may contain tables. */
 export function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)
   return ['README.md', 'PACKAGE.md', ...inDocs].filter((name) => name.endsWith('.md'))
 }
 
-/** A document with the tables as the code says them. Fails with the name of a mark that is unknown or not closed. */
+/** Returns a document with its tables regenerated. Fails with the name of a mark that is unknown or not closed. */
 export function withTables(text: string): string {
   return text.replace(/^<!-- ([\w-]+) -->$([^]*?^<!-- \/\1 -->$)?/gm, (_, name: string, rest?: string) => {
     if (!(name in tables)) throw new Error(`There is no table "${name}". The tables are ${Object.keys(tables)}.`)
@@ -80,7 +80,7 @@ function toolTable(tools: readonly ListedTool[]): string {
   )
 }
 
-/** Each field of a schema: its name, with `?` if it may be left out, and what it is. */
+/** Describes each field of a schema: its name, with `?` if optional, and its meaning. */
 function fieldsOf(schema: z.ZodType | undefined): string[] {
   if (!schema) return []
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })

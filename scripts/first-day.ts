@@ -1,7 +1,8 @@
 /**
- * `npm run lab -- first-day --with binary|package`: the first day of an operator who has nothing but the binary, or the
- * packed npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two agents,
- * backs up, kills the server, removes the database, restores, and asks the doctor. Prints the steps with their times.
+ * `npm run lab -- first-day --with binary|package`: plays the first day of an operator who has only the binary, or the
+ * packed npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two
+ * agents, backs up, kills the server, removes the database, restores, and runs the doctor. Prints the steps with their
+ * times.
  *
  * See docs/contributing.md, "Releases".
  */
@@ -37,7 +38,7 @@ async function main(): Promise<void> {
     return
   }
   if (!hasBrowser) throw new Error('Chromium is needed: install it, or set CHROMIUM to its path.')
-  // Not below the repository, whose packages Node would find.
+  // This folder must be outside the repository, or Node would find its packages.
   const root = mkdtempSync(join(tmpdir(), 'agent-grid-first-day-'))
   const steps = new Steps()
   try {
@@ -137,7 +138,7 @@ async function firstDay(program: Program, given: string | undefined, steps: Step
     await chromium.close()
     await steps.take('stop', async () => {
       const { code } = await server.stop()
-      // npx ends with the signal itself.
+      // npx itself is ended by the signal.
       if (program.kind === 'binary' && code !== 0) throw new Error(`The stop ended with ${code}`)
     })
   }
@@ -147,7 +148,7 @@ async function firstDay(program: Program, given: string | undefined, steps: Step
   )
 }
 
-/** Resolves to the address of the account. */
+/** Sets up the grid. Resolves to the account's URL. */
 async function setUp(page: Page, greeting: string): Promise<string> {
   const link = greeting.match(/http\S+\/set-up\/\S+/)?.[0]
   if (!link) throw new Error(`The greeting has no set-up link: ${greeting}`)
@@ -163,7 +164,7 @@ async function setUp(page: Page, greeting: string): Promise<string> {
   return page.url().match(/^.+\/accounts\/[\w-]+/)![0]
 }
 
-/** Resolves to the key, which the page shows once. */
+/** Creates an agent. Resolves to its key, which the page shows only once. */
 async function createAgent(page: Page, account: string, alias: string): Promise<string> {
   await page.goto(`${account}/new-agent`)
   await page.fill('[name=alias]', alias)

@@ -1,4 +1,4 @@
-/** `npm run lab -- NAME [OPTIONS]` runs a program that few people need; without a name it lists them. */
+/** `npm run lab -- NAME [OPTIONS]` runs a rarely needed program. Without a name it lists them. */
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -32,12 +32,12 @@ export const programs: Record<string, string> = {
   'released-schema': 'writes a database of a released schema for the tests',
 }
 
-/** Programs that run a test of the suite, longer. */
+/** Programs that run a test of the suite for longer. */
 const longer = ['fuzz', 'backup', 'console-size', 'soak', 'flood', 'new-connections', 'reservations', 'task-streams']
 
 async function run(name: string, words: string[]): Promise<void> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-  // Only Bun builds it.
+  // The binary can be built only with Bun.
   if (name === 'binary') {
     const command = [file('other-runtime.js'), 'bun', file('binary.ts'), ...words]
     process.exit(spawnSync(process.execPath, command, { stdio: 'inherit' }).status ?? 1)

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The start of a built program: `scripts/build.js` writes it next to the program, which it loads with V8's code cache.
- * The cache saves compiling: half of the processor time of a start.
+ * Starts a built program. `scripts/build.js` writes this file next to the program, which it loads with V8's code cache.
+ * The cache saves compiling, which is half of a start's processor time.
  */
 import { createHash } from 'node:crypto'
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,24 +13,26 @@ import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * The file name of the program. It contains a hash, because V8 compares a cache only with the length of its program.
+ * The file name of the program. It contains a hash, because V8 compares only the length of the program with its cache.
  *
  * @type {string}
  */
 // @ts-ignore -- the build replaces it
 const program = PROGRAM
 
-/** Until then a server has started. A command ends earlier, and its compiled code would not help a server. */
+/**
+ * Delay in ms after which a server has started. A command ends earlier, and its compiled code would not help a server.
+ */
 const started = 5_000
 
 const file = fileURLToPath(new URL(program, import.meta.url))
 const place = createHash('sha256').update(file).digest('hex').slice(0, 8)
-/** V8 itself refuses a cache of another version of V8, or of other flags. The path is in it, for stack traces. */
+/** The name contains the path, for stack traces. V8 itself rejects a cache of another V8 version or other flags. */
 const cacheFile = `${file}.${process.version}-${process.arch}-${place}.cache`
 
 mapStackTraces()
 const script = new vm.Script(
-  // A function that takes what it gets below. The build writes only ASCII. This decoding of it is the fastest.
+  // The text is a function, called below. The build writes only ASCII, for which this decoding is the fastest.
   readFileSync(file, 'latin1'),
   {
     filename: file,
@@ -40,7 +42,7 @@ const script = new vm.Script(
   },
 )
 if (script.cachedDataRejected !== false && isMainThread) {
-  // An image is built with a command that does what a server does.
+  // The image build runs a command that does the same work as a server.
   if (process.env.CODE_CACHE === 'write') process.once('exit', writeCache)
   else setTimeout(writeCache, started).unref()
 }
@@ -50,32 +52,32 @@ function readCache() {
   try {
     return readFileSync(cacheFile)
   } catch {
-    // There is none yet, or it cannot be read.
+    // There is no cache yet, or it cannot be read.
     return undefined
   }
 }
 
-/** Write what was compiled until now. Where nothing can be written, each start compiles. */
+/** Caches the code that was compiled so far. If it cannot be written, each start compiles again. */
 function writeCache() {
   const temporary = `${cacheFile}.${process.pid}`
   try {
     accessSync(dirname(file), constants.W_OK)
-    // Flushed: after a power failure, the file is there as a whole or not at all.
+    // Flushes the file, so that after a power failure it is either complete or missing.
     writeFileSync(temporary, script.createCachedData(), { flush: true })
     renameSync(temporary, cacheFile)
   } catch {
     try {
       rmSync(temporary, { force: true })
     } catch {
-      // It was not written.
+      // The temporary file was not written.
     }
   }
 }
 
-/** Let stack traces name the sources. The source map is read when there is one. */
+/** Makes stack traces name the sources. The source map is read only for a stack trace. */
 function mapStackTraces() {
   const inProgram = new RegExp(`${file.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}:(\\d+):(\\d+)`)
-  /** What was found, by position in the program. */
+  /** Positions found so far, by position in the program. */
   const found = new Map()
 
   Error.prepareStackTrace = (error, callSites) => {
@@ -99,15 +101,15 @@ function mapStackTraces() {
       const [source, ...position] = original
       return [fileURLToPath(new URL(sources[source], pathToFileURL(file))), ...position.map((n) => n + 1)].join(':')
     } catch {
-      // There is no map.
+      // There is no source map.
       return undefined
     }
   }
 }
 
 /**
- * The source, line and column that the last mapping at or before a position has; all from 0. `SourceMap` of Node would
- * keep 100 MB for a map of this size. @see ECMA-426, "Mappings"
+ * Returns the source, line and column of the last mapping at or before a position, all counted from 0. Node's
+ * `SourceMap` would keep 100 MB for a map of this size. @see ECMA-426, "Mappings"
  *
  * @param {string} mappings
  * @param {number} line
@@ -120,7 +122,7 @@ function originalPosition(mappings, line, column) {
     digits[char.charCodeAt(0)] = i
   }
   const [comma, semicolon] = [44, 59]
-  // Of a segment: column in the program, source, line, column, name. Each is written as the difference to the one before.
+  // The fields of a segment: column in the program, source, line, column, name. Each is relative to the previous one.
   const fields = [0, 0, 0, 0, 0]
   let [programLine, field, value, shift] = [0, 0, 0, 0]
   /** @type {[number, number, number] | undefined} */

@@ -1,7 +1,8 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations, flood and new-connections: a test of
- * `npm test`, longer. Options replace the defaults below. A seed decides what happens when; each run prints its own. With
- * `--log FILE`, the proofs add a line with their figures to a file of JSON lines, and print the sums of all its runs.
+ * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations,
+ * flood and new-connections: run a test of `npm test` for longer. Options replace the defaults below. A seed determines
+ * the sequence of events, and each run prints its own. With `--log FILE`, the proofs append their figures to a file of
+ * JSON lines and print the totals of all its runs.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,10 +10,10 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { runtimeBinary } from './runtime.ts'
 
-/** The options of each, with the variable that the test reads and the default. */
+/** Each test's options, with the variable that the test reads and the default. */
 const tests: Record<string, Record<string, [variable: string, fallback?: string]>> = {
-  // With `--database file`, one process after the other, each on its own local file; `binary` is a runtime there. Without a
-  // webhook, the end of a run does not wait until thousands of its requests have been sent.
+  // With `--database file`, the processes run one after the other, each on its own local file, and `binary` is a valid
+  // runtime. Without a webhook, a run need not wait at its end for thousands of webhook requests.
   chaos: {
     seconds: ['CHAOS_SECONDS', '60'],
     runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'],
@@ -22,7 +23,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  // The runtime runs the whole test. Numbers begin at `first`, so that one part of a longer run can be repeated.
+  // The runtime runs the whole test. Numbers begin at `first`, so that part of a longer run can be repeated.
   fuzz: {
     first: ['FUZZ_FIRST', '0'],
     requests: ['FUZZ_REQUESTS', '200000'],
@@ -30,14 +31,14 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     seed: ['FUZZ_SEED'],
     log: ['PROOF_LOG'],
   },
-  // 500 tasks of 20 events, and 300 events from one process to each of two others.
+  // 500 tasks with 20 events each, and 300 events from one process to each of two others.
   'task-streams': {
     tasks: ['STREAM_TASKS', '500'],
     kills: ['STREAM_KILLS', '10'],
     events: ['STREAM_EVENTS', '300'],
   },
   reservations: { reservations: ['RESERVATIONS', '10000'], kills: ['RESERVATION_KILLS', '10'] },
-  // A local file of so many megabytes is backed up under load, and restored.
+  // Backs up a local file of this many megabytes under load, and restores it.
   backup: {
     megabytes: ['BACKUP_MEGABYTES', '5000'],
     rounds: ['BACKUP_ROUNDS', '1'],
@@ -79,7 +80,7 @@ const { status } = spawnSync(
 if (values.log !== undefined) console.table(sumsOf(name, values.log))
 process.exit(status ?? 1)
 
-/** The figures of all runs that passed, added up for each database and runtime. */
+/** Sums the figures of all passed runs, by database and runtime. */
 function sumsOf(proof: string, file: string): Record<string, Record<string, number>> {
   const sums: Record<string, Record<string, number>> = {}
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []

@@ -1,4 +1,4 @@
-/** Runs a client in isolation: without our environment, with its own home folder and our `xdg-open`. */
+/** Runs a client in isolation, without our environment and with its own home folder and our `xdg-open`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,25 +9,25 @@ import { ended, type Result } from '../run-program.ts'
 /** An empty home folder for a client. */
 export interface ClientHome {
   folder: string
-  /** Put a program on the PATH of the client. */
+  /** Puts a program on the client's PATH. */
   link(name: string, program: string): void
-  /** Run a command until it ends; it is killed after three minutes. */
+  /** Runs a command until it ends, and kills it after three minutes. */
   run(command: string, words: string[], options?: RunOptions): Promise<Result>
-  /** Start a command, with pipes. */
+  /** Starts a command, with pipes. */
   start(command: string, words: string[]): ChildProcess
 }
 
 export interface RunOptions {
   env?: Record<string, string>
-  /** What the person types once the output has this question. */
+  /** The keys that the person types once the output matches the question. */
   answer?: { to: RegExp; keys: string }
-  /** It is killed once its output has this, which counts as success. */
+  /** Kills the command once its output matches, which counts as success. */
   until?: RegExp
-  /** Called with all output so far, whenever there is more. */
+  /** Called with all output so far whenever there is more. */
   onOutput?(output: string): void
 }
 
-/** `binFolder` contains our `xdg-open`. */
+/** Creates a home folder. `binFolder` contains our `xdg-open`. */
 export function createClientHome(folder: string, binFolder: string): ClientHome {
   mkdirSync(folder, { recursive: true })
   const env = {
@@ -64,18 +64,18 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
   }
 }
 
-/** What a newcomer does, step by step, and how long each takes. */
+/** The steps of a newcomer, and the time that each takes. */
 
 export interface Step {
   what: string
   seconds: number
 }
 
-/** The steps of one way, in order. */
+/** The steps of one path, in order. */
 export class Steps {
   readonly all: Step[] = []
 
-  /** Do a step. It counts also if it fails. */
+  /** Runs a step and records its time, even if it fails. */
   async take<Result>(what: string, run: () => Promise<Result>): Promise<Result> {
     const startedAt = performance.now()
     try {

@@ -1,6 +1,6 @@
 /**
- * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call after
- * the other, keeps what it is shown of each answer, and then says that it is done, or gives the configured text.
+ * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call
+ * after another, records the answers it is shown, and finally replies "Done." or with the configured text.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -11,13 +11,13 @@ export interface ToolCall {
   arguments: Record<string, unknown>
 }
 
-/** The next call of a model that was shown these answers, in order. Without one it is done. */
+/** Returns the model's next call, given the answers shown so far in order, or undefined when it is done. */
 export type Next = (shown: readonly string[]) => ToolCall | undefined
 
 export interface FakeModel {
-  /** Without `/v1` or `/v1beta`. */
+  /** The base URL, without `/v1` or `/v1beta`. */
   url: string
-  /** The texts of the answer to each call, in order, as the client passed them on last. */
+  /** The answers to the calls, in order, as last passed on by the client. */
   shown(): string[]
   close(): Promise<void>
 }
@@ -28,18 +28,18 @@ export type Text = string | { text?: string }[]
 export interface ModelRequest {
   stream?: boolean
   tools?: OfferedTool[]
-  /** Anthropic. */
+  /** Set by Anthropic's API. */
   messages?: {
     role?: string
     content: string | { type: string; text?: string; tool_use_id?: string; content?: Text }[]
   }[]
-  /** OpenAI. */
+  /** Set by OpenAI's API. */
   input?: { type: string; role?: string; content?: Text; call_id?: string; output?: Text; tools?: OfferedTool[] }[]
-  /** Google. */
+  /** Set by Google's API. */
   contents?: { role?: string; parts?: { text?: string; functionResponse?: { response?: object } }[] }[]
 }
 
-/** OpenAI's tools of an MCP server may be in a namespace; Google's are in lists. */
+/** A tool in a request. OpenAI may put an MCP server's tools into a namespace, and Google puts them into lists. */
 interface OfferedTool {
   type?: string
   name?: string
@@ -47,7 +47,7 @@ interface OfferedTool {
   functionDeclarations?: OfferedTool[]
 }
 
-/** A tool call that a model makes now, with the name that the client gave the tool. */
+/** The tool call to make, with the name that the client gave the tool. */
 export interface NextCall {
   id: string
   name: string
@@ -55,10 +55,10 @@ export interface NextCall {
   arguments: Record<string, unknown>
 }
 
-/** What the model says when it makes no call, to a conversation with these texts of its user. */
+/** Returns the model's reply when it makes no call, given the texts of the user in the conversation. */
 export type Say = (texts: string[]) => string | Promise<string>
 
-/** Start a model. Clients add a prefix to tool names. */
+/** Starts a model. Tool names are matched with any client prefix. */
 export async function startFakeModel(next: Next, say: Say = () => 'Done.'): Promise<FakeModel> {
   const shown: string[] = []
   const server = await serveModel(async (body) => {
@@ -70,11 +70,11 @@ export async function startFakeModel(next: Next, say: Say = () => 'Done.'): Prom
   return { ...server, shown: () => shown }
 }
 
-/** The path of a client, and the API. @see https://ai.google.dev/api/generate-content */
+/** The client's path, and the API. @see https://ai.google.dev/api/generate-content */
 const apiPath =
   /^(?:\/([\w.-]+))?(?:\/v1\/(?=m|r)|\/v1beta\/models\/[\w.-]+:)(messages|responses|(?:stream)?[gG]enerateContent)(?:\?|$)/
 
-/** Serve all APIs. `act` says what the model does; `client` is the path in front of `/v1` or `/v1beta`. */
+/** Serves all APIs. `act` decides what the model does. `client` is the path in front of `/v1` or `/v1beta`. */
 export async function serveModel(
   act: (body: ModelRequest, client: string) => Promise<{ call: NextCall | undefined; said: string }>,
 ): Promise<{ url: string; close(): Promise<void> }> {
@@ -104,10 +104,10 @@ export async function serveModel(
   }
 }
 
-/** The beginning of the id of a search for tools. */
+/** The prefix of the ids of tool searches. */
 const searchId = 'search_'
 
-/** The next call; undefined if there are no more, or the request does not offer the tool. */
+/** Returns the next call, or undefined if there are no more calls or the request does not offer the tool. */
 function nextCall(next: Next, answers: readonly string[], request: ModelRequest): NextCall | undefined {
   const call = next(answers)
   if (!call) return undefined
@@ -115,7 +115,7 @@ function nextCall(next: Next, answers: readonly string[], request: ModelRequest)
   const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
   const found = find(call.tool)
   if (found) return { ...found, id: `call_${answers.length}`, arguments: call.arguments }
-  // Claude Code and Codex load the tools of MCP servers when their model searches for them.
+  // Claude Code and Codex load an MCP server's tools only when the model searches for them.
   const id = `${searchId}${answers.length}`
   if (request.input?.some(({ call_id }) => call_id === id)) return undefined
   if (resultsIn(request).some(({ tool_use_id }) => tool_use_id === id)) return undefined
@@ -126,7 +126,7 @@ function nextCall(next: Next, answers: readonly string[], request: ModelRequest)
   return search && { ...search, id, arguments: { query } }
 }
 
-/** The tools that a request offers, with those that were found by a search. */
+/** Returns the tools that a request offers, including those found by a search. */
 export function toolsIn({ tools = [], input = [] }: ModelRequest): Pick<NextCall, 'name' | 'namespace'>[] {
   const offered = [...tools, ...input.flatMap(({ type, tools = [] }) => type === 'tool_search_output' ? tools : [])]
   return offered.flatMap(({ type, name, tools, functionDeclarations }): Pick<NextCall, 'name' | 'namespace'>[] => {
@@ -136,7 +136,7 @@ export function toolsIn({ tools = [], input = [] }: ModelRequest): Pick<NextCall
   })
 }
 
-/** What the user of the client, or the program that runs it, wrote. */
+/** Returns the texts written by the client's user or the program that runs it. */
 function userTexts({ messages = [], input = [], contents = [] }: ModelRequest): string[] {
   const anthropic = messages.filter(({ role }) => role === 'user').map(({ content }) =>
     typeof content === 'string' ? content : textOf(content.filter(({ type }) => type === 'text'))
@@ -150,7 +150,7 @@ export function textOf(text: Text | undefined): string {
   return typeof text === 'string' ? text : (text ?? []).map(({ text }) => text ?? '').join('\n')
 }
 
-/** The text of each answer in the conversation, in order, except answers of tool searches. */
+/** Returns the text of each tool answer in the conversation, in order, without tool searches. */
 function answersIn(request: ModelRequest): string[] {
   const { input = [], contents = [] } = request
   const anthropic = resultsIn(request).map(({ tool_use_id, content }) => [tool_use_id!, textOf(content)] as const)
@@ -164,7 +164,7 @@ function answersIn(request: ModelRequest): string[] {
   return [...[...byId].filter(([id]) => !id.startsWith(searchId)).map(([, answer]) => answer), ...google]
 }
 
-/** Anthropic's. */
+/** Returns the tool results in Anthropic's format. */
 function resultsIn({ messages = [] }: ModelRequest) {
   return messages.flatMap(({ content }) => typeof content === 'string' ? [] : content)
     .filter(({ type }) => type === 'tool_result')
@@ -177,7 +177,7 @@ function blockOf(call: NextCall | undefined, said: string) {
 
 function anthropicMessage(content: unknown[], call?: NextCall) {
   return {
-    // Clients put messages of the same id together.
+    // The id is unique, because clients merge messages with the same id.
     id: `msg_${randomUUID()}`,
     type: 'message',
     role: 'assistant',
@@ -189,7 +189,7 @@ function anthropicMessage(content: unknown[], call?: NextCall) {
   }
 }
 
-/** An answer in Anthropic's API, as an event stream: the call, or without one `text`. */
+/** Builds an event stream in Anthropic's format with the call, or with `text` if there is none. */
 function anthropicEvents(call: NextCall | undefined, text: string): string {
   const block = call ? { ...blockOf(call, text), input: {} } : { type: 'text', text: '' }
   const delta = call
@@ -209,7 +209,7 @@ function anthropicEvents(call: NextCall | undefined, text: string): string {
   ])
 }
 
-/** The same in OpenAI's API. */
+/** Builds an event stream in OpenAI's format. */
 function openAiEvents(call: NextCall | undefined, text: string): string {
   const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null }
   const item = call?.name === 'tool_search'
@@ -237,7 +237,7 @@ function openAiEvents(call: NextCall | undefined, text: string): string {
   ])
 }
 
-/** The same in Google's API. */
+/** Builds an answer in Google's format. */
 function geminiAnswer(call: NextCall | undefined, text: string) {
   const part = call ? { functionCall: { id: call.id, name: call.name, args: call.arguments } } : { text }
   const tokens = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }

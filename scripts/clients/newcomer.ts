@@ -1,4 +1,7 @@
-/** A grid as a newcomer gets it: cloned, installed and started as the README says, with an account and two agents. */
+/**
+ * Sets up a grid as a newcomer does: cloned, installed and started as the README describes, with an account and two
+ * agents.
+ */
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -15,22 +18,22 @@ import { Steps } from './client-process.ts'
 
 export interface NewcomersGrid {
   url: string
-  /** From the clone to the first message with curl, and to an account with its owner signed in. */
+  /** The steps from the clone to the first message with curl, and to an account with its owner signed in. */
   steps: { curl: Steps; account: Steps }
-  /** The key of @alice, whom the clients act as. */
+  /** The key of @alice, the agent that the clients act as. */
   key: string
-  /** @bob writes to her. */
+  /** Sends messages from @bob to @alice. */
   sendToAlice(messages: string[]): Promise<void>
-  /** The owner allows a program to act as an entry of the consent page. */
+  /** Lets the owner choose an entry on the consent page of a program. */
   allow(url: string, entry: string): Promise<string>
   close(): Promise<void>
 }
 
-/** Bash takes a socket as its input for a remote shell, and then reads the startup files of the machine. */
+/** With a socket as its input, bash assumes a remote shell and reads the machine's startup files. */
 const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Take the way into `folder`. Fails if a step does. */
+/** Runs all steps in `folder`. Fails if one of them fails. */
 export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   const clone = join(folder, 'agent-grid')
   const env = { ...newcomersEnv(), PORT: String(await freePort()) }
@@ -94,7 +97,7 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   }
 }
 
-/** Without the settings and npm variables of this process, which belong to another folder. */
+/** Returns the environment without settings and npm variables of this process, which belong to another folder. */
 function newcomersEnv(): Record<string, string | undefined> {
   const kept =
     /^(PATH|HOME|USER|LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$|^npm_config_(registry|cache|userconfig)$/
@@ -115,7 +118,7 @@ async function start(clone: string, env: Record<string, string | undefined>, url
   return server
 }
 
-/** The block of the README that sends a first message. */
+/** Returns the block of the README that sends a first message. */
 function firstMessage(clone: string, url: string): string {
   const [, block] = readFileSync(join(clone, 'README.md'), 'utf8').match(/```sh\n(grid=.*?)```/s)!
   return block.replace('http://localhost:8787', url)
@@ -128,7 +131,7 @@ async function signIn(browser: BrowserContext, url: string): Promise<void> {
   await page.close()
 }
 
-/** @bob answers every message. */
+/** Lets @bob answer every message. */
 function answerAll(url: string, key: string): { stop(): void; ended: Promise<void> } {
   let isStopped = false
   const answer = async () => {
@@ -139,7 +142,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
       }
     }
   }
-  // The read that waits ends with the server.
+  // The server ends the waiting read.
   return {
     stop: () => void (isStopped = true),
     ended: answer().catch((error) => {
@@ -148,7 +151,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
   }
 }
 
-/** What @bob answers to a message. */
+/** Returns @bob's answer to a message. */
 export function answerTo(message: string): string {
   return `The answer to ${message}`
 }

@@ -1,4 +1,4 @@
-/** Processes of the grid behind one proxy, all on this machine: several on one libsql-server, or one on a local file. */
+/** Grid processes behind one proxy on this machine, either several on one libsql-server or one on a local file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,13 +14,13 @@ import { type LibsqlServer, startLibsqlServer } from './libsql-server.ts'
 import { type RoundRobin, startRoundRobin } from './round-robin.ts'
 
 export interface ClusterOptions {
-  /** For data, keys and logs. */
+  /** The folder for data, keys and logs. */
   folder: string
   /** The runtime of each instance. At most 4 instances on one libsql-server. */
   runtimes: readonly Runner[]
   /** The port of the proxy. 0 means any free port. */
   port: number
-  /** Use a local file in place of libsql-server. It belongs to one instance. */
+  /** Whether to use a local file instead of libsql-server. Allows only one instance. */
   isLocalFile?: boolean
   /** Additional settings for every instance. */
   env?: Record<string, string | undefined>
@@ -28,19 +28,19 @@ export interface ClusterOptions {
   prepare?(settings: Record<string, string | undefined>): Promise<void>
   /** Called with a message when a process ends or does not start. */
   onEvent?(text: string): void
-  /** Start the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
+  /** Starts the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
   detached?: boolean
 }
 
 export interface Cluster {
   url: string
-  /** For `DATABASE_URL`. */
+  /** The value for `DATABASE_URL`. */
   databaseUrl: string
   instances: readonly Instance[]
   proxy: RoundRobin
-  /** Kill libsql-server, if there is one, with SIGKILL. It is restarted after `downMs`. */
+  /** Kills libsql-server, if there is one, with SIGKILL, and restarts it after `downMs`. */
   killDatabase(downMs: number): void
-  /** Stop the instances with SIGTERM, then libsql-server, so that accepted writes are committed. */
+  /** Stops the instances with SIGTERM and then libsql-server, so that accepted writes are committed. */
   stop(): Promise<void>
 }
 
@@ -51,18 +51,18 @@ interface Instance {
   /** The path of its log file. */
   log: string
   pid(): number | undefined
-  /** Kill it with SIGKILL. It is restarted after `downMs`. Does nothing while it is down. */
+  /** Kills the instance with SIGKILL and restarts it after `downMs`. Does nothing while it is down. */
   kill(downMs: number): void
 }
 
-/** Delay before a process that ended by itself is restarted. */
+/** Delay before a process that exited by itself is restarted. */
 const restartMs = 500
-/** Enough for the first start of several processes on a busy machine. */
+/** Long enough for the first start of several processes on a busy machine. */
 const startTimeoutMs = 60_000
 
 /**
- * Start the database, the instances and the proxy, and wait until all are ready. Processes that end are restarted
- * until `stop()`. Fails if they are not ready within a minute.
+ * Starts the database, the instances and the proxy, and waits until all are ready. Restarts processes that exit until
+ * `stop()`. Fails if they are not ready within a minute.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { folder, runtimes, isLocalFile = false, prepare, onEvent = () => {}, detached = false } = options
@@ -126,7 +126,7 @@ async function startDatabase(folder: string, onEvent: (text: string) => void, de
   return await supervise<LibsqlServer>('libsql-server', onEvent, start)
 }
 
-/** The settings that make several processes one grid. `compose.yaml` has the same. */
+/** Returns the settings that make several processes one grid. `compose.yaml` has the same ones. */
 function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, BASE_URL: url, TRUSTED_PROXIES: '127.0.0.1', GRID_KEYS: keys }
 }
@@ -142,7 +142,7 @@ async function untilReady(proxy: RoundRobin, count: number, folder: string): Pro
 interface RunningProcess {
   pid: number
   signal(name: NodeJS.Signals): void
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   ended: Promise<void>
 }
 
@@ -152,7 +152,7 @@ interface Supervised<Process extends RunningProcess> {
   stop(signal: NodeJS.Signals): Promise<void>
 }
 
-/** Keep one process running. Fails if the first start fails. */
+/** Keeps one process running. Fails if the first start fails. */
 async function supervise<Process extends RunningProcess>(
   name: string,
   onEvent: (text: string) => void,
@@ -204,9 +204,9 @@ function startInstance(
   const [program, ...args] = isBinary ? [binaryFile] : [...runtimeCommand(runtime, env.DATABASE_URL), 'src/main.ts']
   const output = openSync(log, 'a')
   const child: ChildProcess = spawn(program, [...args, 'serve'], {
-    // The binary cannot reach the packages from its own folder.
+    // Runs the binary in its own folder, where it cannot reach the packages.
     cwd: isBinary ? dirname(binaryFile) : root,
-    // Our environment must not change the settings of an instance.
+    // Keeps our environment from changing an instance's settings.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
     stdio: ['ignore', output, output],
     detached,

@@ -1,23 +1,23 @@
-/** An HTTP proxy in front of several instances: each request goes to the next ready one. */
+/** An HTTP proxy in front of several instances, which sends each request to the next ready one. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { httpRequest } from '../../src/cli/http-request.ts'
 
 export interface RoundRobin {
   port: number
-  /** The number of responses of each instance, by its port. */
+  /** The number of responses per instance, by port. */
   answered: Map<number, number>
   /** Whether the instance on a port was ready at its last check. */
   isReady(port: number): boolean
-  /** Check every instance now. Resolves to the number of ready ones. */
+  /** Checks all instances at once. Resolves to the number of ready ones. */
   check(): Promise<number>
   stop(): Promise<void>
 }
 
 export interface RoundRobinOptions {
-  /** 0 means any free port. */
+  /** The port to listen on. 0 means any free port. */
   port: number
-  /** Ports of the instances on this machine. */
+  /** The instances' ports on this machine. */
   instances: number[]
 }
 
@@ -30,8 +30,8 @@ const host = '127.0.0.1'
 const checkEveryMs = 500
 
 /**
- * Start a proxy that forwards requests, event streams and long waits. Instances that are not ready are tried last. If a
- * connection is refused, the next instance is tried. A request that was sent is never sent again: if an instance dies
+ * Starts a proxy that forwards requests, event streams and long waits. Instances that are not ready are tried last. If
+ * a connection is refused, the next instance is tried. A request that was sent is never sent again: if an instance dies
  * during a request, the client gets a 502, and can repeat the request safely only with an idempotency key.
  */
 export async function startRoundRobin({ port, instances: ports }: RoundRobinOptions): Promise<RoundRobin> {
@@ -42,7 +42,7 @@ export async function startRoundRobin({ port, instances: ports }: RoundRobinOpti
   const server = createServer((incoming, response) => {
     const first = count++ % instances.length
     const inTurn = [...instances.slice(first), ...instances.slice(0, first)]
-    // Instances that are not ready come last, and are still tried: the check may just have been slow.
+    // Instances that are not ready come last but are still tried, because a check may just have been slow.
     forward(incoming, response, inTurn.sort((a, b) => Number(b.isReady) - Number(a.isReady)), answered)
   })
   await new Promise<void>((resolve, reject) => {
@@ -85,7 +85,7 @@ function forward(
 ): void {
   if (!instance) return sendError(response, 503, 'No instance of the grid is ready. Repeat the call.')
   let isSent = false
-  // A new connection for each request: the instance could close a kept one just when it is used.
+  // Uses a new connection per request, because an instance could close a reused one at that moment.
   const outgoing = request({
     host,
     port: instance.port,
@@ -104,7 +104,7 @@ function forward(
     answered.set(instance.port, answered.get(instance.port)! + 1)
     const { connection: _, 'keep-alive': __, ...headers } = received.headers
     response.writeHead(received.statusCode!, headers)
-    // The headers of an event stream must be sent before its first event.
+    // An event stream's headers must be sent before its first event.
     response.flushHeaders()
     received.on('error', () => response.destroy())
     received.pipe(response)
@@ -135,7 +135,7 @@ function sendError(response: ServerResponse, status: number, message: string): v
   response.end(JSON.stringify({ error: { code: 'unavailable', message } }))
 }
 
-/** With the public host: the grid refuses other hosts. */
+/** Sends the public host, because the grid refuses other hosts. */
 async function checkReadiness(port: number, ownPort: number): Promise<boolean> {
   const options = { headers: { Host: `localhost:${ownPort}` }, timeoutMs: 2_000 }
   return await httpRequest(`http://${host}:${port}/readyz`, options).then(({ status }) => status === 200, () => false)

@@ -1,4 +1,6 @@
-/** agent-grid as somebody gets it: the single binary or the npm package alone, in an empty folder with an empty home. */
+/**
+ * Runs agent-grid as a user gets it: only the single binary or the npm package, in an empty folder with an empty home.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,23 +11,23 @@ import { ended, type Result } from '../run-program.ts'
 
 export type Kind = 'binary' | 'package'
 
-/** A server that was started with `serve`. */
+/** A server started with `serve`. */
 export interface Server {
-  /** The greeting. */
+  /** The text that the server prints when it is ready. */
   greeting: string
-  /** Kill it as `kill -9` does. */
+  /** Kills the server like `kill -9`. */
   kill(): Promise<void>
-  /** Stop it in order, within 20 seconds. */
+  /** Stops the server gracefully, within 20 seconds. */
   stop(): Promise<Result>
 }
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
-/** The name on npm. */
+/** The package's name on npm. */
 const packageName: string = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')).name
 
 export class Program {
   readonly kind: Kind
-  /** The empty folder that it is in, and is started in. */
+  /** The folder that contains only the program, and in which it is started. */
   readonly folder: string
   readonly url: string
   readonly #words: string[]
@@ -42,12 +44,12 @@ export class Program {
       PATH: kind === 'binary' ? '/usr/bin:/bin' : `${dirname(process.execPath)}:/usr/bin:/bin`,
       HOME: home,
       PORT: String(port),
-      // Where npm gets the packages with native parts. The settings of a grid are not passed on.
+      // Passes on npm's settings for fetching packages with native parts, but no settings of a grid.
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name))) as Record<string, string>,
     }
   }
 
-  /** Build it from the repository. Resolves to the path of the file. */
+  /** Builds the program from the repository. Resolves to the path of the file. */
   async build(): Promise<string> {
     const built = await ended(
       spawn('npm', ['run', '--silent', 'lab', '--', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
@@ -60,31 +62,31 @@ export class Program {
     )
   }
 
-  /** Put the file into the folder, and nothing else. A package is installed. */
+  /** Puts only this file into the folder, or installs it if it is a package. */
   async install(file: string): Promise<void> {
     if (this.kind === 'binary') return copyFileSync(file, join(this.folder, 'agent-grid'))
     const { code, stderr } = await this.shell('npm', 'install', '--no-audit', '--no-fund', file)
     if (code !== 0) throw new Error(`npm install ended with ${code}: ${stderr}`)
   }
 
-  /** Run a command of agent-grid to its end. */
+  /** Runs an agent-grid command to its end. */
   run(...words: string[]): Promise<Result> {
     return this.shell(...this.#words, ...words)
   }
 
-  /** Run another command in the folder. */
+  /** Runs another command in the folder. */
   shell(...words: string[]): Promise<Result> {
     return ended(this.#spawn(words, {}))
   }
 
-  /** Run a command with variables. */
+  /** Runs an agent-grid command with environment variables. */
   runWith(env: Record<string, string>, ...words: string[]): Promise<Result> {
     return ended(this.#spawn([...this.#words, ...words], env))
   }
 
-  /** `serve`, until it has greeted. */
+  /** Runs `serve` and waits until it has printed its greeting. */
   async serve(): Promise<Server> {
-    // A group of its own, because npx starts the server in a process below it.
+    // Uses a process group, because npx starts the server as a child process.
     const child = this.#spawn([...this.#words, 'serve'], {}, true)
     const end = ended(child)
     const signal = (name: NodeJS.Signals) => {
@@ -94,7 +96,7 @@ export class Program {
       let text = ''
       child.stdout!.on('data', (more) => {
         text += more
-        // The greeting is one write.
+        // The greeting arrives in a single write.
         if (text.includes('agent-grid is running at ')) resolve(text)
       })
       end.then(({ code, stderr }) => reject(new Error(`serve ended with ${code}: ${stderr}`)))

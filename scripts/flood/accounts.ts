@@ -1,4 +1,4 @@
-/** Creates the accounts of `npm run lab -- flood` in the database of the environment, and prints them as JSON. */
+/** Creates the accounts of `npm run lab -- flood` in the database given by the environment, and prints them as JSON. */
 import process from 'node:process'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
@@ -8,13 +8,13 @@ import { createChannel } from '../../src/grid/channels/channels.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { BenchAgent } from '../bench/agents.ts'
 
-/** One of the accounts. Its agents are in its channel, if it has one. */
+/** One of the accounts. If it has a channel, all its agents are members. */
 export interface FloodAccount {
   agents: BenchAgent[]
   channel?: string
 }
 
-/** The account that floods, one like it whose calls measure what the grid can serve, and honest ones. */
+/** The flooding account, a similar one whose calls measure the grid's capacity, and honest accounts. */
 export interface FloodAccounts {
   flooding: FloodAccount
   gauge: FloodAccount

@@ -1,7 +1,7 @@
 /**
- * The flood, in a process of its own: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed
- * rate and are sent as soon as one of the connections has its answer, so a slow server is never left alone. Prints the
- * `Flooded` as JSON.
+ * Floods the grid, in a separate process: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed
+ * rate and are sent as soon as a connection is free, so that even a slow server stays under load. Prints the `Flooded`
+ * as JSON.
  */
 import process from 'node:process'
 import { Connection } from '../bench/connection.ts'
@@ -21,7 +21,7 @@ export interface FloodOrder {
 export interface Flooded {
   /** Requests that fell due. */
   offered: number
-  /** Answers by how they count; `lost` if the connection ended without one. */
+  /** Responses by outcome. `lost` counts connections that ended without one. */
   answers: Partial<Record<Outcome | 'lost', number>>
 }
 

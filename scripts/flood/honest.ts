@@ -1,7 +1,7 @@
 /**
- * Honest accounts, in a process of their own: `honest.ts ORDER`, with an `HonestOrder` as JSON. Each makes its calls at
- * a fixed rate, on a connection for each of its agents, until the process is ended. Prints a JSON line of `HonestCall`s
- * every quarter of a second.
+ * Plays honest accounts, in a separate process: `honest.ts ORDER`, with an `HonestOrder` as JSON. Each account makes
+ * its calls at a fixed rate, on one connection per agent, until the process is ended. Prints a JSON line of
+ * `HonestCall`s every quarter of a second.
  */
 import process from 'node:process'
 import { Connection } from '../bench/connection.ts'
@@ -11,14 +11,14 @@ import { honestRequests, outcomeOf } from './requests.ts'
 export interface HonestOrder {
   port: number
   accounts: FloodAccount[]
-  /** Calls of each account per second. */
+  /** Calls per account and second. */
   perSecond: number
 }
 
 export interface HonestCall {
-  /** When the call was due, in milliseconds since the epoch. */
+  /** The time at which the call was due, in milliseconds since the epoch. */
   at: number
-  /** From then to its answer: a call also waits for the one before it. */
+  /** Time from when the call was due to its response, which includes waiting for the previous call. */
   ms: number
   isServed: boolean
 }

@@ -1,4 +1,4 @@
-/** What honest accounts notice while another account floods the grid. */
+/** Measures how a flood by one account affects honest accounts. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -23,59 +23,65 @@ import type { Traffic } from './requests.ts'
 export interface FloodOptions {
   runtime: Runtime
   traffic: Traffic
-  /** Of the flood. */
+  /** The duration of the flood. */
   seconds: number
-  /** Before and after it. */
+  /** The duration of the phases before and after the flood. */
   quietSeconds: number
   honest: number
-  /** Calls of each honest account per second. */
+  /** Calls per honest account and second. */
   honestPerSecond: number
-  /** Agents of the account that floods, each with a key. */
+  /** The number of agents in the flooding account, each with a key. */
   agents: number
   connections: number
-  /** How many times as much is offered as the grid can serve. */
+  /** The offered load, as a multiple of the grid's capacity. */
   times: number
-  /** How much it can serve per second; measured beforehand if missing. */
+  /** The grid's capacity in calls per second. Measured beforehand if missing. */
   capacity?: number
-  /** Settings other than the defaults. */
+  /** Settings that differ from the defaults. */
   env?: Record<string, string>
 }
 
 interface Phase {
   name: 'before' | 'during' | 'after'
   seconds: number
-  /** Calls of honest accounts that were served, per second. */
+  /** Served calls of honest accounts, per second. */
   honestPerSecond: number
-  /** Calls of honest accounts that were refused. */
+  /** Refused calls of honest accounts. */
   honestRefused: number
-  /** Of the served ones, from when the call was due. */
+  /** Response times of served calls, from when they were due. */
   p50Ms: number
   p99Ms: number
   maxMs: number
-  /** The most resident memory of the server. */
+  /** The server's peak resident memory. */
   maxMiB: number
-  /** Processor time of the server per elapsed time: 1 is one core. */
+  /** The server's processor time divided by elapsed time, so 1 is one core. */
   cpu: number
-  /** The same of all processes of the machine. When all cores are busy, others disturb the measurement. */
+  /** Like `cpu`, for all processes on the machine. When all cores are busy, other processes distort the measurement. */
   machineCpu: number
 }
 
 export interface FloodReport {
-  /** Calls of the flood that the grid serves per second, without limits of calls and alone. */
+  /** The grid's capacity for calls of the flood per second, without call limits and other load. */
   capacity: number
   phases: Phase[]
   flood: Flooded
-  /** From the end of the flood until honest accounts are served as before it. Infinity: not within the phase after. */
+  /**
+   * Time from the end of the flood until honest accounts are served as before. Infinity if they do not recover within
+   * the last phase.
+   */
   recoveryMs: number
 }
 
 const gaugeSeconds = 3
-/** Served as before means: in a second, this share of the rate before, and a p99 below the greater of these two. */
+/**
+ * Recovered means, within a second, this share of the rate before and a p99 below the greater of 100 ms and twice that
+ * before.
+ */
 const recoveredShare = 0.95
 const recoveredMs = 100
 const recoveredFactor = 2
 
-/** Start a grid with the default limits, and measure it before, during and after a flood. */
+/** Starts a grid with the default limits, and measures it before, during and after a flood. */
 export async function measureFlood(options: FloodOptions): Promise<FloodReport> {
   const folder = temporaryFolder()
   const env = { DATABASE_URL: `file:${join(folder, 'grid.db')}`, LOG_LEVEL: 'warn', OAUTH_CIMD: 'off', ...options.env }
@@ -94,7 +100,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
     return () => phases.push({ name, ...used, ...summary(calls, from, until) })
   }
   try {
-    // The code of a server that has just started is not compiled yet.
+    // Lets the code of the new server be compiled.
     await sleep(1_000)
     const before = await phase('before', () => sleep(options.quietSeconds * 1_000))
     let flood: Flooded | undefined
@@ -110,7 +116,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
     })
     const endedAt = Date.now()
     const after = await phase('after', () => sleep(options.quietSeconds * 1_000))
-    // Answers of the last calls.
+    // Waits for the responses to the last calls.
     await sleep(1_000)
     for (const add of [before, during, after]) add()
     return { capacity, phases, flood: flood!, recoveryMs: recovery(calls, endedAt, phases[0], options.quietSeconds) }
@@ -122,7 +128,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
   }
 }
 
-/** What one account with nothing next to it is served per second, if nothing limits its calls. */
+/** Measures how many calls per second a single account is served without call limits or other load. */
 async function measureCapacity(
   { runtime, traffic, connections }: FloodOptions,
   env: Record<string, string>,
@@ -150,7 +156,7 @@ async function measureCapacity(
   }
 }
 
-/** Flood a grid for as long as the order says, from another process. */
+/** Floods a grid from another process, for as long as the order says. */
 async function runFlood(order: FloodOrder): Promise<Flooded> {
   let flooded: Flooded | undefined
   const client = startClient('flooder', order, (line: Flooded) => flooded = line)
@@ -159,7 +165,7 @@ async function runFlood(order: FloodOrder): Promise<Flooded> {
   return flooded
 }
 
-/** `onLine` gets each line of its output, parsed. */
+/** Starts a client process. `onLine` receives each line of its output, parsed. */
 function startClient<Line>(name: string, order: unknown, onLine: (line: Line) => void): ChildProcess {
   const script = ['--import', 'tsx', `scripts/flood/${name}.ts`, JSON.stringify(order)]
   const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'], env: minimalEnv })
@@ -168,7 +174,10 @@ function startClient<Line>(name: string, order: unknown, onLine: (line: Line) =>
   return child
 }
 
-/** Create accounts in a new database. In a child process: only one process can open a local file, and its lock ends with that process. */
+/**
+ * Creates accounts in a new database, in a child process: only one process can open a local file, and its lock ends
+ * with it.
+ */
 export async function createAccounts(
   env: Record<string, string>,
   { honest, agents }: { honest: number; agents: number },
@@ -203,7 +212,7 @@ function summary(calls: HonestCall[], from: number, until: number) {
   const seconds = (until - from) / 1_000
   return {
     seconds,
-    // By when they were answered: calls that are answered after the flood are not served in it.
+    // Counts calls by the time of their response, so a call answered after the flood does not count for it.
     honestPerSecond: answeredIn(calls, from, until).length / seconds,
     honestRefused: made.length - served.length,
     p50Ms: percentile(times, 0.5),
@@ -216,7 +225,7 @@ function answeredIn(calls: HonestCall[], from: number, until: number): HonestCal
   return calls.filter(({ at, ms, isServed }) => isServed && at + ms >= from && at + ms < until)
 }
 
-/** The beginning of the first second after `endedAt` in which honest accounts are served as before. */
+/** Returns the start of the first second after `endedAt` in which honest accounts are served as before. */
 function recovery(calls: HonestCall[], endedAt: number, before: Phase, seconds: number): number {
   const maxMs = Math.max(recoveredMs, recoveredFactor * before.p99Ms)
   for (let from = endedAt; from <= endedAt + (seconds - 1) * 1_000; from += 50) {

@@ -1,14 +1,14 @@
-/** The requests of `npm run lab -- flood`, as bytes prepared in advance, and what their answers say. */
+/** The requests of `npm run lab -- flood`, prepared as bytes, and the classification of their responses. */
 import type { BenchAgent } from '../bench/agents.ts'
 import { readMessagesRequest, sendMessageRequest } from '../bench/calls.ts'
 import { post, type RawResponse } from '../bench/connection.ts'
 import { nextText } from '../bench/words.ts'
 import type { FloodAccount } from './accounts.ts'
 
-/** How an answer counts. `quota` is a tool error of a limit, `error` any other. */
+/** The class of a response. `quota` is a tool error of a limit, `error` any other. */
 export type Outcome = 'served' | '429' | '503' | 'quota' | 'busy' | 'error'
 
-/** How an answer counts. */
+/** Classifies a response. */
 export function outcomeOf({ status, body }: RawResponse): Outcome {
   if (status === 429) return '429'
   if (status === 503) return '503'
@@ -17,12 +17,12 @@ export function outcomeOf({ status, body }: RawResponse): Outcome {
   return status === 200 && !body.includes('"error":') && !body.includes('"isError":true') ? 'served' : 'error'
 }
 
-/** What an account floods with: every kind of call, or the posts of one agent to the channel of all its agents. */
+/** The flood's traffic: every kind of call, or one agent's posts to the channel of all its account's agents. */
 export type Traffic = 'mixed' | 'posts'
 
 /**
- * The requests of a flood, to be sent over and over. Mixed: of each agent four sends, three reads, two A2A sends and one
- * post to the channel.
+ * Returns a flood's requests, to be sent repeatedly. Mixed traffic has, per agent, four sends, three reads, two A2A
+ * sends and one post to the channel.
  */
 export function floodRequests(port: number, { agents, channel }: FloodAccount, traffic: Traffic): Buffer[] {
   if (traffic === 'posts') return [sendMessageRequest(port, agents[0], `#${channel}`)]
@@ -33,11 +33,11 @@ export function floodRequests(port: number, { agents, channel }: FloodAccount, t
     const a2a = a2aSendRequest(port, agent, to)
     return [send, read, a2a, send, read, send, a2a, read, send, sendMessageRequest(port, agent, `#${channel}`)]
   })
-  // One request of each agent after the other: all of its keys are in use all the time.
+  // Alternates between the agents, so that all keys are in use all the time.
   return rounds[0].flatMap((_, i) => rounds.map((round) => round[i]))
 }
 
-/** What two agents of an honest account do in turn: one sends, the other reads. */
+/** Returns the calls of an honest account's two agents, in turn: one sends, the other reads. */
 export function honestRequests(port: number, { agents: [sender, reader] }: FloodAccount): Buffer[] {
   const read = readMessagesRequest(port, reader)
   return [sendMessageRequest(port, sender, `@${reader.alias}`), read, a2aSendRequest(port, sender, reader), read]
