@@ -1,7 +1,7 @@
 /**
- * `npm run migration [-- NAME]`: writes `db/migrations.ts`, the steps that carry the schema into the program, from
- * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that a start
- * computes nothing. See docs/contributing.md, "Migrations".
+ * `npm run migration [-- NAME]`: writes `db/migrations.ts`, the steps that contain the schema for the program, from
+ * `db/schema.ts` and `db/extra.sql`, and `db/derived-tables.ts` from the schema and `db/account-tables.ts`, so that
+ * nothing is computed at a start. See docs/contributing.md, "Migrations".
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,9 +24,10 @@ export type Step = (typeof migrations)[number]
 const baseline = '0000_grid'
 
 /**
- * The steps of `steps` with those that no release has made anew: the first one from `fresh`, the statements of the whole
- * schema; the step NAME from what the others lack; any other keeps its statements, which may be written by hand. `lacks`
- * names what they do not make of the schema, and `ends` why the version before cannot use the database after a step.
+ * Returns `steps` with the unreleased ones regenerated: the first from `fresh`, the statements of the whole schema, and
+ * the step NAME from what the others lack. Any other step keeps its statements, which may be written by hand. `lacks`
+ * names the parts of the schema that are still missing or different, and `ends` why the previous version cannot use the
+ * database after a step.
  */
 export function makeSteps(
   steps: readonly Step[],
@@ -67,7 +68,7 @@ export const migrations: { name: string; hash: string; compatible?: boolean; sta
 `
 }
 
-/** The statements that make the whole schema. */
+/** Returns the statements that create the whole schema. */
 export function makeSchema(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-baseline-'))
   try {
@@ -81,13 +82,13 @@ export function makeSchema(): string[] {
   }
 }
 
-/** With what drizzle cannot say of a table. */
+/** Adds table options that drizzle cannot express. */
 function complete(statement: string): string {
   const [, table] = /^CREATE TABLE `(.+)` \(/.exec(statement.trim()) ?? []
   return statement.trim().replace(/\);$/, tablesWithoutRowid.includes(table) ? ') WITHOUT ROWID;' : ');')
 }
 
-/** The text of `db/derived-tables.ts`. */
+/** Returns the text of `db/derived-tables.ts`. */
 export function makeDerivedTables(): string {
   const names = Object.keys(accountTables) as (keyof typeof accountTables)[]
   const configs = names.map((name) => ({ ...getTableConfig(schema[name]), ...accountTables[name] }))
@@ -111,7 +112,7 @@ ${keys.join('')}}
 `
 }
 
-/** Each table before those that it references. */
+/** Sorts tables so that each comes before those that it references. */
 function inOrder(tables: Pick<ReturnType<typeof getTableConfig>, 'name' | 'foreignKeys'>[]): string[] {
   const waiting = new Map(tables.map((table) => [table.name, table]))
   const ordered: string[] = []

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- mutants FILES [--tests 'GLOB GLOB']`: changes each statement of these files in turn, and lists the
- * changes that no test finds. It runs the tests in the folder of `test/` that mirrors each file's, or those of
- * `--tests`.
+ * changes that no test detects. It runs the tests in the folder of `test/` that mirrors each file's folder, or those
+ * given by `--tests`.
  */
 import { Stryker } from '@stryker-mutator/core'
 import { dirname } from 'node:path'
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 const { positionals: files, values } = parseArgs({ allowPositionals: true, options: { tests: { type: 'string' } } })
 if (files.length === 0) throw new Error("Usage: npm run lab -- mutants FILES [--tests 'GLOB GLOB']")
 const mirrored = files.map((file) => `${dirname(file).replace(/^src/, 'test')}/**/*.test.{ts,tsx}`)
-// Read by test/vitest.config.ts, in the processes that Stryker starts.
+// Read by test/vitest.config.ts in the processes that Stryker starts.
 process.env.MUTANT_TESTS = values.tests ?? [...new Set(mirrored)].join(' ')
 
 await new Stryker({
@@ -20,7 +20,7 @@ await new Stryker({
   testRunner: 'vitest',
   vitest: { configFile: 'test/vitest.config.ts', related: true },
   coverageAnalysis: 'perTest',
-  // Texts of errors are not pinned.
+  // Tests do not pin the wording of errors.
   mutator: { excludedMutations: ['StringLiteral'] },
   ignorePatterns: ['data', 'dist', 'screenshots', 'docs'],
   tempDirName: '.mutants',

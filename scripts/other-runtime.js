@@ -3,8 +3,8 @@
  * Runs a TypeScript program of this repository on Deno or Bun: `node scripts/other-runtime.js deno src/main.ts serve`.
  * This file is JavaScript without packages, because it also runs on Node 20 after `npm ci --omit=dev`.
  *
- * Install scripts are off (`.npmrc`), so the binaries are only in the packages of the platform, and `.bin/bun` just
- * prints an error.
+ * Install scripts are off (`.npmrc`), so the binaries are only in the platform's packages, and `.bin/bun` just prints
+ * an error.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const modules = join(root, 'node_modules')
 
 /**
- * The path of a runtime's binary: of this process, from npm or from PATH. Throws if there is none.
+ * Returns the path of a runtime's binary: of this process, from npm or from PATH. Throws if there is none.
  *
  * @param {OtherRuntime} name
  */
@@ -40,11 +40,11 @@ export function runtimeBinary(name) {
 }
 
 /**
- * The command that runs a program on Deno or Bun with this `DATABASE_URL`. The caller appends the path of the program
- * and its arguments.
+ * Returns the command that runs a program on Deno or Bun with this `DATABASE_URL`. The caller appends the program's
+ * path and its arguments.
  *
  * @param {OtherRuntime} name
- * @param {string} [databaseUrl] Absent or empty: the default database.
+ * @param {string} [databaseUrl] If absent or empty, the default database.
  * @param {string} [backupDir] The folder of scheduled backups.
  * @param {string[]} [words] The arguments, which may name other files.
  */
@@ -54,8 +54,8 @@ export function otherRuntimeCommand(name, databaseUrl, backupDir, words) {
 }
 
 /**
- * The least permissions. Deno asks for them when a path or a name is used, so the grid needs those of its database
- * besides its own files; `/usr/bin/ldd` tells the database driver which C library there is.
+ * Returns the minimal permissions. Deno checks the path or name that is used, so the grid needs those of its database
+ * in addition to its own files. The database driver runs `/usr/bin/ldd` to detect the C library.
  *
  * @param {string | undefined} databaseUrl
  * @param {string | undefined} backupDir
@@ -66,7 +66,7 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
   const local = folder === undefined ? [] : [folder]
   const given = filesAmong(words)
   const backups = [...backupDir ? [resolve(backupDir)] : [], ...given.backups.map((path) => dirname(path))]
-  // Where backups are unpacked, and backups of a remote database are made.
+  // Backups are unpacked here, and backups of a remote database are created here.
   if (given.backups.length > 0 || (backups.length > 0 && folder === undefined)) backups.push(tmpdir())
   const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
   return [
@@ -81,12 +81,12 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
 
 /** Commands whose operand is a backup or an archive. */
 const fileCommands = ['backup', 'restore', 'export-account', 'import-account']
-/** Their options with a value. */
+/** Those commands' options that take a value. */
 const valueOption = /^--(key|key-file|account|fingerprint|rename)$/
 
 /**
- * The files that a command line names: backups and archives, which are read or written, and texts for options such as
- * `--key-file`.
+ * Returns the files that a command line names: backups and archives, which are read or written, and text files for
+ * options such as `--key-file`.
  *
  * @param {string[]} words
  */
@@ -102,7 +102,7 @@ function filesAmong([command, ...words]) {
 }
 
 /**
- * The folder of a local database; undefined for a remote one. A URL that is none is refused by the program.
+ * Returns the folder of a local database, or undefined for a remote one. The program itself refuses an invalid URL.
  *
  * @param {string} databaseUrl
  */
@@ -117,7 +117,7 @@ export function databaseFolder(databaseUrl) {
 }
 
 /**
- * The placeholders that npm installs instead of a binary are small scripts.
+ * Whether a file is a real binary. The placeholders that npm installs instead are small scripts.
  *
  * @param {string} path
  */
@@ -126,7 +126,7 @@ function isBinary(path) {
 }
 
 /**
- * Run a program with our streams. Forwards signals and the exit code.
+ * Runs a program with our streams, and forwards signals and the exit code.
  *
  * @param {OtherRuntime} name
  * @param {string[]} args

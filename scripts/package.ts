@@ -1,7 +1,7 @@
 /**
- * Builds the package for npm: `npm run lab -- package [--commit HASH] [--repository URL]` writes
- * `release/` (npm names the file after the package and its version). All packages are in the built program, except those with native parts, which are
- * its only dependencies.
+ * Builds the npm package: `npm run lab -- package [--commit HASH] [--repository URL]` writes it to `release/` (npm
+ * names the file after the package and its version). The built program contains all packages except those with native
+ * parts, which are its only dependencies.
  *
  * See docs/operating/install.md, "npm package".
  */
@@ -17,13 +17,13 @@ import { writeClientPackages } from './client-packages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = 'dist/package'
-/** These load their native parts themselves. */
+/** These packages load their native parts themselves. */
 const dependencies = ['libsql', '@node-rs/argon2']
 
 const { values: { commit, repository, destination } } = parseArgs({
   options: {
     commit: { type: 'string' },
-    /** npm shows from which repository a package was built, if this is the one. */
+    /** If it is this repository, npm shows that the package was built from it. */
     repository: { type: 'string' },
     destination: { type: 'string', default: join(root, 'release') },
   },
@@ -45,7 +45,7 @@ await writeClientPackages(join(root, folder, 'clients'))
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
 for (const [from, to] of [['PACKAGE.md', 'README.md'], ['LICENSE'], ['CHANGELOG.md'], ['docs']]) {
   if (!existsSync(join(root, from))) continue
-  // In a terminal, documents need no pictures.
+  // Documents read in a terminal need no pictures.
   const filter = (path: string) => !path.endsWith('.webp')
   cpSync(join(root, from), join(root, folder, to ?? from), { recursive: true, filter })
 }
@@ -55,7 +55,7 @@ execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 
-/** The program that `npx` runs, next to the two that it chooses from. */
+/** Writes the program that `npx` runs, next to the two that it chooses from. */
 async function writeStart(): Promise<void> {
   const { outputFiles: [{ text }] } = await esbuild.build({
     absWorkingDir: root,

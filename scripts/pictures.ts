@@ -1,6 +1,6 @@
 /**
- * The pictures that README.md and the documents show, of the example grid: `docs/pictures/NAME-light.webp` and
- * `NAME-dark.webp`. The end of `npm run screenshots`.
+ * Takes the pictures of the example grid in README.md and the documents: `docs/pictures/NAME-light.webp` and
+ * `NAME-dark.webp`. Runs at the end of `npm run screenshots`.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,9 +14,9 @@ import { seedWorld, unreadPerInbox } from '../src/cli/example/world.ts'
 
 const folder = 'docs/pictures'
 const size = { width: 1280, height: 800 }
-/** So that pages stay light. */
+/** The size limit of a picture, so that pages load quickly. */
 const maxBytes = 250_000
-/** How long live parts may take to settle. */
+/** Delay for live parts to settle. */
 const settleMs = 1_500
 
 const pictures: Record<string, (page: Page, account: string) => Promise<unknown>> = {

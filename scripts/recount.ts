@@ -1,7 +1,7 @@
 /**
- * `npm run recount`: computes every derived table and counter of a database anew and names each difference. The grid that
- * uses a local file must be stopped; the worker must have taken in all messages. `--without-history` leaves
- * out the counts of what happened: they differ once messages were blocked, removed or moved, or the clock jumped.
+ * `npm run recount`: recomputes every derived table and counter of a database and lists each difference. A grid that
+ * uses a local file must be stopped, and the worker must have processed all messages. `--without-history` omits counts
+ * of past events, which differ once messages were blocked, removed or moved, or the clock jumped.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'

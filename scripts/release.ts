@@ -1,6 +1,6 @@
 /**
- * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER] [--image]`
- * writes the binaries, the package for npm, the script that installs, with `--image` the image, their README, release notes,
+ * Builds all release files: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER] [--image]`
+ * writes the binaries, the npm package, the install script, with `--image` the image, their README, release notes,
  * licences, a list of components (CycloneDX) and checksums into `release/`.
  *
  * See docs/releasing.md.
@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
   options: {
     target: { type: 'string', default: 'all' },
-    /** As on GitHub: releases are below it. */
+    /** A repository URL with releases below it, as on GitHub. */
     repository: { type: 'string' },
     image: { type: 'boolean', default: false },
     destination: { type: 'string', default: join(root, 'release') },
@@ -41,7 +41,7 @@ if (unfrozen) {
 run('--import', 'tsx', 'scripts/released.ts', ['--check'])
 rmSync(destination, { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })
-// "-dirty": something was not committed.
+// "-dirty" means that there are uncommitted changes.
 const commit = output('git', 'describe', '--always', '--dirty', '--exclude=*', '--abbrev=12').trim()
 
 run('scripts/other-runtime.js', 'bun', 'scripts/binary.ts', [
@@ -65,7 +65,7 @@ const files = readdirSync(destination).sort()
 writeFileSync(join(destination, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''))
 console.log(readFileSync(join(destination, 'SHA256SUMS'), 'utf8'))
 
-/** The section of the changelog without its heading, with links into the package's documents as plain words. */
+/** Returns a changelog section without its heading, and with links into the package's documents as plain text. */
 function releaseNotes(section: string): string {
   const changes = section.slice(section.indexOf('\n') + 1).trim().replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
   return `${changes}\n\nTried: the binary for Linux x64 with glibc, and the package. The binary for Windows is experimental. The others ` +
@@ -73,8 +73,8 @@ function releaseNotes(section: string): string {
 }
 
 /**
- * What is in the package and in the binaries: the packages of the program, those with native parts and what they need, and
- * Bun. `npm sbom` leaves out packages that development packages need, too.
+ * Lists the components of the package and the binaries: the program's packages, those with native parts and their
+ * dependencies, and Bun. `npm sbom` omits packages that are also dependencies of development packages.
  *
  * @see CycloneDX 1.5, JSON
  */
@@ -107,7 +107,7 @@ function components(): Record<string, unknown> {
   }
 }
 
-/** A package as the lock file has it. */
+/** Describes a package from its entry in the lock file. */
 function component(name: string, { version, license, integrity }: Record<string, string>): Record<string, unknown> {
   const content = Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
   return {
@@ -124,7 +124,7 @@ function purl(name: string, version: string): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
 
-/** `license` is an SPDX expression. */
+/** Describes a licence. `license` is an SPDX expression. */
 function licenses(license: string): Record<string, unknown>[] {
   return /^[\w.-]+$/.test(license) ? [{ license: { id: license } }] : [{ expression: license }]
 }
@@ -137,7 +137,7 @@ function output(program: string, ...words: string[]): string {
   return execFileSync(program, words, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
 }
 
-/** Run a program of ours with our output. The last list are its options. */
+/** Runs one of our programs with our output. Its options are the last argument. */
 function run(...words: [...string[], string[]]): void {
   execFileSync(process.execPath, words.flat(), { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
 }

@@ -1,7 +1,8 @@
 /**
- * `npm run lab -- released-schema VERSION`: writes a database with this schema and a row in every table into
- * `test/fixtures/released/VERSION/`. Every later step is tried on it (`test/store/upgrades.test.ts`). With `--freeze`, which
- * belongs to the commit of the release, `db/released.ts` has the steps too, and `npm run migration` leaves them as they are.
+ * `npm run lab -- released-schema VERSION`: writes a database with the current schema and a row in every table into
+ * `test/fixtures/released/VERSION/`. Every later step is tested on it (`test/store/upgrades.test.ts`). `--freeze`,
+ * which belongs in the release commit, also records the steps in `db/released.ts`, and `npm run migration` then leaves
+ * them unchanged.
  */
 import Database from 'libsql'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -56,7 +57,7 @@ async function emptyTables(): Promise<string[]> {
   return names.filter((name) => database.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).all().length === 0)
 }
 
-/** Add a row with the least that the table takes, if the tables that it references have theirs. */
+/** Adds a row with only the required columns, after rows in the tables that it references. */
 function addRow(table: string): void {
   const values = new Map<string, unknown>()
   const columns = database.prepare(`PRAGMA table_info("${table}")`).all() as Record<string, never>[]

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- released [VERSION] [--check]` writes what programs rely on in this version into `test/fixtures/released/VERSION/`,
- * with which later versions are compared; with `--check` it fails if that is out of date. A version with a tag in git is kept.
- * See docs/stability.md.
+ * `npm run lab -- released [VERSION] [--check]` writes the interfaces that other programs rely on in this version into
+ * `test/fixtures/released/VERSION/`, for comparison with later versions. With `--check` it fails if that folder is out
+ * of date. A version with a git tag is left unchanged. See docs/stability.md.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

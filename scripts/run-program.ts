@@ -1,4 +1,4 @@
-/** Other programs, run to their end, and packages of npm, installed for a trial. */
+/** Runs other programs to their end, and installs npm packages for a trial. */
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -8,13 +8,13 @@ export interface Result {
   code: number | null
   stdout: string
   stderr: string
-  /** Both, in the order of arrival. */
+  /** Both outputs, in the order of arrival. */
   output: string
 }
 
 /**
- * Resolves when a program with pipes has ended; rejects if it could not be started. `onOutput` is called with all output so
- * far, whenever there is more.
+ * Resolves when a program with pipes has ended, and rejects if it could not be started. `onOutput` is called with all
+ * output so far whenever there is more.
  */
 export function ended(child: ChildProcess, onOutput: (output: string) => void = () => {}): Promise<Result> {
   const texts = { stdout: '', stderr: '', output: '' }
@@ -30,7 +30,7 @@ export function ended(child: ChildProcess, onOutput: (output: string) => void = 
   })
 }
 
-/** Resolves to the standard output of a program. Rejects with its output if its exit code is not 0. */
+/** Resolves to a program's standard output. Rejects with all its output if the exit code is not 0. */
 export async function outputOf(child: ChildProcess): Promise<string> {
   const { code, stdout, output } = await ended(child)
   if (code !== 0) throw new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${output}`)
@@ -38,8 +38,8 @@ export async function outputOf(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Install packages into a folder, unless it has some. Install scripts do not run. npm chooses versions that `node`, which
- * runs it, can run.
+ * Installs packages into a folder, unless it already has some. Install scripts do not run. npm runs on `node` and
+ * chooses versions that support it.
  */
 export function installPackages(folder: string, packages: readonly string[], node = process.execPath): void {
   if (existsSync(join(folder, 'node_modules'))) return
@@ -53,10 +53,10 @@ export function installPackages(folder: string, packages: readonly string[], nod
   execFileSync(node, [npm, 'install', '--loglevel=error', ...options, ...packages], { env, stdio })
 }
 
-/** The newest Node that all frameworks run on. */
+/** The newest Node version that all frameworks support. */
 const nodeVersion = '24'
 
-/** Node as a package, without the script that would fetch it. Returns the path of the program. */
+/** Installs Node as a package, without the script that would download it. Returns the path of the program. */
 export function installNode(folder: string): string {
   const name = `node-${process.platform}-${process.arch}`
   installPackages(folder, [`${name}@${nodeVersion}`])

@@ -1,7 +1,7 @@
 /**
- * Busy clients of `measure.ts`, in a process of their own: `clients.ts PORT CLIENTS SECONDS PATH`. Each keeps one
- * connection and sends its next request when it has the answer to the last one. Prints "connecting", "served" when each client has
- * had two answers, and at the end the number of answers of each client as JSON.
+ * Busy clients of `measure.ts`, in a separate process: `clients.ts PORT CLIENTS SECONDS PATH`. Each keeps one
+ * connection and sends its next request after the response to the last one. Prints "connecting", then "served" when
+ * each client has two responses, and finally each client's number of responses as JSON.
  */
 import process from 'node:process'
 import { Connection, post } from '../bench/connection.ts'
@@ -18,7 +18,7 @@ async function repeat(client: number): Promise<void> {
     ? post(port, path, { client })
     : Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
   while (performance.now() < until) {
-    // A connection that the server closes is opened again.
+    // Reopens a connection that the server closed.
     await connection.send(request).catch(() => connection.close())
     if (++answers[client] === 2 && --unserved === 0) console.log('served')
   }
@@ -27,7 +27,7 @@ async function repeat(client: number): Promise<void> {
 
 console.log('connecting')
 for (let client = 0; client < clients; client++) void repeat(client)
-// Clients that wait for their first answer must not prolong the measurement.
+// Clients that still wait for their first response must not prolong the measurement.
 setTimeout(() => {
   console.log(JSON.stringify(answers))
   process.exit(0)

@@ -1,35 +1,35 @@
-/** How long a new connection waits for `/healthz` while other clients keep the server busy. */
+/** Measures how long a new connection waits for `/healthz` while other clients keep the server busy. */
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A probe that took longer counts as this long. */
+/** The time that counts for a slower probe. */
 const maxProbeMs = 15_000
-/** Between two probes. */
+/** The pause between two probes. */
 const pauseMs = 20
 
-/** Not that of the clients, as that of a supervisor: callers are served round robin. Only Linux has it by default. */
+/**
+ * Differs from the clients' address, like that of a supervisor, because callers are served round robin. Only Linux has
+ * it by default.
+ */
 const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
 export interface Measured {
   probes: number
-  /** Of all probes, in milliseconds. */
+  /** Response times of all probes, in milliseconds. */
   p50: number
   p99: number
   max: number
-  /** Until each client had two answers. Undefined: not within the measurement. */
+  /** Time until each client had two responses. Undefined if it was not reached within the measurement. */
   allServedMs: number | undefined
-  /** The clients that had at most one answer at the end. */
+  /** The number of clients with at most one response at the end. */
   starved: number
   answersPerSecond: number
 }
 
-/**
- * Measure the server on `port` of this machine, from the moment at which the clients begin to connect. They ask for
- * `path`.
- */
+/** Measures the server on `port` of this machine, from the moment the clients begin to connect. They request `path`. */
 export async function measureNewConnections(
   port: number,
   clients: number,
@@ -76,7 +76,7 @@ export async function measureNewConnections(
   }
 }
 
-/** The milliseconds from connecting to the answer. */
+/** Returns the milliseconds from connecting to the response. */
 function probe(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()

@@ -1,4 +1,4 @@
-/** A server whose answers take a millisecond of processor time, on `PORT`. Runs on each runtime. */
+/** A server on `PORT` that spends a millisecond of processor time per response. Runs on each runtime. */
 import process from 'node:process'
 import { listen } from '../../src/listen.ts'
 

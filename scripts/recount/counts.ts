@@ -1,30 +1,36 @@
 /**
- * What the derived tables and counters must say, computed anew from the tables that they are derived from. Each count is
- * SQL of its own, so that it does not repeat a fault of the product.
+ * The expected contents of derived tables and counters, recomputed from their source tables. Each count has SQL of its
+ * own, so that it does not repeat a bug of the product.
  */
 
 /**
- * A derived table. Both texts select `what`, which names a row, and `value`, the row as text. `stored` is what the database
- * says; `counted` is what follows from the raw tables.
+ * A derived table. Both queries select `what`, which names a row, and `value`, the row as text. `stored` reads the
+ * derived table, and `counted` computes it from the source tables.
  */
 export interface Count {
   name: string
   stored: string
   counted: string
-  /** Makes a temporary table that both need. A server of libSQL refuses it, so only a file is computed. */
+  /**
+   * Creates a temporary table that both queries need. A libSQL server refuses it, so this count is computed only for a
+   * file.
+   */
   setup?: string
-  /** It counts what happened, also of messages that were blocked, removed or moved to another account since. */
+  /**
+   * Set if the count includes past events, even of messages that were later blocked, removed or moved to another
+   * account.
+   */
   countsHistory?: true
 }
 
 const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
-/** Deliveries with the ids of their agents. The view `v_deliveries` would be read from its other ends. */
+/** Deliveries with their agents' ids. SQLite would read the view `v_deliveries` starting from its other tables. */
 const delivered = `(SELECT deliveries.*, (
     SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
   FROM deliveries)`
 
-/** The two ends of each direct message, once for each account that shows it. */
+/** The two ends of each direct message, once per account that shows it. */
 const direct = `
   SELECT m.seq, m.created_at AS at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id AS home,
     m.account_id, m.from_agent_id AS source, m.from_agent_id AS writer,
@@ -49,7 +55,7 @@ const placed = `
   FROM messages WHERE channel_id IS NOT NULL AND seq BETWEEN 1 AND ${position}`
 const storedThread = `threads.kind || ' ' || threads.key`
 
-// A message whose parent is gone keeps its root, because the root can no longer be derived.
+// A message whose parent was removed keeps its root, because the root cannot be derived any more.
 const parent = (place: string) =>
   `coalesce(
   (SELECT seq FROM messages WHERE account_id = ${place}.home AND id = ${place}.reply_to_message_id),
@@ -65,7 +71,7 @@ const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period
 const sizeOf = (text: string) =>
   `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
 
-/** Only what is due and has something to send. An outbox with nothing to send ends at its next attempt. */
+/** Compares only outboxes that are due and have something to send. An empty outbox ends at its next attempt. */
 function dueOutbox(name: string, waiting: string): Count {
   return {
     name,
@@ -74,10 +80,10 @@ function dueOutbox(name: string, waiting: string): Count {
   }
 }
 
-/** The terms of the index, which has no texts: `term` and `doc`. */
+/** The index terms, `term` with `doc`, because the index stores no texts. */
 const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
   USING fts5vocab('main', 'message_search', 'instance')`
-/** A message that is in the index: it is placed, and its text was neither erased nor retracted. */
+/** Whether a message is in the index: it is placed, and its text was neither erased nor retracted. */
 const isIndexed = `m.seq BETWEEN 1 AND (SELECT p.seq FROM projections AS p WHERE p.name = 'search') AND m.body <> ''
   AND NOT EXISTS (SELECT 1 FROM deliveries AS gone
     WHERE gone.seq = m.seq AND gone.state = 'retracted')`
@@ -85,8 +91,8 @@ const isAscii = (text: string) => `length(${text}) = octet_length(${text})`
 const separators = Array.from({ length: 127 }, (_, n) => n + 1)
   .filter((code) => !/[0-9A-Za-z]/.test(String.fromCharCode(code)))
 /**
- * The words of ASCII texts: what stands between characters that are neither letters nor digits. `texts` selects `prefix` and
- * `text`. The separators are replaced in steps, because SQL may not nest much deeper.
+ * Splits ASCII texts into words at all characters except letters and digits. `texts` selects `prefix` and `text`. The
+ * separators are replaced in steps, because SQL limits the nesting depth.
  */
 function wordsOf(texts: string): string {
   const steps = Array.from({ length: Math.ceil(separators.length / 8) }, (_, n) => {
@@ -98,11 +104,11 @@ function wordsOf(texts: string): string {
     FROM step${steps.length} JOIN json_each('["' || replace(text, ' ', '","') || '"]') AS word WHERE word.value <> ''`
 }
 
-/** What a message, or a chunk of an artifact, costs besides its texts, and each of its deliveries. */
+/** The cost of a message or artifact chunk in addition to its texts, and of each delivery. */
 const rowBytes = 500
 const wasEdited = (account: string) =>
   `${account} IN (SELECT edited.account_id FROM messages AS edited WHERE edited.edited = 1)`
-/** The inboxes that a message went to. One that is held has none yet, and counts those that it is for. */
+/** The number of inboxes that a message went to. A held message has no deliveries, so its intended inboxes count. */
 const inboxesOf = `iif(m.seq > 0,
   (SELECT count(*) FROM deliveries AS d WHERE d.seq = m.seq),
   iif(m.channel_id IS NULL, 1, (SELECT count(*) - 1 FROM channel_members AS c
@@ -115,7 +121,7 @@ const bytesOfChunk =
   `${rowBytes} + octet_length(json_object('task', a.task_id, 'event', e.id, 'artifactId', a.artifact_id,
   'append', json(iif(a.append, 'true', 'false')), 'lastChunk', json(iif(a.last_chunk, 'true', 'false')),
   'name', a.name, 'parts', a.parts))`
-/** The unread messages of remote agents. */
+/** The unread messages in the inboxes of remote agents. */
 const sentOutside = `
   SELECT d.account_id, d.agent_id, iif(remote.transport IS NULL, m.from_agent_id, '') AS sender_id FROM ${delivered} AS d
   JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
@@ -148,7 +154,7 @@ export const counts: readonly Count[] = [
     stored:
       `SELECT account_id || ' ' || ${storedThread} AS what, messages || ' to ' || last_seq || ' at ' || last_at AS value
       FROM threads`,
-    // SQLite takes the time of the row that has the newest number.
+    // SQLite takes `at` from the row with the maximum `seq`.
     counted: `SELECT account_id || ' ' || thread AS what, n || ' to ' || newest || ' at ' || at AS value
       FROM (SELECT account_id, thread, count(*) AS n, max(seq) AS newest, at FROM (${placed}) GROUP BY account_id, thread)`,
   },
@@ -266,7 +272,7 @@ export const counts: readonly Count[] = [
     countsHistory: true,
     stored:
       `SELECT account_id || ' ' || day || ' ' || subject AS what, messages AS value FROM usage WHERE messages > 0`,
-    // A chunk of an artifact costs as much as a message.
+    // An artifact chunk costs as much as a message.
     counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(n) AS value FROM (
         SELECT account_id, created_at / ${dayMs} * ${dayMs} AS day, '' AS subject, 1 AS n FROM messages WHERE type <> 'system'
         UNION ALL
@@ -283,7 +289,7 @@ export const counts: readonly Count[] = [
   {
     name: 'bytes of days',
     countsHistory: true,
-    // A person who edits a message before its delivery changes its text, and not what was counted.
+    // Editing a message before its delivery changes its text, but not the counted bytes.
     stored: `SELECT account_id || ' ' || day || ' ' || subject AS what, bytes AS value FROM usage
       WHERE NOT ${wasEdited('usage.account_id')}`,
     counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(bytes) AS value FROM (
@@ -303,11 +309,11 @@ export const counts: readonly Count[] = [
       WHERE NOT ${wasEdited('spent.account_id')} GROUP BY account_id, day, subject`,
   },
   {
-    // Whom a message went to, and in which accounts: as it was when it was placed.
+    // A message's recipients and their accounts are indexed as they were when it was placed.
     name: 'search terms of senders and recipients',
     countsHistory: true,
     setup: searchTerms,
-    // Whether it has a file is not computed.
+    // Terms for attached files are not recomputed.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
       WHERE substr(term, 1, 1) NOT IN ('h', 'w', 'k')
         AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,
@@ -329,7 +335,7 @@ export const counts: readonly Count[] = [
   {
     name: 'search terms of texts',
     setup: searchTerms,
-    // Of texts in ASCII, which SQL can cut into words.
+    // Only ASCII texts, because SQL can split them into words.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms JOIN messages AS m ON m.seq = doc
       WHERE substr(term, 1, 1) = 'w' AND ${isAscii('m.body')} AND m.body <> ''`,
     counted: wordsOf(`SELECT m.seq || ' w' AS prefix, m.body AS text FROM messages AS m

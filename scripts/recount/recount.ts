@@ -1,13 +1,13 @@
-/** Compares every derived table and counter of a database with what follows from the raw tables. */
+/** Compares every derived table and counter of a database with values recomputed from the source tables. */
 import { type Config, createClient } from '@libsql/client'
 import { counts } from './counts.ts'
 
-/** So many differences of one count are named. */
+/** The maximum number of differences listed per count. */
 const maxNamed = 100
 
 /**
- * The differences as lines of text, of each count the first hundred. Without history, the
- * counts of what happened are left out: they differ once messages were blocked, removed or moved, or the clock jumped.
+ * Returns the differences as lines of text, up to the first hundred per count. Without history, omits counts of past
+ * events, which differ once messages were blocked, removed or moved, or the clock jumped.
  */
 export async function recount(database: Config, { withHistory = true } = {}): Promise<string[]> {
   const client = createClient(database)
@@ -30,7 +30,7 @@ export async function recount(database: Config, { withHistory = true } = {}): Pr
   client.close()
   return differences
 
-  // Compared here, because SQLite would compare each row with each other one.
+  // Compared here, because SQLite would compare each row with every other.
   async function valuesOf(sql: string): Promise<Map<string, string>> {
     const { rows } = await client.execute(
       `SELECT what, CAST(value AS TEXT) AS value FROM (${sql}) WHERE value IS NOT NULL`,
