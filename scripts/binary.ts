@@ -109,8 +109,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first one is the program. The others end up in the same folder of the binary, without their path below
-      // `root`.
+      // The first is the program. The others end up in the binary's same folder, without their path below `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },

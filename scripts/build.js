@@ -38,10 +38,7 @@ const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', f
 /** The plugin that runs inside opencode, as a single module. */
 const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plugin.js' }
 
-/**
- * Selects the entry of jsonc-parser that esbuild can follow. The other one loads its parts in a way that only Node
- * understands.
- */
+/** The entry of jsonc-parser that esbuild can follow. Its other entry loads parts in a way only Node understands. */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
@@ -217,8 +214,7 @@ async function buildFile(program, file, define, isSmall = false) {
     // V8's code cache requires a script, such as CommonJS. Dynamic imports are evaluated when they are needed.
     format: 'cjs',
     target: 'node20',
-    // A dynamic import in a script prints a warning on Node 20. Everything imported like this is a script or part of
-    // Node.
+    // A dynamic import in a script prints a warning on Node 20. It is only used for scripts and parts of Node.
     supported: { 'dynamic-import': false },
     outfile: file,
     // No source uses this name: esbuild does not rename variables that would shadow it.

@@ -55,9 +55,7 @@ function conversation(name: string): Pick<Way, 'next' | 'outcome'> {
   }
 }
 
-/**
- * @alice reads 50 messages of 1,600 characters from @bob, each with a random word, for as long as `has_more` is true.
- */
+/** @alice reads 50 messages of 1,600 characters from @bob, each with a random word, until `has_more` is false. */
 function longMessages(): Way {
   let words: string[] = []
   return {

@@ -1,8 +1,7 @@
 /**
  * `npm run lab -- first-day --with binary|package`: plays the first day of an operator who has only the binary, or the
  * packed npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two
- * agents, backs up, kills the server, removes the database, restores, and runs the doctor. Prints the steps with their
- * times.
+ * agents, backs up, kills the server, removes the database, restores, and runs the doctor. Prints each step's time.
  *
  * See docs/contributing.md, "Releases".
  */

@@ -20,9 +20,7 @@ import { isMainThread } from 'node:worker_threads'
 // @ts-ignore -- the build replaces it
 const program = PROGRAM
 
-/**
- * Delay in ms after which a server has started. A command ends earlier, and its compiled code would not help a server.
- */
+/** Delay in ms until a server has started. A command ends earlier, and its compiled code would not help a server. */
 const started = 5_000
 
 const file = fileURLToPath(new URL(program, import.meta.url))

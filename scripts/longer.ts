@@ -1,8 +1,7 @@
 /**
  * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations,
- * flood and new-connections: run a test of `npm test` for longer. Options replace the defaults below. A seed determines
- * the sequence of events, and each run prints its own. With `--log FILE`, the proofs append their figures to a file of
- * JSON lines and print the totals of all its runs.
+ * flood and new-connections: run a test of `npm test` for longer. Options replace the defaults below. Each run prints
+ * its seed, which decides the events. `--log FILE` appends a proof's figures as a JSON line and prints the totals.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

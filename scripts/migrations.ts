@@ -24,10 +24,9 @@ export type Step = (typeof migrations)[number]
 const baseline = '0000_grid'
 
 /**
- * Returns `steps` with the unreleased ones regenerated: the first from `fresh`, the statements of the whole schema, and
- * the step NAME from what the others lack. Any other step keeps its statements, which may be written by hand. `lacks`
- * names the parts of the schema that are still missing or different, and `ends` why the previous version cannot use the
- * database after a step.
+ * Returns `steps` with the unreleased ones regenerated: the first from `fresh`, the whole schema's statements, and the
+ * step NAME from what the others lack. Any other step keeps its statements, which may be hand-written. `lacks` names
+ * schema parts that still differ, and `ends` why the previous version cannot use the database after a step.
  */
 export function makeSteps(
   steps: readonly Step[],

@@ -23,7 +23,7 @@ const dependencies = ['libsql', '@node-rs/argon2']
 const { values: { commit, repository, destination } } = parseArgs({
   options: {
     commit: { type: 'string' },
-    /** If it is this repository, npm shows that the package was built from it. */
+    /** The package's repository. npm shows where the package was built only if they match. */
     repository: { type: 'string' },
     destination: { type: 'string', default: join(root, 'release') },
   },

@@ -1,8 +1,7 @@
 /**
  * `npm run lab -- released-schema VERSION`: writes a database with the current schema and a row in every table into
- * `test/fixtures/released/VERSION/`. Every later step is tested on it (`test/store/upgrades.test.ts`). `--freeze`,
- * which belongs in the release commit, also records the steps in `db/released.ts`, and `npm run migration` then leaves
- * them unchanged.
+ * `test/fixtures/released/VERSION/`. Every later step is tested on it (`test/store/upgrades.test.ts`). In the release
+ * commit, `--freeze` also records the steps in `db/released.ts`, so that `npm run migration` keeps them.
  */
 import Database from 'libsql'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

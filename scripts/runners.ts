@@ -54,9 +54,7 @@ async function main(): Promise<void> {
   }
 }
 
-/**
- * A grid's clock and the work of its worker. It runs ten times as fast, so that leases of killed runners expire soon.
- */
+/** A grid's clock and its worker's work. The clock is ten times as fast, so leases of killed runners expire soon. */
 interface Clock {
   speed: number
   stop(): void

@@ -140,10 +140,7 @@ export function incompatibilities(before: Schema, after: Schema): string[] {
   return [...new Set(reasons)]
 }
 
-/**
- * Lists references that get in the way of a program that does not know them. It must be able to write the referring row
- * and remove the referenced one.
- */
+/** Lists references that keep a program that does not know them from writing or removing a row. */
 function badReferences(
   { name, references }: SchemaObject,
   old: SchemaObject | undefined,

@@ -101,9 +101,7 @@ try {
   rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/**
- * Returns the place of a client. `session` gets its own path at the model if the client reads it from its environment.
- */
+/** Returns a client's place. `session` is its path at the model, if the client reads it from its environment. */
 function placeOf({ name }: WakeClient, session: string = name): Place {
   const { path } = clients.find(({ client }) => client.name === name)!
   return { home, project, program: path, agent: { alias: '', key: '' }, grid: '', model: model.url(session), keys: 0 }

@@ -1,7 +1,6 @@
 /**
- * `npm run lab -- wake`: runs real coding clients in terminals, connected as their users do it, with a scripted model
- * and a local grid. Tests what wakes them, when, and what must not. Prints a table. See docs/client-reference.md,
- * "Trying it".
+ * `npm run lab -- wake`: runs real coding clients in terminals, connected as users do it, with a scripted model and a
+ * local grid. Prints a table of what wakes them, when, and what must not. See docs/client-reference.md, "Trying it".
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

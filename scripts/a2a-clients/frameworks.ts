@@ -10,10 +10,7 @@ export interface Framework {
   packages: string[]
   driver: string
   env?: Record<string, string>
-  /**
-   * `question` if the framework shows the agent's question, `answer` if it can also answer in the same task, else
-   * undefined.
-   */
+  /** `question` if it shows the agent's question, `answer` if it can also answer it in the same task. */
   turn?: 'question' | 'answer'
 }
 

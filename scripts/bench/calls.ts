@@ -43,10 +43,7 @@ export function sendMessageRequest(port: number, from: BenchAgent, to: string, m
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
 
-/**
- * Returns a function that yields sends with different texts, which repeat after `differentTexts`. `args` are added to
- * each call.
- */
+/** Returns a function that yields sends with `differentTexts` texts in turn. `args` are added to each call. */
 export function sendMessageRequests(port: number, from: BenchAgent, to: string, args: object = {}): () => Buffer {
   const requests = Array.from(
     { length: differentTexts },
@@ -115,10 +112,7 @@ export async function sendMessage(connection: Connection, request: Buffer, by = 
   return id
 }
 
-/**
- * Reads inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
- * `drainConnections` times.
- */
+/** Empties inboxes, with at most `drainConnections` connections. Resolves to the number of messages in each. */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
   const counts = agents.map(() => 0)
   const waiting = agents.map((agent, i) => ({ request: readMessagesRequest(port, agent), i }))

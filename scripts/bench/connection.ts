@@ -14,10 +14,7 @@ export interface RawResponse {
 const headEnd = Buffer.from('\r\n\r\n')
 const empty = Buffer.alloc(0)
 
-/**
- * Connections that were idle longer are not reused: Node closes them after 5 s, and a request at that moment would be
- * lost.
- */
+/** Connections idle for longer are not reused. Node closes them after 5 s, which would lose a request. */
 const maxIdleMs = 3_000
 
 /** Reconnects if the server has closed the connection, or is about to. */

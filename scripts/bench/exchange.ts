@@ -1,6 +1,4 @@
-/**
- * Agents that ask questions over MCP, and REST workers that answer a question and take the next one in a single call.
- */
+/** Agents that ask questions over MCP, and REST workers that answer one and take the next in a single call. */
 import type { BenchAgent } from './agents.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresqlBehindHttp } from './brokers/postgresql.ts'

@@ -18,9 +18,7 @@ import {
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/**
- * One client makes more calls than an agent is allowed. The limits stay enabled, so that their cost is measured too.
- */
+/** One client makes more calls than an agent is allowed. The limits stay on, so that their cost is measured. */
 const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',
@@ -84,9 +82,7 @@ async function newDatabase(database: Database): Promise<{ url: string; adminUrl?
   return sqld
 }
 
-/**
- * Fills the database in a child process: only one process can open a local file, and its lock ends with that process.
- */
+/** Fills the database in a child process, because only one process can open a local file until it ends. */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {

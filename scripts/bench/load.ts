@@ -14,10 +14,7 @@ export interface Workload {
   steps: Step[]
   /** Called once before the steps, unmeasured. */
   prepare?(): Promise<void>
-  /**
-   * `run` restores what the steps consume, before the first step and after every `every` steps of each client,
-   * unmeasured.
-   */
+  /** `run` restores what the steps consume, at first and after every `every` steps of each client, unmeasured. */
   refill?: { every: number; run(): Promise<void> }
   /** Throws if the stored result does not match the responses. Called once after the steps, unmeasured. */
   verify?(): Promise<void>
@@ -129,10 +126,7 @@ export interface Slices {
   bytesRead: number
 }
 
-/**
- * Measures the contenders in interleaved slices. The first round does not count, because a server that just started has
- * not compiled its code.
- */
+/** Measures the contenders in interleaved slices. Omits the first round, before all code is compiled. */
 export async function inSlices(contenders: Contender[], seconds: number): Promise<Slices[]> {
   const found: Totals[][] = contenders.map(() => [])
   for (let round = 0; round <= rounds; round++) {

@@ -102,10 +102,7 @@ export function pairWork(
   }
 }
 
-/**
- * Measures reads. Each client reads its share of the inboxes in turn. `refill` sends a new message to each inbox that
- * was read.
- */
+/** Measures reads. Each client reads its share of the inboxes in turn, and `refill` sends them new messages. */
 function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: number, connect: Connect): Workload {
   const { port } = server
   const waiting = new Map<BenchAgent, string>()

@@ -108,10 +108,7 @@ interface FilledGrid {
   grid: BenchGrid
 }
 
-/**
- * Measures a row on grids with the same number of agents, in interleaved slices. The first grid has the fewest
- * messages.
- */
+/** Measures a row on grids with equally many agents, in interleaved slices. The first has the fewest messages. */
 async function measure(context: BenchContext, row: Row<BenchGrid>, grids: FilledGrid[]): Promise<void> {
   const names = grids.map(({ agents, messages }) => `${row.name}, ${abbreviate(agents)}/${abbreviate(messages)}`)
   const measured = await withAllConnections(grids, (connects) => {

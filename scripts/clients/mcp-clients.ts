@@ -212,10 +212,7 @@ export const mcpClients: Record<string, McpClient> = {
   },
 }
 
-/**
- * Returns the environment of a logged-in Gemini CLI user who trusts the folder. Without `modelUrl`, no model is
- * available.
- */
+/** Returns the environment of a logged-in Gemini CLI user who trusts the folder, without a model by default. */
 function geminiEnv(modelUrl = 'http://127.0.0.1:9') {
   return { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 }

@@ -1,7 +1,4 @@
-/**
- * Sets up a grid as a newcomer does: cloned, installed and started as the README describes, with an account and two
- * agents.
- */
+/** Sets up a grid as the README tells a newcomer: cloned, installed and started, with an account and two agents. */
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,4 @@
-/**
- * Runs agent-grid as a user gets it: only the single binary or the npm package, in an empty folder with an empty home.
- */
+/** Runs agent-grid as a user gets it: only the binary or the npm package, in an empty folder with an empty home. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

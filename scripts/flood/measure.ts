@@ -65,18 +65,12 @@ export interface FloodReport {
   capacity: number
   phases: Phase[]
   flood: Flooded
-  /**
-   * Time from the end of the flood until honest accounts are served as before. Infinity if they do not recover within
-   * the last phase.
-   */
+  /** Time after the flood until honest accounts are served as before. Infinity if they are not in the last phase. */
   recoveryMs: number
 }
 
 const gaugeSeconds = 3
-/**
- * Recovered means, within a second, this share of the rate before and a p99 below the greater of 100 ms and twice that
- * before.
- */
+/** Recovered: a second with this share of the earlier rate, and a p99 of at most 100 ms or twice the earlier one. */
 const recoveredShare = 0.95
 const recoveredMs = 100
 const recoveredFactor = 2
@@ -174,10 +168,7 @@ function startClient<Line>(name: string, order: unknown, onLine: (line: Line) =>
   return child
 }
 
-/**
- * Creates accounts in a new database, in a child process: only one process can open a local file, and its lock ends
- * with it.
- */
+/** Creates accounts in a new database, in a child process, because only one can open a local file until it ends. */
 export async function createAccounts(
   env: Record<string, string>,
   { honest, agents }: { honest: number; agents: number },

@@ -10,10 +10,7 @@ const maxProbeMs = 15_000
 /** The pause between two probes. */
 const pauseMs = 20
 
-/**
- * Differs from the clients' address, like that of a supervisor, because callers are served round robin. Only Linux has
- * it by default.
- */
+/** Another address than the clients', like a supervisor's, because callers take turns. Only Linux has it by default. */
 const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
 export interface Measured {

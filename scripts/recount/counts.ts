@@ -11,15 +11,9 @@ export interface Count {
   name: string
   stored: string
   counted: string
-  /**
-   * Creates a temporary table that both queries need. A libSQL server refuses it, so this count is computed only for a
-   * file.
-   */
+  /** Creates a temporary table that both queries need. A libSQL server refuses it, so it works only for a file. */
   setup?: string
-  /**
-   * Set if the count includes past events, even of messages that were later blocked, removed or moved to another
-   * account.
-   */
+  /** Set if the count includes past events, even of messages that were later blocked, removed or moved away. */
   countsHistory?: true
 }
 

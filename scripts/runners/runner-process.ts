@@ -48,9 +48,7 @@ export function startRunner({ url, key, home, words, path = [], env = {} }: Star
   }
 }
 
-/**
- * Waits for the answers to messages, and reads them from the inbox. Resolves to their texts, in the order of the ids.
- */
+/** Waits for the answers to messages in the inbox, and reads them. Resolves to their texts, in the order of `ids`. */
 export async function answersTo(client: GridClient, ids: readonly string[]): Promise<string[]> {
   const answers = new Map<string, string>()
   await waitFor('all answers', async () => {

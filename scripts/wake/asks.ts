@@ -1,7 +1,4 @@
-/**
- * Measures what it costs the model when an agent in one client asks an agent in another. See docs/conversations.md,
- * "Asking".
- */
+/** Measures what a question to an agent in another client costs the model. See docs/conversations.md, "Asking". */
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, type LabSession, openSession } from './lab.ts'
 import { type Act, type Asked, readAndAnswer } from './scripted-model.ts'
@@ -22,9 +19,7 @@ interface Cost {
 
 const waiting = { wait_seconds: 50 }
 
-/**
- * Asks in two calls, which send and read, or in one, which also waits for the answer. Resolves when the turn has ended.
- */
+/** Asks in two calls, which send and read, or in one, which also waits. Resolves when the turn has ended. */
 export async function askIn(calls: 1 | 2, { model }: Lab, session: LabSession, to: string): Promise<Cost> {
   const question = { to, message: 'Is the build green?' }
   const plan: Act[] = [

@@ -194,8 +194,7 @@ export const rows: readonly Row[] = [
     title: `${title}: woken again`,
     async run(lab) {
       const session = await openSession(lab)
-      // Until the session was woken once, it may still be loading the tools. Claude Code tries for 2 s and then omits
-      // them.
+      // Until it was woken once, the session may still be loading the tools, which Claude Code omits after 2 s.
       await wake(session)
       await isReady(session)
       await fail(lab, session)

@@ -4,24 +4,18 @@ import { clockAt, hour, instantOf, knownZone, nextDayAt } from '../../src/lib/ti
 const at = (text: string) => Date.parse(text)
 const shown = (zone: string, text: string) => clockAt(zone, at(text)).toISOString().slice(0, 19)
 
-test.each(['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Asia/Kolkata'])(
-  'recognises %s as a time zone',
-  (name) => {
-    expect(knownZone(name)).toBeDefined()
-    expect(shown(knownZone(name)!, '2026-11-22T12:00:00Z')).not.toBe('2026-11-22T12:00:00')
-  },
-)
+test.each(['Europe/Berlin', 'America/Argentina/Buenos_Aires', 'Asia/Kolkata'])('accepts the zone %s', (name) => {
+  expect(knownZone(name)).toBeDefined()
+  expect(shown(knownZone(name)!, '2026-11-22T12:00:00Z')).not.toBe('2026-11-22T12:00:00')
+})
 
 test.each(['Etc/UTC', 'GMT', 'UTC', 'utc'])('maps %s to UTC', (name) => {
   expect(knownZone(name)).toBe('UTC')
 })
 
-test.each([undefined, '', 'Mars/Base', '+05:00', 'Europe/Berlin; x', '<b>', 'A'.repeat(65)])(
-  'rejects %s as a time zone',
-  (name) => {
-    expect(knownZone(name)).toBeUndefined()
-  },
-)
+test.each([undefined, '', 'Mars/Base', '+05:00', 'Europe/Berlin; x', '<b>', 'A'.repeat(65)])('rejects %s', (name) => {
+  expect(knownZone(name)).toBeUndefined()
+})
 
 test('ignores the case of zone names', () => {
   expect(knownZone('europe/BERLIN')).toBe(knownZone('Europe/Berlin'))

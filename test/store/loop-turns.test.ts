@@ -1,6 +1,4 @@
-/**
- * The loop of a process, with followers and duties that the tests define. See docs/architecture.md, "After the commit".
- */
+/** The loop of a process, with the test's own followers and duties. See docs/architecture.md, "After the commit". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import type { Pulse, StoredDuty, StoredFollower } from '../../src/store/global/pulse.ts'

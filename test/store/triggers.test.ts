@@ -1,7 +1,4 @@
-/**
- * Triggers make no decisions: each guards, counts, or adds one row to the log. See docs/architecture.md, "Reads and
- * writes".
- */
+/** Triggers only guard, count, or add one row to the log. See docs/architecture.md, "Reads and writes". */
 import { createClient } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'

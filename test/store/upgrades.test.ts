@@ -1,6 +1,4 @@
-/**
- * Upgrades from each released schema, with processes of two versions, and the way back. See docs/operating/upgrades.md.
- */
+/** Upgrades from each released schema and back, with processes of two versions. See docs/operating/upgrades.md. */
 import Database from 'libsql'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,33 +37,30 @@ beforeEach(() => {
 
 const versions = readdirSync('test/fixtures/released')
 
-test.each(versions)(
-  'the steps since %s give its database the schema of a new one, and the grid works',
-  async (version) => {
-    const folder = `test/fixtures/released/${version}`
-    writeFileSync(path, brotliDecompressSync(readFileSync(`${folder}/grid.db.br`)))
-    const { keys, cast }: { keys: string; cast: Cast } = JSON.parse(readFileSync(`${folder}/grid.json`, 'utf8'))
-    const released = new Database(path)
-    const { hash } = released.prepare('SELECT hash FROM __drizzle_migrations').get() as { hash: string }
-    released.close()
-    expect(hash, `"npm run lab -- released-schema ${version}" makes it anew until the release`).toBe(migrations[0].hash)
+test.each(versions)('the steps since %s produce the schema of a new database, and the grid works', async (version) => {
+  const folder = `test/fixtures/released/${version}`
+  writeFileSync(path, brotliDecompressSync(readFileSync(`${folder}/grid.db.br`)))
+  const { keys, cast }: { keys: string; cast: Cast } = JSON.parse(readFileSync(`${folder}/grid.json`, 'utf8'))
+  const released = new Database(path)
+  const { hash } = released.prepare('SELECT hash FROM __drizzle_migrations').get() as { hash: string }
+  released.close()
+  expect(hash, `"npm run lab -- released-schema ${version}" makes it anew until the release`).toBe(migrations[0].hash)
 
-    await withStep(compatibleStep, true, async () => {
-      const grid = await testGrid({ url: database.url, env: { GRID_KEYS: keys }, cast })
-      expect(await read(grid, cast.bob)).toContain('Data')
-      expect((await browser(grid).signIn('pat@acme.example', password)).html).toContain('Acme')
-      await grid.store.close()
+  await withStep(compatibleStep, true, async () => {
+    const grid = await testGrid({ url: database.url, env: { GRID_KEYS: keys }, cast })
+    expect(await read(grid, cast.bob)).toContain('Data')
+    expect((await browser(grid).signIn('pat@acme.example', password)).html).toContain('Acme')
+    await grid.store.close()
 
-      const file = new Database(path)
-      const fresh = schemaAfter(migrations.flatMap(({ statements }) => statements))
-      const withoutRows = new Map([...fresh].filter(([, { type }]) => type !== 'rows'))
-      expect(differences(schemaOf(file), withoutRows)).toEqual([])
-      expect(file.prepare('PRAGMA foreign_key_check').all()).toEqual([])
-      expect(tables.filter(({ name }) => file.prepare(`SELECT 1 FROM ${name} LIMIT 1`).all().length === 0)).toEqual([])
-      file.close()
-    })
-  },
-)
+    const file = new Database(path)
+    const fresh = schemaAfter(migrations.flatMap(({ statements }) => statements))
+    const withoutRows = new Map([...fresh].filter(([, { type }]) => type !== 'rows'))
+    expect(differences(schemaOf(file), withoutRows)).toEqual([])
+    expect(file.prepare('PRAGMA foreign_key_check').all()).toEqual([])
+    expect(tables.filter(({ name }) => file.prepare(`SELECT 1 FROM ${name} LIMIT 1`).all().length === 0)).toEqual([])
+    file.close()
+  })
+})
 
 test('a column added by a later step changes no statement and no query row', () => {
   const columnsOf = (steps: string[]) => {

@@ -141,10 +141,7 @@ describe('blocked targets', () => {
     },
   )
 
-  test.each(['93.184.215.14', '2606:2800:21f:cb07::1', '::ffff:93.184.215.14'])(
-    'allows the public address %s',
-    (address) => {
-      expect(isAllowedAddress(address, readConfig({}))).toBe(true)
-    },
-  )
+  test.each(['93.184.215.14', '2606:2800:21f:cb07::1', '::ffff:93.184.215.14'])('allows public %s', (address) => {
+    expect(isAllowedAddress(address, readConfig({}))).toBe(true)
+  })
 })

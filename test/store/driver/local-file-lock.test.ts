@@ -101,8 +101,7 @@ test('refuses a second process even without an owner file', async () => {
 })
 
 /**
- * Starts another process that tries to open the file. It runs on Bun, which starts fastest. The operating system owns
- * the lock.
+ * Starts another process that tries to open the file, on Bun, which starts fastest. The operating system owns the lock.
  */
 async function hold(path = file.path) {
   const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]
