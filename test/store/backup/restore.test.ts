@@ -185,7 +185,7 @@ test.each([
   },
 )
 
-test('a restored grid does not report its former backups', async () => {
+test('a restored grid forgets running and failed backups', async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.write([store.global.backups.noteFailed({ at: now, reason: 'The server ended.' })])
   await store.close()
