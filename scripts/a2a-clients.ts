@@ -55,7 +55,7 @@ interface Row {
   outcome: string
 }
 
-/** A framework that cannot be installed is also a failure, because it was not tested. */
+/** Tests one framework. An installation failure counts as a failed test. */
 async function testFramework(name: string, node: string, root: string, url: string, key: string): Promise<Row> {
   const framework: Framework = frameworks[name]
   const [main] = framework.packages

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures the service on each runtime, as ratios to a Hono echo server that the same client measures
+ * `npm run bench`: measures the service on each runtime, relative to a Hono echo server that the same client measures
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
 import { parseArgs } from 'node:util'
@@ -27,7 +27,7 @@ const scenarios = {
   exchange,
 } satisfies Record<string, Scenario>
 type ScenarioName = keyof typeof scenarios
-/** Each has one connection. */
+/** Each client has one connection. */
 const maxClients = 256
 const names = Object.keys(scenarios) as ScenarioName[]
 const defaults: ScenarioName[] = ['requests', 'waking', 'fan-out']
@@ -144,7 +144,7 @@ function oneOf<Name extends string>(names: readonly Name[], text: string): Name 
   return name
 }
 
-/** Integers, except for `seconds`. */
+/** Parses a list of integers, or of any numbers for `seconds`. */
 function numbers(name: string, text: string, least: number, most = Infinity): number[] {
   const list = text.split(',').map(Number)
   if (list.every((n) => n >= least && n <= most && (name === 'seconds' || Number.isInteger(n)))) return list

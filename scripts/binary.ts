@@ -1,7 +1,7 @@
 /**
- * Builds the whole program into one executable file, with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
- * [--outfile PATH] [--commit HASH]`. Targets are those of `binary/targets.ts`, or `all`; their names are appended to
- * the path. The default is this platform.
+ * Builds the whole program into a single executable with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
+ * [--outfile PATH] [--commit HASH]`. Targets are listed in `binary/targets.ts`; `all` builds every target. Their names
+ * are appended to the path. The default is this platform.
  *
  * See docs/operating/install.md, "Single binary".
  */
@@ -35,14 +35,14 @@ interface Build {
   onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' | 'ts' }): void
 }
 
-/** A text of the program. */
+/** A text of the program, which the binary contains literally if the program is ASCII. */
 const anyText = 'There is no command "'
 
 /** The code with which the database driver's build loads its native part, up to the end of the function. */
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
-/** Packages look for their native part when they start, so a bundler cannot see it. It is named for this platform. */
+/** Names the native parts for this platform. Packages look for theirs at run time, which a bundler cannot follow. */
 function nativeParts(target: Target) {
   const native = (name: NativePackage) => JSON.stringify(packageFile(target.native[name]))
   return {
@@ -75,7 +75,7 @@ function toAscii(text: string): string {
 
 /** The package that a grid serves is in the binary, next to the program. */
 const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
-/** It is built next to the package. `connect` writes it where opencode finds it. */
+/** The plugin built next to the package. `connect` writes it to where opencode finds it. */
 const openCodePlugin = join(root, 'dist/binary/opencode-plugin.js')
 const withClientPackage = {
   name: 'client package',
@@ -87,7 +87,7 @@ const withClientPackage = {
   },
 }
 
-/** The pages of the manual are also in the binary. */
+/** Embeds the pages of the manual in the binary. */
 const withManual = {
   name: 'manual',
   setup(build: Build) {
@@ -126,7 +126,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
         target: target.bun,
         executablePath: packageFile(target.runtime),
         outfile: temporary,
-        // Settings come from the environment, not from files of the folder that the program is started in.
+        // Settings come from the environment, not from files in the current folder.
         autoloadDotenv: false,
         autoloadBunfig: false,
       },

@@ -22,11 +22,11 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Inputs of every build: how it works, and the versions of esbuild and of the packages. */
+/** Inputs of every build: its own code, and the versions of esbuild and all packages. */
 const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', 'node_modules/.package-lock.json']
   .filter((path) => existsSync(join(root, path)))
 
-/** These load native code, or are loaded only if they are installed. */
+/** Packages that load native code, or that are loaded only if they are installed. */
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
 /** A thread is a separate program, built next to each program that starts it. */
@@ -60,12 +60,12 @@ export const withoutValidator = {
 }
 
 /**
- * What a build is for.
+ * The variant of a build.
  *
  * @typedef {object} Flavour
- * @property {string} [folder] Where to build, in the repository; `dist` by default.
+ * @property {string} [folder] The output folder in the repository, by default `dist`.
  * @property {Record<string, string>} [define] Values for names in the program.
- * @property {boolean} [isSmall] A quarter smaller, because names of variables are short. Functions and classes keep theirs,
+ * @property {boolean} [isSmall] Shortens variable names, which saves a quarter. Functions and classes keep theirs,
  *   for stack traces.
  */
 
@@ -74,7 +74,7 @@ export const withoutValidator = {
  * same sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; next to it are the program, its
  * source map, the licences of its packages, and later V8's code cache. Several processes may build at once.
  *
- * In the program, `import.meta.url` is the URL of the file that Node runs, so that a worker can be started with it.
+ * In the program, `import.meta.url` is the URL of the file that Node runs, so that it can start a worker with it.
  *
  * @param {string} program
  * @param {Flavour} [flavour]
@@ -176,7 +176,7 @@ function isFreshPlugin(file) {
   }
 }
 
-/** Loaded only for a build: most starts need none. */
+/** Loads esbuild. It is not imported at the top, because most starts do not build. */
 async function loadEsbuild() {
   try {
     return await import('esbuild')
@@ -229,7 +229,7 @@ async function buildFile(program, file, define, isSmall = false) {
     minifySyntax: true,
     minifyIdentifiers: isSmall,
     keepNames: isSmall,
-    // It costs nothing until there is a stack trace.
+    // The source map costs nothing until there is a stack trace.
     sourcemap: 'external',
     sourcesContent: false,
     legalComments: 'external',
@@ -248,7 +248,7 @@ async function buildFile(program, file, define, isSmall = false) {
   await esbuild.stop()
 
   const sources = Object.keys(metafile.inputs)
-  // Packages are known by their versions: reading all of their files at each start would take as long as the rest.
+  // Packages are identified by version, because reading all their files would double the time of a start.
   const inputs = [...commonInputs, ...sources.filter((path) => packageOf(path) === undefined)]
   const hash = hashOf(inputs, define)
   // A source that changed during the build may or may not be in the file. Without a hash, the next start builds again.
@@ -264,7 +264,7 @@ async function buildFile(program, file, define, isSmall = false) {
 }
 
 /**
- * The sources of a program, if its files were built from the current ones: the last line of `file` lists them with a
+ * Returns a program's sources if its files were built from the current ones. The last line of `file` lists them with a
  * hash.
  *
  * @param {string} file
@@ -277,7 +277,7 @@ function freshInputs(file, define) {
     const isWhole = statSync(join(dirname(file), program)).size === bytes
     return isWhole && hash === hashOf(inputs, define) ? inputs : undefined
   } catch {
-    // It was never built, or a source was deleted.
+    // The program was never built, or a source was deleted.
     return undefined
   }
 }
@@ -294,7 +294,7 @@ function builtFrom(file) {
 }
 
 /**
- * The file name of the program that a built file starts.
+ * Returns the file name of the program that a built file starts.
  *
  * @param {string} file
  */
@@ -321,7 +321,7 @@ function hashOf(inputs, define) {
 }
 
 /**
- * The folder of the package that a file belongs to; undefined for files of this repository.
+ * Returns the folder of the package that a file belongs to, or undefined for files of this repository.
  *
  * @param {string} path
  */

@@ -22,14 +22,14 @@ const usage = `npm run clients -- [CLIENT ...] [--folder FOLDER]
   CLIENT    ${Object.keys(mcpClients).join(', ')}; all of them by default
   --folder  where they are installed and kept for the next run; a temporary folder by default (1.6 GB for all)`
 
-/** How a client connects, and its calls. */
+/** A way to connect a client, and the calls that it makes. */
 interface Way {
   name: string
-  /** The entry on the consent page; undefined: with the key of @alice. */
+  /** The entry to choose on the consent page. If undefined, the client uses @alice's key. */
   entry?: string
-  /** It depends on the model. */
+  /** Set if the outcome depends on the model. */
   isOfModels?: true
-  /** Before the client begins. */
+  /** Called before the client starts. */
   prepare?(grid: NewcomersGrid): Promise<void>
   next(client: string): Next
   /** The outcome. Fails with the fault in the output that the model received. */
@@ -40,7 +40,7 @@ const greeting = (way: string, client: string) => `a greeting from ${client} wit
 
 const inOrder = (calls: ToolCall[]): Next => (shown) => calls[shown.length]
 
-/** @alice writes to @bob, who answers, and reads the answer. */
+/** @alice writes to @bob, waits for his answer, and reads it. */
 function conversation(name: string): Pick<Way, 'next' | 'outcome'> {
   return {
     next: (client) =>
@@ -55,7 +55,7 @@ function conversation(name: string): Pick<Way, 'next' | 'outcome'> {
   }
 }
 
-/** @bob has written 50 messages of 1,600 characters, each with a random word. @alice reads as often as `has_more` says. */
+/** @alice reads 50 messages of 1,600 characters from @bob, each with a random word, until `has_more` is false. */
 function longMessages(): Way {
   let words: string[] = []
   return {
@@ -132,7 +132,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The row of the last table. Prints the steps. */
+/** Prints the steps and returns the row of the final table. */
 function rowOf(client: string, way: string, steps: Steps, outcome: string): Row {
   console.log(`${client}, ${way}: ${outcome}`)
   for (const { what, seconds } of steps.all) console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${what}`)

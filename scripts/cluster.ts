@@ -1,4 +1,4 @@
-/** `npm run lab -- cluster`: runs three processes of the grid on one libsql-server behind one URL, until Ctrl-C. */
+/** `npm run lab -- cluster`: runs three grid processes on one libsql-server behind one URL, until Ctrl-C. */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { processDeps } from '../src/cli/process.ts'
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   try {
     const cluster = await startCluster({
       ...options,
-      // These settings of the operator apply to all instances. The cluster sets the others.
+      // These settings from the environment apply to all instances. The cluster sets the others.
       env: settingsOf(process.env),
       onEvent: (text) => console.log(text),
       detached: true,
@@ -110,7 +110,7 @@ async function setUpUrl({ databaseUrl, url }: Cluster): Promise<string | undefin
   }
 }
 
-/** The settings that do not depend on the cluster. */
+/** Returns the settings that do not depend on the cluster. */
 function settingsOf(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
   const names = ['GRID_KEYS', 'SIGNUP_PER_HOUR', 'SIGNUP_JOIN', 'RESERVED_ALIASES', 'ALLOWED_ORIGINS', 'LOG_LEVEL']
   return Object.fromEntries(names.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]))

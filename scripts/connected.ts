@@ -63,7 +63,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   const home = testHome()
   const folder = join(home.folder, 'work')
   mkdirSync(folder)
-  // Gemini CLI reads no configuration in a folder that its user does not trust.
+  // Gemini CLI ignores the configuration in a folder that its user does not trust.
   const env = { ...home.env, PATH: path, AGENT_GRID_KEY: grid.bob.key, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
   const run = (command: string, words: string[]) => output(command, words, folder, env)
   const connect = ['connect', client, '--url', grid.url, '--yes']
@@ -123,7 +123,7 @@ function builtIn(folder: string | undefined): string {
   return found
 }
 
-/** A grid of another build, with alice and bob. */
+/** Starts a grid of another build, with alice and bob. */
 async function gridOf(main: string) {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-connected-'))
   const port = await freePort()
@@ -153,7 +153,7 @@ async function gridOf(main: string) {
   return { url, alice, bob, close }
 }
 
-/** The output of a program; undefined if there is no program with that name. */
+/** Returns a program's output, or undefined if there is no program with that name. */
 async function output(
   command: string,
   words: string[],
@@ -164,13 +164,13 @@ async function output(
   return (await ended(child).catch(() => undefined))?.output
 }
 
-/** The hooks that Codex has read, and whether it trusts them. */
+/** Lists the hooks that Codex has read, and whether it trusts them. */
 async function hooksOfCodex(folder: string, env: Record<string, string>): Promise<string> {
   const hooks = await codexHooks(folder, env)
   return hooks?.map(({ eventName, trustStatus }) => `${eventName} (${trustStatus})`).join(', ') ?? 'no answer'
 }
 
-/** Without colours. */
+/** Removes colours. */
 function plain(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/\x1b\[[0-9;]*m/g, '')

@@ -16,7 +16,7 @@ import { signupTool } from '../src/mcp/toolset.ts'
 import { restRoutes } from '../src/rest/routes.ts'
 import { httpStatus } from '../src/wire.ts'
 
-/** What a row of tools shows. */
+/** The parts of a tool that its row shows. */
 interface ListedTool {
   name: string
   description: string
@@ -58,7 +58,7 @@ const tables: Record<string, () => string> = {
   },
 }
 
-/** The documents with tables. */
+/** Returns the documents that may contain tables. */
 export function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`)
   return ['README.md', 'PACKAGE.md', ...inDocs].filter((name) => name.endsWith('.md'))

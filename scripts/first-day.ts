@@ -137,7 +137,7 @@ async function firstDay(program: Program, given: string | undefined, steps: Step
     await chromium.close()
     await steps.take('stop', async () => {
       const { code } = await server.stop()
-      // npx ends with the signal itself.
+      // npx itself is ended by the signal.
       if (program.kind === 'binary' && code !== 0) throw new Error(`The stop ended with ${code}`)
     })
   }
@@ -163,7 +163,7 @@ async function setUp(page: Page, greeting: string): Promise<string> {
   return page.url().match(/^.+\/accounts\/[\w-]+/)![0]
 }
 
-/** Resolves to the key, which the page shows once. */
+/** Creates an agent. Resolves to its key, which the page shows only once. */
 async function createAgent(page: Page, account: string, alias: string): Promise<string> {
   await page.goto(`${account}/new-agent`)
   await page.fill('[name=alias]', alias)

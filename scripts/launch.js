@@ -40,7 +40,7 @@ const script = new vm.Script(
   },
 )
 if (script.cachedDataRejected !== false && isMainThread) {
-  // An image is built with a command that does what a server does.
+  // The image build runs a command that does the same work as a server.
   if (process.env.CODE_CACHE === 'write') process.once('exit', writeCache)
   else setTimeout(writeCache, started).unref()
 }
@@ -50,7 +50,7 @@ function readCache() {
   try {
     return readFileSync(cacheFile)
   } catch {
-    // There is none yet, or it cannot be read.
+    // There is no cache yet, or it cannot be read.
     return undefined
   }
 }
@@ -67,7 +67,7 @@ function writeCache() {
     try {
       rmSync(temporary, { force: true })
     } catch {
-      // It was not written.
+      // The temporary file was not written.
     }
   }
 }
@@ -99,7 +99,7 @@ function mapStackTraces() {
       const [source, ...position] = original
       return [fileURLToPath(new URL(sources[source], pathToFileURL(file))), ...position.map((n) => n + 1)].join(':')
     } catch {
-      // There is no map.
+      // There is no source map.
       return undefined
     }
   }

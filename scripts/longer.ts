@@ -23,7 +23,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  // The runtime runs the whole test. Numbers begin at `first`, so that one part of a longer run can be repeated.
+  // The runtime runs the whole test. Numbers begin at `first`, so that part of a longer run can be repeated.
   fuzz: {
     first: ['FUZZ_FIRST', '0'],
     requests: ['FUZZ_REQUESTS', '200000'],
@@ -31,7 +31,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     seed: ['FUZZ_SEED'],
     log: ['PROOF_LOG'],
   },
-  // 500 tasks of 20 events, and 300 events from one process to each of two others.
+  // 500 tasks with 20 events each, and 300 events from one process to each of two others.
   'task-streams': {
     tasks: ['STREAM_TASKS', '500'],
     kills: ['STREAM_KILLS', '10'],

@@ -68,7 +68,7 @@ export const migrations: { name: string; hash: string; compatible?: boolean; sta
 `
 }
 
-/** The statements that make the whole schema. */
+/** Returns the statements that create the whole schema. */
 export function makeSchema(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-baseline-'))
   try {
@@ -88,7 +88,7 @@ function complete(statement: string): string {
   return statement.trim().replace(/\);$/, tablesWithoutRowid.includes(table) ? ') WITHOUT ROWID;' : ');')
 }
 
-/** The text of `db/derived-tables.ts`. */
+/** Returns the text of `db/derived-tables.ts`. */
 export function makeDerivedTables(): string {
   const names = Object.keys(accountTables) as (keyof typeof accountTables)[]
   const configs = names.map((name) => ({ ...getTableConfig(schema[name]), ...accountTables[name] }))
@@ -112,7 +112,7 @@ ${keys.join('')}}
 `
 }
 
-/** Each table before those that it references. */
+/** Sorts tables so that each comes before those that it references. */
 function inOrder(tables: Pick<ReturnType<typeof getTableConfig>, 'name' | 'foreignKeys'>[]): string[] {
   const waiting = new Map(tables.map((table) => [table.name, table]))
   const ordered: string[] = []

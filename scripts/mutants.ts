@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 const { positionals: files, values } = parseArgs({ allowPositionals: true, options: { tests: { type: 'string' } } })
 if (files.length === 0) throw new Error("Usage: npm run lab -- mutants FILES [--tests 'GLOB GLOB']")
 const mirrored = files.map((file) => `${dirname(file).replace(/^src/, 'test')}/**/*.test.{ts,tsx}`)
-// Read by test/vitest.config.ts, in the processes that Stryker starts.
+// Read by test/vitest.config.ts in the processes that Stryker starts.
 process.env.MUTANT_TESTS = values.tests ?? [...new Set(mirrored)].join(' ')
 
 await new Stryker({

@@ -40,11 +40,11 @@ export function runtimeBinary(name) {
 }
 
 /**
- * The command that runs a program on Deno or Bun with this `DATABASE_URL`. The caller appends the path of the program
- * and its arguments.
+ * Returns the command that runs a program on Deno or Bun with this `DATABASE_URL`. The caller appends the program's
+ * path and its arguments.
  *
  * @param {OtherRuntime} name
- * @param {string} [databaseUrl] Absent or empty: the default database.
+ * @param {string} [databaseUrl] If absent or empty, the default database.
  * @param {string} [backupDir] The folder of scheduled backups.
  * @param {string[]} [words] The arguments, which may name other files.
  */
@@ -66,7 +66,7 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
   const local = folder === undefined ? [] : [folder]
   const given = filesAmong(words)
   const backups = [...backupDir ? [resolve(backupDir)] : [], ...given.backups.map((path) => dirname(path))]
-  // Where backups are unpacked, and backups of a remote database are made.
+  // Backups are unpacked here, and backups of a remote database are created here.
   if (given.backups.length > 0 || (backups.length > 0 && folder === undefined)) backups.push(tmpdir())
   const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
   return [
@@ -81,7 +81,7 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
 
 /** Commands whose operand is a backup or an archive. */
 const fileCommands = ['backup', 'restore', 'export-account', 'import-account']
-/** Their options with a value. */
+/** Those commands' options that take a value. */
 const valueOption = /^--(key|key-file|account|fingerprint|rename)$/
 
 /**
@@ -117,7 +117,7 @@ export function databaseFolder(databaseUrl) {
 }
 
 /**
- * The placeholders that npm installs instead of a binary are small scripts.
+ * Whether a file is a real binary. The placeholders that npm installs instead are small scripts.
  *
  * @param {string} path
  */

@@ -17,7 +17,7 @@ import { writeClientPackages } from './client-packages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = 'dist/package'
-/** These load their native parts themselves. */
+/** These packages load their native parts themselves. */
 const dependencies = ['libsql', '@node-rs/argon2']
 
 const { values: { commit, repository, destination } } = parseArgs({
@@ -45,7 +45,7 @@ await writeClientPackages(join(root, folder, 'clients'))
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
 for (const [from, to] of [['PACKAGE.md', 'README.md'], ['LICENSE'], ['CHANGELOG.md'], ['docs']]) {
   if (!existsSync(join(root, from))) continue
-  // In a terminal, documents need no pictures.
+  // Documents read in a terminal need no pictures.
   const filter = (path: string) => !path.endsWith('.webp')
   cpSync(join(root, from), join(root, folder, to ?? from), { recursive: true, filter })
 }
@@ -55,7 +55,7 @@ execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 
-/** The program that `npx` runs, next to the two that it chooses from. */
+/** Writes the program that `npx` runs, next to the two that it chooses from. */
 async function writeStart(): Promise<void> {
   const { outputFiles: [{ text }] } = await esbuild.build({
     absWorkingDir: root,

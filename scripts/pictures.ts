@@ -16,7 +16,7 @@ const folder = 'docs/pictures'
 const size = { width: 1280, height: 800 }
 /** So that pages stay small. */
 const maxBytes = 250_000
-/** How long live parts may take to settle. */
+/** Delay for live parts to settle. */
 const settleMs = 1_500
 
 const pictures: Record<string, (page: Page, account: string) => Promise<unknown>> = {

@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const { values } = parseArgs({
   options: {
     target: { type: 'string', default: 'all' },
-    /** As on GitHub: releases are below it. */
+    /** A repository URL with releases below it, as on GitHub. */
     repository: { type: 'string' },
     image: { type: 'boolean', default: false },
     destination: { type: 'string', default: join(root, 'release') },
@@ -41,7 +41,7 @@ if (unfrozen) {
 run('--import', 'tsx', 'scripts/released.ts', ['--check'])
 rmSync(destination, { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })
-// "-dirty": something was not committed.
+// "-dirty" means that there are uncommitted changes.
 const commit = output('git', 'describe', '--always', '--dirty', '--exclude=*', '--abbrev=12').trim()
 
 run('scripts/other-runtime.js', 'bun', 'scripts/binary.ts', [
@@ -65,7 +65,7 @@ const files = readdirSync(destination).sort()
 writeFileSync(join(destination, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''))
 console.log(readFileSync(join(destination, 'SHA256SUMS'), 'utf8'))
 
-/** The section of the changelog without its heading, with links into the package's documents as plain words. */
+/** Returns a changelog section without its heading, and with links into the package's documents as plain text. */
 function releaseNotes(section: string): string {
   const changes = section.slice(section.indexOf('\n') + 1).trim().replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
   return `${changes}\n\nTried: the binary for Linux x64 with glibc, and the package. The binary for Windows is experimental. The others ` +
@@ -124,7 +124,7 @@ function purl(name: string, version: string): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
 
-/** `license` is an SPDX expression. */
+/** Describes a licence. `license` is an SPDX expression. */
 function licenses(license: string): Record<string, unknown>[] {
   return /^[\w.-]+$/.test(license) ? [{ license: { id: license } }] : [{ expression: license }]
 }

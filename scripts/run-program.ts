@@ -8,13 +8,13 @@ export interface Result {
   code: number | null
   stdout: string
   stderr: string
-  /** Both, in the order of arrival. */
+  /** Both outputs, in the order of arrival. */
   output: string
 }
 
 /**
- * Resolves when a program with pipes has ended; rejects if it could not be started. `onOutput` is called with all output so
- * far, whenever there is more.
+ * Resolves when a program with pipes has ended, and rejects if it could not be started. `onOutput` is called with all
+ * output so far whenever there is more.
  */
 export function ended(child: ChildProcess, onOutput: (output: string) => void = () => {}): Promise<Result> {
   const texts = { stdout: '', stderr: '', output: '' }

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- runners [--kills 200] [--clients FOLDER]`: kills runners of agents and their children at every step
- * of their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a model on loopback.
- * Prints what happened to the messages.
+ * `npm run lab -- runners [--kills 200] [--clients FOLDER]`: kills agents' runners and their children at every step of
+ * their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a local model. Prints the
+ * outcome of the messages.
  *
  * See docs/runners.md, "Tried".
  */
@@ -22,7 +22,7 @@ const usage = `npm run lab -- runners [--kills NUMBER] [--lanes NUMBER] [--clien
   --lanes    how many agents are killed at the same time; 3 by default
   --clients  a folder with folders in which clients were installed: claude*/, codex/, opencode/`
 
-/** Nothing here is about limits. */
+/** Raises the limits, because nothing here tests them. */
 const env = {
   ...{ CALLS_PER_SECOND: '100000', MESSAGES_PER_DAY: '100000000' },
 }
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The clock of a grid, and what its worker does. It goes ten times as fast, so that leases of killed runners expire soon. */
+/** A grid's clock and its worker's work. The clock is ten times as fast, so leases of killed runners expire soon. */
 interface Clock {
   speed: number
   stop(): void
@@ -70,13 +70,13 @@ function runClock(grid: LiveGrid): Clock {
   return clock
 }
 
-/** Clients take longer than a lease lasts by a fast clock. */
+/** Runs `act` at normal speed, because clients take longer than a lease lasts on a fast clock. */
 async function slowly<T>(clock: Clock, act: () => Promise<T>): Promise<T> {
   clock.speed = 1
   return await act()
 }
 
-/** Returns what went wrong. */
+/** Kills runners while they work. Returns the faults. */
 async function kill(grid: LiveGrid, folder: string, kills: number, lanes: number): Promise<string[]> {
   const startedAt = performance.now()
   const steps = Array.from({ length: kills }, (_, n) => killSteps[n % killSteps.length])

@@ -10,8 +10,8 @@ export type Runtime = 'node' | OtherRuntime
 export const runtimes: readonly Runtime[] = ['node', 'deno', 'bun']
 
 /**
- * The command that runs a TypeScript program of this repository with this `DATABASE_URL` and `BACKUP_DIR`. The caller appends its path
- * and arguments.
+ * Returns the command that runs a TypeScript program of this repository with this `DATABASE_URL` and `BACKUP_DIR`. The
+ * caller appends the program's path and arguments.
  */
 export function runtimeCommand(runtime: Runtime, databaseUrl?: string, backupDir?: string): string[] {
   if (runtime === 'node') return [process.execPath, fileURLToPath(new URL('node.js', import.meta.url))]

@@ -1,4 +1,4 @@
-/** What differs between two schemas: the statements of a step, and whether the version before may use its result. */
+/** Compares two schemas: the statements of a migration step, and whether the previous version can use its result. */
 import Database from 'libsql'
 
 interface Column {
@@ -19,17 +19,17 @@ interface Reference {
 interface SchemaObject {
   type: string
   name: string
-  /** The table of an index or trigger; else the name. */
+  /** The table of an index or trigger, otherwise the object's own name. */
   tbl_name: string
   sql: string
   columns: Column[]
   references: Reference[]
 }
 
-/** By name, in the order of their making. */
+/** Schema objects by name, in order of creation. */
 export type Schema = Map<string, SchemaObject>
 
-/** The schema that these statements make, with the rows that they insert. */
+/** Returns the schema that these statements create, with the rows that they insert. */
 export function schemaAfter(statements: readonly string[]): Schema {
   const database = new Database(':memory:')
   for (const statement of statements) database.exec(statement)
@@ -43,7 +43,7 @@ export function schemaAfter(statements: readonly string[]): Schema {
   return schema
 }
 
-/** The schema of a database, without the tables of indexes and of migrations. */
+/** Returns a database's schema, without the internal tables of indexes and migrations. */
 export function schemaOf(database: Database.Database): Schema {
   const objects = database.prepare(
     `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
@@ -58,7 +58,7 @@ export function schemaOf(database: Database.Database): Schema {
   }))
 }
 
-/** The names of what differs. The order of objects and white space do not count. */
+/** Returns the names of differing objects. Their order and white space do not count. */
 export function differences(one: Schema, other: Schema): string[] {
   const names = new Set([...one.keys(), ...other.keys()])
   return [...names].filter((name) => textOf(one.get(name)) !== textOf(other.get(name)))
@@ -69,12 +69,12 @@ function textOf(object: SchemaObject | undefined): string | undefined {
 }
 
 /**
- * The statements that make `after` of `before`: what is new, columns at the end of a table, and other triggers, views and
- * indexes. They leave out what else changed in a table, which `differences` then finds.
+ * Returns the statements that turn `before` into `after`: new objects, new columns at the end of a table, and changed
+ * triggers, views and indexes. They omit other changes to a table, which `differences` then finds.
  */
 export function statementsBetween(before: Schema, after: Schema): string[] {
   const changed = differences(before, after)
-  // A trigger may read a view, and a view a table.
+  // The order matters: a trigger may read a view, and a view may read a table.
   const kinds = ['table', 'index', 'view', 'trigger']
   const of = (schema: Schema) =>
     kinds.map((kind) => changed.flatMap((name) => schema.get(name) ?? []).filter(({ type }) => type === kind))
@@ -88,7 +88,7 @@ export function statementsBetween(before: Schema, after: Schema): string[] {
   ].map((sql) => `${sql};`)
 }
 
-/** The definitions of columns that only `after` has, each a line of its text. */
+/** Returns the definitions of columns that only `after` has, each a line of its text. */
 function columnsOf(before: SchemaObject, after: SchemaObject): string[] {
   const isNew = ({ name }: Column) => !before.columns.some((column) => column.name === name)
   return after.columns.filter(isNew).map(({ name }) => {
@@ -97,7 +97,7 @@ function columnsOf(before: SchemaObject, after: SchemaObject): string[] {
   })
 }
 
-/** Why a program that knows only `before` cannot use `after`; empty if it can. */
+/** Lists the reasons why a program that knows only `before` cannot use `after`, if any. */
 export function incompatibilities(before: Schema, after: Schema): string[] {
   const reasons: string[] = []
   for (const [name, { type, columns, ...old }] of before) {
@@ -140,7 +140,7 @@ export function incompatibilities(before: Schema, after: Schema): string[] {
   return [...new Set(reasons)]
 }
 
-/** A program that does not know a reference must be able to write its row, and to remove the row that it points to. */
+/** Lists references that keep a program that does not know them from writing or removing a row. */
 function badReferences(
   { name, references }: SchemaObject,
   old: SchemaObject | undefined,

@@ -1,7 +1,7 @@
 /**
- * Tries the lines of docs/releasing.md that need a publication: `npm run lab -- try-release` publishes `release/`, as `npm run
- * release` wrote it, to a registry and a folder on this machine, and installs from both. IMAGE
- * names a place for the image in a registry without TLS, such as localhost:5000/agent-grid.
+ * Tries the commands of docs/releasing.md that publish: `npm run lab -- try-release` publishes `release/`, as written
+ * by `npm run release`, to a registry and a folder on this machine, and installs from both. IMAGE is a name for the
+ * image in a registry without TLS, such as localhost:5000/agent-grid.
  */
 import { Buffer } from 'node:buffer'
 import { execFile } from 'node:child_process'
@@ -21,7 +21,7 @@ const upstream = (await promisify(execFile)('npm', ['config', 'get', 'registry']
 const folder = mkdtempSync(join(tmpdir(), 'agent-grid-release-'))
 let published: { packument: Record<string, unknown>; archive: Uint8Array } | undefined
 
-/** The release at `/release/`, and an npm registry with our package. Other packages come from the usual registry. */
+/** Serves the release at `/release/`, and an npm registry with our package. Others come from the usual registry. */
 const server = createServer(async (request, response) => {
   const path = decodeURIComponent(request.url!)
   if (request.method === 'PUT') {
@@ -46,7 +46,7 @@ const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 try {
   const home = join(folder, 'home')
   mkdirSync(home)
-  // npm publishes with a token only; ours is not looked at.
+  // npm publishes only with a token. Our registry does not check it.
   writeFileSync(join(home, '.npmrc'), `${address.replace('http:', '')}/:_authToken=none\n`)
   const env = {
     HOME: home,

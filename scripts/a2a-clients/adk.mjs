@@ -29,7 +29,7 @@ async function ask(sessionId, text) {
 
 await report({
   send: async (text) => (await ask(await session(), text)).answer,
-  // It streams whenever the card says that the agent does.
+  // The framework streams whenever the card says that the agent does.
   stream: async (text) => (await ask(await session(), text)).chunks,
   // It shows the question. An answer would be a new task, because it forgets the first one unless that is a function
   // call.

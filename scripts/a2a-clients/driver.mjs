@@ -10,14 +10,14 @@ const realFetch = globalThis.fetch
 /** The message to the agent in each step. The agent is the tests' responder. */
 const requests = { send: ['How are you?'], stream: ['tck-stream-chunked'], turn: ['tck-multi-turn', 'done'] }
 
-/** `fetch` with the key. */
+/** Calls `fetch` with the key. */
 export function withKey(input, init = {}) {
   const headers = new Headers(init.headers)
   headers.set('Authorization', `Bearer ${process.env.AGENT_KEY}`)
   return realFetch(input, { ...init, headers })
 }
 
-/** A package of the framework. The name is not a literal, because the package is not installed here. */
+/** Loads a package of the framework. The name is not a literal, because the package is not installed here. */
 export function load(name) {
   return import(name)
 }

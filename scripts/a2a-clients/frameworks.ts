@@ -6,7 +6,7 @@ import { minute } from '../../src/lib/time.ts'
 /** The frameworks that speak A2A, and the expectations for each. Each has a driver, `NAME.mjs`, in this folder. */
 
 export interface Framework {
-  /** What is installed, in one folder. */
+  /** The packages to install, in one folder. */
   packages: string[]
   driver: string
   env?: Record<string, string>

@@ -20,7 +20,7 @@ await report({
     }
     return chunks
   },
-  // It shows the question but cannot answer it, because it does not support tasks.
+  // The framework shows the question but cannot answer it, because it does not support tasks.
   async turn(text) {
     const questions = []
     for await (const { event } of newAgent().stream(text)) {

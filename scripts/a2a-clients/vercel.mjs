@@ -16,6 +16,6 @@ await report({
     for await (const chunk of streamText({ model, prompt }).textStream) chunks.push(chunk)
     return chunks
   },
-  // It does not support tasks or their states.
+  // The framework supports neither tasks nor their states.
   turn: undefined,
 })

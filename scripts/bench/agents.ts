@@ -30,7 +30,7 @@ export interface Population {
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** Enough to share commits, and few enough to stay below the time limit of the write queue on slow disks. */
+/** High enough to share commits, and low enough to stay below the write queue's time limit on slow disks. */
 const maxConcurrent = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {

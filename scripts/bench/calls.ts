@@ -14,7 +14,7 @@ const era = '2026-07-28'
 
 export const gridPath = '/mcp/v1/grid'
 
-/** A request of an MCP client. */
+/** Builds a request of an MCP client. */
 export function rpc(port: number, path: string, key: string, method: string, call?: ToolCall): Buffer {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': era,
@@ -38,7 +38,7 @@ export function toolCallRequest(
   return rpc(port, gridPath, agent.key, 'tools/call', { name, arguments: args })
 }
 
-/** `to` is an alias with `@`, or a channel with `#`. */
+/** Builds a send. `to` is an alias with `@`, or a channel with `#`. */
 export function sendMessageRequest(port: number, from: BenchAgent, to: string, message = nextText()): Buffer {
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
@@ -75,12 +75,12 @@ function checkResponse(response: RawResponse, text = ''): RawResponse {
   throw new Error(`The server responded ${status}${missing}: ${body.slice(0, 500)}`)
 }
 
-/** Whether the grid refused the call because it is busy. Then the call may be repeated. */
+/** Whether the grid refused the call because it is busy, so that the call can be repeated. */
 function isBusy({ body }: RawResponse): boolean {
   return body.includes('"isError":true') && body.includes('The grid is busy')
 }
 
-/** Like `call`, but repeats calls that the grid refuses because it is busy. For calls that are not measured. */
+/** Like `call`, but repeats calls that a busy grid refuses. Use it only for calls that are not measured. */
 export async function callWithRetries(connection: Connection, request: Buffer, text?: string): Promise<RawResponse> {
   for (let refused = 0;; refused++) {
     const response = await connection.send(request)
@@ -98,11 +98,11 @@ export function step(connection: Connection, request: Buffer, text?: string): St
 
 /** The ids of the messages in a response, in order. */
 function messageIds({ body }: RawResponse): string[] {
-  // They are in JSON texts, so their quotes are escaped.
+  // The ids are inside JSON texts, so their quotes are escaped.
   return [...body.matchAll(/[{,]\\"message_id\\":\\"([^"\\]+)/g)].map(([, id]) => id)
 }
 
-/** Throws unless the response to a read contains exactly this message. */
+/** Throws unless the read response contains exactly this message. */
 export function checkHoldsOnly(response: RawResponse, id: string): void {
   const ids = messageIds(checkResponse(response))
   if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] instead of ${id}`)
@@ -137,7 +137,7 @@ export async function drainInboxes(port: number, agents: BenchAgent[], connect: 
 
 export const drainConnections = 32
 
-/** How long to wait before a refused call is repeated. */
+/** Delay before a refused call is repeated. */
 const retryDelayMs = 250
 /** How many refusals in a row count as a failure. */
 const maxRefusals = 100

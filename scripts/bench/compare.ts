@@ -1,4 +1,4 @@
-/** Compares pairs on the grid with those on all installed brokers. */
+/** Compares pairs of a send and a read on the grid with those on all installed brokers. */
 import type { Broker, Queue, RunningBroker } from './brokers/broker.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -15,10 +15,10 @@ import { type ServerProcess, temporaryFolder } from './server.ts'
 
 const brokers: Broker[] = [postgresql, postgresqlBehindHttp, nats, redis, sqlite]
 
-/** The grid or a broker, running. */
+/** A running grid or broker. */
 export interface Subject {
   name: string
-  /** In the comparison. */
+  /** The name in the comparison table. */
   label: string
   server: ServerProcess
   open(clients: number): Promise<{ work: Workload; close(): unknown }>
@@ -84,7 +84,7 @@ export async function compareSubjects(context: BenchContext, subjects: Subject[]
   context.table(comparisonOf(rates, context.clients, unit))
 }
 
-/** A server that is called like the grid. */
+/** Makes a subject of a server that is called like the grid. */
 export function gridSubject(
   name: string,
   { server }: { server: ServerProcess },
@@ -145,8 +145,8 @@ function pairOf(queue: Queue): Step {
 type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 
 /**
- * A row for each subject, with a column for each number of clients. A ratio is the median of the ratios of slices from
- * the same round.
+ * Builds a table with a row per subject and a column per number of clients. A ratio is the median of the ratios of
+ * slices from the same round.
  */
 function comparisonOf([grid, ...others]: Rates, clients: number[], unit: string): TextTable {
   const cellOf = ({ perSecond, cpuUs }: Rates[number], count: number): string => {

@@ -7,19 +7,19 @@ import { connect, type Socket } from 'node:net'
 export interface RawResponse {
   status: number
   body: string
-  /** The server closes the connection after this response. */
+  /** Whether the server closes the connection after this response. */
   closesConnection: boolean
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
 const empty = Buffer.alloc(0)
 
-/** Older idle connections are not reused: Node closes them after 5 s, and a request at that moment would be lost. */
+/** Connections idle for longer are not reused. Node closes them after 5 s, which would lose a request. */
 const maxIdleMs = 3_000
 
-/** Reconnects if the server has closed the connection, or soon will. */
+/** Reconnects if the server has closed the connection, or is about to. */
 export class Connection {
-  /** How often it has connected. */
+  /** The number of connections opened so far. */
   opened = 0
   readonly #port: number
   #socket: Socket | undefined
@@ -80,7 +80,7 @@ export class Connection {
   }
 }
 
-/** The bytes of a POST with a JSON body and the headers of an MCP client. */
+/** Builds a POST with a JSON body and the headers of an MCP client, as bytes. */
 export function post(port: number, path: string, body: unknown, headers: Record<string, string> = {}): Buffer {
   const text = JSON.stringify(body)
   const lines = Object.entries({
@@ -93,7 +93,7 @@ export function post(port: number, path: string, body: unknown, headers: Record<
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
 }
 
-/** The response, or undefined if it is not complete yet. */
+/** Parses a response. Returns undefined while it is incomplete. */
 function readResponse(bytes: Buffer): RawResponse | undefined {
   const end = bytes.indexOf(headEnd)
   if (end === -1) return undefined

@@ -37,7 +37,7 @@ export const exchange: Scenario = {
   },
 }
 
-/** How many questions wait for a worker. */
+/** The number of questions that are queued per worker. */
 const waiting = 50
 
 /**
@@ -76,7 +76,7 @@ export function turnsOn(
   }
 }
 
-/** Workers wait for questions until their connections are closed. */
+/** Measures questions to workers that wait for them until their connections are closed. */
 function exchangeWork(
   { server: { port }, agents: { sender, reader } }: BenchGrid,
   clients: number,
@@ -105,7 +105,7 @@ interface Leased {
   messages: { message_id: string; reply_to: string }[]
 }
 
-/** A worker with a lease on one question. */
+/** A worker that leases one question at a time. */
 class Worker {
   connection: Connection | undefined
   /** How many questions are waiting for it, including the leased one. */

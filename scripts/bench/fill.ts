@@ -4,14 +4,14 @@
  */
 import type { Client, InStatement } from '@libsql/client'
 
-/** No other process uses a new local file, and it need not survive a crash. */
+/** No other process uses a new local file, and the file need not survive a crash. */
 const pragmas = `
 PRAGMA synchronous = OFF;
 PRAGMA journal_mode = MEMORY;
 PRAGMA foreign_keys = OFF;
 PRAGMA cache_size = -500000`
 
-/** Rows per statement, which takes some tenths of a second. */
+/** Rows per statement. A statement takes a few tenths of a second. */
 const chunk = 20_000
 
 /**
@@ -23,7 +23,7 @@ export async function fill(
   account: string,
   { agents, messages, isLocal }: { agents: number; messages: number; isLocal: boolean },
 ): Promise<void> {
-  // The service sets its own modes.
+  // These are only for filling. The service sets its own modes.
   if (isLocal) await client.executeMultiple(pragmas)
   const { rows: [{ n: existing }] } = await client.execute('SELECT count(*) AS n FROM agents')
   const day = 24 * 3_600_000
@@ -79,7 +79,7 @@ async function check(client: Client, expected: { agents: number; messages: numbe
   if (rows.length > 0) throw new Error(`The filled database has ${rows.length} dangling references`)
 }
 
-/** With a cast to integer: the driver binds all numbers as reals, and aliases would end in `.0`. */
+/** Casts to an integer, because the driver binds all numbers as reals and aliases would end in `.0`. */
 const numbers =
   `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 

@@ -31,7 +31,7 @@ const unreachableLimits = {
 /** Settings whose cost can be measured: a run with them is compared with one without. */
 const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 
-/** The settings for a database, and its agents. */
+/** A database's settings and agents. */
 export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
@@ -62,7 +62,7 @@ export async function createDatabase(database: Database, population: Population)
 
 const filled = new Map<string, Promise<BenchDatabase>>()
 
-/** Like `createDatabase`, but reuses a database: filling it takes long, and measurements change it little. */
+/** Like `createDatabase`, but reuses a database, because filling takes long and measurements barely change it. */
 export async function filledDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const name = JSON.stringify([database, population])
   const result = filled.get(name) ?? createDatabase(database, population)
@@ -82,7 +82,7 @@ async function newDatabase(database: Database): Promise<{ url: string; adminUrl?
   return sqld
 }
 
-/** In a child process: only one process can open a local file, and its lock ends with that process. */
+/** Fills the database in a child process, because only one process can open a local file until it ends. */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {

@@ -5,24 +5,24 @@ import type { ServerProcess } from './server.ts'
 
 /**
  * One request of one client, or several that count as one. Throws if the response is wrong. May resolve to the
- * milliseconds that count; otherwise its whole duration counts.
+ * milliseconds to count instead of its whole duration.
  */
 export type Step = () => Promise<number | void>
 
 export interface Workload {
-  /** One for each client. */
+  /** One step per client. */
   steps: Step[]
-  /** Called once before the steps; not measured. */
+  /** Called once before the steps, unmeasured. */
   prepare?(): Promise<void>
-  /** `run` replaces what the steps use up, after every `every` steps of each client; not measured. */
+  /** `run` restores what the steps consume, at first and after every `every` steps of each client, unmeasured. */
   refill?: { every: number; run(): Promise<void> }
-  /** Throws if the result does not match the responses. Called once after the steps; not measured. */
+  /** Throws if the stored result does not match the responses. Called once after the steps, unmeasured. */
   verify?(): Promise<void>
 }
 
 /** A process whose processor time is measured. */
 export interface MeasuredProcess {
-  /** Processor time so far, of all its threads. */
+  /** Processor time of all its threads so far. */
   cpuMs(): number
   /** Bytes read so far, from files and sockets. NaN if the system does not report it. */
   bytesRead(): number
@@ -34,7 +34,7 @@ export interface Measured {
   p99Ms: number
   /** The server's processor time per request, in microseconds. */
   cpuUs: number
-  /** Processor time per elapsed time: 1 is one core. */
+  /** Processor time divided by elapsed time, so 1 is one core. */
   cpu: Cpu
 }
 
@@ -47,11 +47,11 @@ interface Cpu {
 
 /** The duration of a slice. */
 interface Totals {
-  /** Of each step, in milliseconds. */
+  /** Duration of each step, in milliseconds. */
   times: number[]
   ms: number
   cpuMs: Cpu
-  /** By the server. */
+  /** Bytes read by the server. */
   bytesRead: number
 }
 
@@ -110,13 +110,13 @@ export const rounds = 8
 const shareOfSlice = 0.5
 
 export interface Contender {
-  /** For errors. */
+  /** For error messages. */
   name: string
   server: ServerProcess
   work: Workload
 }
 
-/** The figures of each slice, in the order of the rounds. */
+/** The figures of a contender's slices, in the order of the rounds. */
 export interface Slices {
   totals: Totals[]
   perSecond: number[]
@@ -156,7 +156,7 @@ async function slice({ name, server, work }: Contender, forMs: number): Promise<
   try {
     await work.prepare?.()
     await work.refill?.run()
-    // Opens connections that were idle for too long.
+    // Reopens connections that were idle for too long.
     await Promise.all(work.steps.map((step) => step()))
     const totals = await run(work, server, forMs)
     await work.verify?.()
@@ -166,7 +166,7 @@ async function slice({ name, server, work }: Contender, forMs: number): Promise<
   }
 }
 
-/** For a line of the table. */
+/** Returns the figures for a line of the table. */
 export function figuresOf({ totals, perSecond, cpuUs }: Slices) {
   const ms = sumOf(totals, (slice) => slice.ms)
   const share = (part: 'server' | 'caller' | 'others') => Math.max(0, sumOf(totals, ({ cpuMs }) => cpuMs[part]) / ms)
@@ -178,7 +178,7 @@ export function figuresOf({ totals, perSecond, cpuUs }: Slices) {
   }
 }
 
-/** The median of the ratios of the slices of the same rounds. */
+/** Returns the median of the ratios of slices from the same round. */
 export function ratioOf(slices: number[], others: number[]): number {
   return median(slices.map((figure, round) => figure / others[round]))
 }

@@ -2,9 +2,9 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 
-/** Statistics for the tables. */
+/** Statistics for the result tables. */
 
-/** The smallest value that `share` of all values do not exceed. NaN without values. */
+/** Returns the smallest value that at least `share` of all values do not exceed. NaN if there are no values. */
 export function percentile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN
@@ -14,12 +14,12 @@ export function median(values: number[]): number {
   return percentile(values, 0.5)
 }
 
-/** The percentiles of times that a table shows. */
+/** Returns the percentiles that a table shows. */
 export function spread(times: number[]): { p50Ms: number; p99Ms: number } {
   return { p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) }
 }
 
-/** A rate, or only a time. */
+/** A rate with a time, or only a time. */
 export interface Pace {
   perSecond?: number
   p50Ms?: number
@@ -34,7 +34,7 @@ export function ratioToFloor({ perSecond, p50Ms }: Pace, floor: Required<Pace>):
   return p50Ms === undefined ? undefined : floor.p50Ms / p50Ms
 }
 
-/** The cores, the memory and the current load. */
+/** Describes the machine: its cores, memory and current load. */
 export function machine(): string {
   const cores = cpus()
   return `${cores.length} cores (${cores[0].model.trim()}), ${
@@ -42,7 +42,7 @@ export function machine(): string {
   } GiB, ${process.platform} ${process.arch}, load ${loadavg()[0].toFixed(1)} before the start`
 }
 
-/** Milliseconds to append a page to a file in `folder` and fsync it, as a commit does. */
+/** Measures the milliseconds to append a page to a file in `folder` and fsync it, as a commit does. */
 export function fsyncMs(folder: string): ReturnType<typeof spread> {
   const file = openSync(join(folder, 'fsync'), 'w')
   const page = Buffer.alloc(4_096)

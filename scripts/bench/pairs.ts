@@ -1,4 +1,4 @@
-/** Sending, reading, and both in turn, on the service with a database. */
+/** Measures sends, reads, and pairs of both, on the service with a database. */
 import type { BenchAgent } from './agents.ts'
 import {
   callWithRetries,
@@ -57,7 +57,7 @@ export const pairRow: Row<BenchGrid> = {
   work: pairWork,
 }
 
-/** Each client sends to its own recipient, which reads only in `verify`. */
+/** Measures sends. Each client sends to its own recipient, which reads only in `verify`. */
 function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: number, connect: Connect): Workload {
   const sent = Array.from({ length: clients }, () => 0)
   const sinks = sink.slice(0, clients)
@@ -82,7 +82,7 @@ function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: numb
   }
 }
 
-/** Each client sends to its own recipient, which reads the message. */
+/** Measures pairs. Each client sends to its own recipient, which reads the message. */
 export function pairWork(
   { server, agents: { sender, reader } }: BenchGrid,
   clients: number,
@@ -102,9 +102,7 @@ export function pairWork(
   }
 }
 
-/**
- * Each client reads its own share of the inboxes in turn. `refill` sends a new message to the inboxes that were read.
- */
+/** Measures reads. Each client reads its share of the inboxes in turn, and `refill` sends them new messages. */
 function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: number, connect: Connect): Workload {
   const { port } = server
   const waiting = new Map<BenchAgent, string>()

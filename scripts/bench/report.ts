@@ -1,12 +1,12 @@
-/** The output: tables and texts, for a terminal or as Markdown. */
+/** Prints the results as tables and texts, for a terminal or as Markdown. */
 import type { Database } from './grid.ts'
 import type { BenchSizes, Figures, RowText, TextTable } from './scenario.ts'
 import { type Runtime, versionOf } from './server.ts'
 
-/** A line of a table, with its ratio to the floor. */
+/** A table line with its ratio to the floor. */
 interface TableLine extends Figures {
   ratio?: number
-  /** The processor time per request, relative to the floor. */
+  /** Processor time per request, relative to the floor. */
   cpuRatio?: number
   /** A database server does part of the work. */
   sharesWork?: boolean
@@ -30,11 +30,11 @@ interface Facts {
   fsync: { p50Ms: number; p99Ms: number }
   database: Database
   sizes: BenchSizes
-  /** The arguments of this run. */
+  /** The command line arguments of this run. */
   args: string[]
 }
 
-/** `print` is called for each line. */
+/** Creates a report. `print` is called for each line. */
 export function createReport(form: 'text' | 'markdown', print: (line: string) => void): Report {
   const isMarkdown = form === 'markdown'
   const row = isMarkdown ? (cells: string[]) => `| ${cells.join(' | ')} |` : inColumns
@@ -90,7 +90,7 @@ const headings = [
 ]
 const widths = [30, 8, 12, 9, 9, 10, 9, 9, 8, 8]
 
-/** The cells of a line. Cells without a value are empty. */
+/** Returns a line's cells. Missing values are empty. */
 function cellsOf(line: TableLine): string[] {
   const { name, clients, perSecond, p50Ms, p99Ms, ratio, cpuUs, cpuRatio, cpu } = line
   return [
@@ -165,7 +165,7 @@ function count(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 
-/** Milliseconds with about three significant digits. */
+/** Formats milliseconds with about three significant digits. */
 function ms(value: number): string {
   return value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(value)
 }

@@ -6,44 +6,44 @@ import type { Runtime, ServerProcess } from './server.ts'
 
 /** A group of measurements. Throws if the service did not work correctly. */
 export interface Scenario {
-  /** Explains the rows, below the table. */
+  /** Explanations of the rows, printed below the table. */
   rows: RowText[]
   run(context: BenchContext): Promise<void>
 }
 
 export interface RowText {
   name: string
-  /** What one request is, and which work it includes. */
+  /** What one request is, and the work it includes. */
   measures: string
   /** The bottleneck of its figure. */
   limit: string
 }
 
-/** The sizes from the command line. */
+/** Sizes from the command line. */
 export interface BenchSizes {
   /** Numbers of concurrent clients. */
   clients: number[]
   /** Duration of each measurement, after a warm-up. */
   seconds: number
-  /** Inboxes that are filled and read in turn; at least one for each client. */
+  /** Number of inboxes that are filled and read in turn, at least one per client. */
   inboxes: number
-  /** Numbers of messages stored beforehand, in ascending order. */
+  /** Numbers of previously stored messages, in ascending order. */
   messages: number[]
   /** Numbers of agents in the account, in ascending order. */
   agents: number[]
-  /** Members of the channel that gets the posts. */
+  /** Number of members in the channel that receives the posts. */
   members: number
-  /** Number of starts. The median is reported. */
+  /** Number of starts, of which the median is reported. */
   starts: number
 }
 
-/** The running server of `floor.ts`, and a well-formed key; the server accepts any. */
+/** The running server of `floor.ts`, and a well-formed key, which the server does not check. */
 export interface Floor {
   server: ServerProcess
   key: string
 }
 
-/** One runtime on one database. */
+/** One runtime with one database. */
 export interface BenchContext extends BenchSizes {
   runtime: Runtime
   database: Database
@@ -51,7 +51,7 @@ export interface BenchContext extends BenchSizes {
   report(figures: Figures): Promise<void>
   /** Measures the hello row for this number of clients, unless already done. */
   hello(clients: number): Promise<void>
-  /** Runs until the table is complete. */
+  /** Stays running until the table is complete. */
   floor: Floor
   /** Prints a line of text in the table. */
   note(text: string): void
@@ -69,17 +69,17 @@ export interface TextTable {
 export interface Figures extends Partial<Measured> {
   name: string
   clients: number
-  /** The number of clients of the hello row for the ratio, if not `clients`. `null`: no ratio. */
+  /** The number of clients of the hello row to compare with, if it differs from `clients`. `null` for no ratio. */
   floorClients?: number | null
-  /** Whether it reads or writes the database. */
+  /** Whether the request uses the database. */
   usesDatabase?: boolean
-  /** The server often closed connections instead of keeping them alive. */
+  /** Whether the server often closed connections instead of keeping them alive. */
   reopens?: boolean
-  /** Other figures, as text. */
+  /** Further figures, as text. */
   remark?: string
 }
 
-/** Opens a connection. `withConnections` closes it. */
+/** Opens a connection, which `withConnections` closes. */
 export type Connect = () => Connection
 
 /** A row that is measured under load, on the running `Subject`. */

@@ -12,17 +12,17 @@ export { type Runtime, runtimes }
 
 export interface ServerProcess {
   readonly port: number
-  /** From the start of the process to its first successful response. */
+  /** Time from the start of the process to its first successful response. */
   readonly startedInMs: number
-  /** Processor time so far, of all its threads and child processes. */
+  /** Processor time of all its threads and child processes so far. */
   cpuMs(): number
   /** Bytes read so far, from files and sockets, including the system's cache. NaN if the system does not report it. */
   bytesRead(): number
   /** Its resident memory. */
   residentKiB(): number
-  /** How many files and sockets it may open. */
+  /** The limit of its open files and sockets. */
   maxDescriptors(): number
-  /** The end of its output, if it has ended. */
+  /** The end of its output if it has ended, else empty. */
   lastOutput(): string
   stop(): Promise<void>
 }
@@ -38,7 +38,7 @@ export const minimalEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPD
 
 const children = new Set<ChildProcess>()
 const cleanups: (() => unknown)[] = []
-// A last resort, however this process ends. Only synchronous code runs here.
+// A last resort, whichever way this process ends. Only synchronous code runs here.
 process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void cleanUp().finally(() => process.exit(130)))
@@ -139,12 +139,12 @@ export function versionOf(runtime: Runtime): string {
   return text.split('\n')[0].replace(/^(deno )?v?/, '').split(' ')[0]
 }
 
-/** Processor time of a process and its descendants. NaN if the system does not report it. */
+/** Returns the processor time of a process and its descendants. NaN if the system does not report it. */
 function cpuMs(pid: number): number {
   const stat = kernelFile(pid, 'stat')
   if (stat === undefined) return NaN
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // User and system time of the process and of its ended children.
+  // User and system time of the process and its ended children.
   const ticks = fields.slice(11, 15).map(Number).reduce((sum, each) => sum + each)
   const living = kernelFile(pid, `task/${pid}/children`)?.trim().split(' ').filter(Boolean).map(Number) ?? []
   return ticks * msPerTick + living.map(cpuMs).reduce((sum, each) => sum + (each || 0), 0)

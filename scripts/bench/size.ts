@@ -16,7 +16,7 @@ import { median } from './numbers.ts'
 import { readRow, warm } from './pairs.ts'
 import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 
-/** Enough agents that the cached database pages of one inbox hardly help the next one. */
+/** Enough agents that cached database pages of one inbox hardly help the next. */
 const maxReaders = 500
 
 /** The allowed cost of a send and a read with many stored messages, as a ratio to the smallest number of them. */
@@ -29,7 +29,7 @@ const sendInTurn: Row<BenchGrid> = {
   work: sendInTurnWork,
 }
 
-/** The rows with the aim. */
+/** The rows that must meet the aim. */
 const judged: Row<BenchGrid>[] = [sendInTurn, readRow]
 
 const rows: Row<BenchGrid>[] = [
@@ -91,12 +91,12 @@ export const size: Scenario = {
   },
 }
 
-/** A population with a history of messages. */
+/** Returns a population with a history of messages. */
 function populationWithHistory(history: { agents: number; messages: number }) {
   return { agents: { sender: 1, sink: 1, reader: Math.min(history.agents - 2, maxReaders) }, history }
 }
 
-/** 10000 as 10k. */
+/** Abbreviates a count, such as 10000 as 10k. */
 function abbreviate(count: number): string {
   if (count >= 1_000_000) return `${count / 1_000_000}M`
   return count >= 1_000 ? `${count / 1_000}k` : String(count)
@@ -145,7 +145,7 @@ async function withAllConnections<Result>(
   return await withConnections(port, (connect) => withAllConnections(grids, run, [...connects, connect]))
 }
 
-/** One client sends to each reader in turn, which reads only in `verify`. */
+/** Measures sends to each reader in turn. Readers read only in `verify`. */
 function sendInTurnWork(
   { server: { port }, agents: { sender, reader } }: BenchGrid,
   _clients: number,
@@ -185,7 +185,7 @@ function readAgain(
   return { steps: [() => steps[next++ % steps.length]()] }
 }
 
-/** After this time the process is idle. */
+/** Time after which the process is considered idle. */
 const idleMs = 1_000
 
 export const start: Scenario = {
@@ -214,7 +214,7 @@ async function measureStarts(context: BenchContext, name: string, database: Benc
   for (let n = 0; n < context.starts; n++) {
     const { server } = await startGrid(context.runtime, database)
     times.push(server.startedInMs)
-    // Measuring it once is enough.
+    // The measurement is expensive, so it is done once.
     if (n === 0) {
       await sleep(idleMs)
       memory.push(server.residentKiB() / 1_024)

@@ -10,11 +10,11 @@ import type { Step, Workload } from './load.ts'
 import { warm } from './pairs.ts'
 import type { BenchContext, Connect, Scenario } from './scenario.ts'
 
-/** Longer than the request of a waiter needs to arrive. */
+/** Longer than a waiter's request needs to arrive. */
 const settleMs = 5
-/** The interval at which a process polls for messages that other processes stored. */
+/** The interval at which a process polls for messages from other processes. */
 const pollMs = 200
-/** The number of pairs across processes. Each wake takes long, so many run at the same time. */
+/** The number of pairs across processes. Each wake takes long, so many run concurrently. */
 const pairsAcross = 32
 
 const limit = 'the send and the read; waking itself is a function call'
@@ -80,7 +80,7 @@ async function measure(
 ): Promise<void> {
   const isAcross = port !== server.port
   const clients = isAcross ? pairsAcross : 1
-  // This pause does not count. Across processes it is random, so that sends are spread over the polling interval.
+  // The pause does not count. Across processes it is random, so that sends are spread over the polling interval.
   const settle = () => sleep(settleMs + (isAcross ? Math.random() * pollMs : 0))
   await withConnections(server.port, async (connect) => {
     const waiters = await Promise.all(reader.slice(0, clients).map((agent) => open(server.port, agent, connect())))
@@ -124,7 +124,7 @@ async function wakeStream(port: number, agent: BenchAgent, connection: Connectio
 }
 
 interface WakeStream {
-  /** Resolves at the next wake event. Call it again only after it has resolved. */
+  /** Resolves at the next wake event. Call this again only after it has resolved. */
   next(): Promise<void>
   close(): void
 }

@@ -6,7 +6,7 @@ const vocabularySize = 8_000
 /** The number of different texts in one run. Further ones repeat. */
 const texts = 4_096
 
-/** Numbers from 0 to 1, the same in every run. */
+/** Pseudorandom numbers from 0 to 1, the same in every run. */
 function* random(): Generator<number> {
   for (let state = 42;;) {
     state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
@@ -17,7 +17,7 @@ function* random(): Generator<number> {
 const numbers = random()
 const next = () => numbers.next().value as number
 
-/** The most frequent words come first. They are short, as in any language. */
+/** Words in descending order of frequency. Frequent words are short, as in any language. */
 function vocabulary(): string[] {
   const words = new Set<string>()
   const endings = ['', '', '', 'n', 'r', 's', 't']
@@ -32,7 +32,7 @@ function vocabulary(): string[] {
 
 function makeTexts(): string[] {
   const words = vocabulary()
-  // The word with rank n is as frequent as 1 / n.
+  // Picks a word. The word with rank n has frequency 1 / n.
   const word = () => words[Math.floor(Math.exp(next() * Math.log(vocabularySize))) - 1]
   return Array.from({ length: texts }, () => {
     let text = word()

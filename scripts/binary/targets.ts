@@ -17,14 +17,14 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Packages of other platforms, which `npm ci` does not install. */
+/** The cache for packages of other platforms, which `npm ci` does not install. */
 const cache = join(root, 'node_modules/.cache/agent-grid')
 
 export interface Target {
   /** The name used by `Bun.build`. */
   readonly bun: string
   readonly kind: ExecutableKind
-  /** The package with Bun for this platform, and the path of Bun in it. */
+  /** The package that contains Bun for this platform, and the path of Bun in it. */
   readonly runtime: readonly [name: string, path: string]
   /** The native parts, by the names of the packages that load them. */
   readonly native: Readonly<Record<NativePackage, readonly [name: string, path: string]>>
@@ -50,7 +50,7 @@ function target(
   }
 }
 
-/** All platforms. Linux has glibc unless the name says musl, which Alpine has. */
+/** All platforms. Linux uses glibc unless the name contains musl, which Alpine uses. */
 export const targets = {
   'linux-x64': target('bun-linux-x64', { format: 'ELF', arch: 'x64' }, {
     runtime: 'linux-x64',
@@ -91,7 +91,7 @@ export const targets = {
 
 export type TargetName = keyof typeof targets
 
-/** The platform of this process. Fails if no binary supports it. */
+/** Returns the platform of this process. Fails if no binary supports it. */
 export function ownTarget(): TargetName {
   const system = ({ darwin: 'macos', win32: 'windows' } as Record<string, string>)[process.platform] ?? process.platform
   const name = `${system}-${process.arch}`
@@ -110,7 +110,7 @@ export function packageFile([name, path]: readonly [name: string, path: string])
   return existsSync(installed) ? installed : join(fetched(name), path)
 }
 
-/** The folder of a package of another platform. */
+/** Returns the folder of a package for another platform. */
 function fetched(name: string): string {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   const entry = lock.packages[`node_modules/${name}`]
@@ -122,7 +122,7 @@ function fetched(name: string): string {
   const temporary = mkdtempSync(join(cache, 'fetch-'))
   try {
     const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-    // The package is not for this platform, so it is not installed, only fetched.
+    // Only fetches the package, because it cannot be installed on this platform.
     execFileSync(npm, ['pack', `${name}@${entry.version}`, '--silent', '--pack-destination', temporary], { cwd: root })
     const archive = join(temporary, `${name.replace('@', '').replace('/', '-')}-${entry.version}.tgz`)
     const hash = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`

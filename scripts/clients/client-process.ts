@@ -23,7 +23,7 @@ export interface RunOptions {
   answer?: { to: RegExp; keys: string }
   /** It is killed once its output contains this, which counts as success. */
   until?: RegExp
-  /** Called with all output so far, whenever there is more. */
+  /** Called with all output so far whenever there is more. */
   onOutput?(output: string): void
 }
 
@@ -71,7 +71,7 @@ export interface Step {
   seconds: number
 }
 
-/** The steps of one way, in order. */
+/** The steps of one path, in order. */
 export class Steps {
   readonly all: Step[] = []
 

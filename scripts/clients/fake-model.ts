@@ -16,7 +16,7 @@ export interface ToolCall {
 export type Next = (shown: readonly string[]) => ToolCall | undefined
 
 export interface FakeModel {
-  /** Without `/v1` or `/v1beta`. */
+  /** The base URL, without `/v1` or `/v1beta`. */
   url: string
   /** The texts of each call's result, in order, as last passed on by the client. */
   shown(): string[]
@@ -29,18 +29,18 @@ export type Text = string | { text?: string }[]
 export interface ModelRequest {
   stream?: boolean
   tools?: OfferedTool[]
-  /** Anthropic. */
+  /** Set by Anthropic's API. */
   messages?: {
     role?: string
     content: string | { type: string; text?: string; tool_use_id?: string; content?: Text }[]
   }[]
-  /** OpenAI. */
+  /** Set by OpenAI's API. */
   input?: { type: string; role?: string; content?: Text; call_id?: string; output?: Text; tools?: OfferedTool[] }[]
-  /** Google. */
+  /** Set by Google's API. */
   contents?: { role?: string; parts?: { text?: string; functionResponse?: { response?: object } }[] }[]
 }
 
-/** OpenAI's tools of an MCP server may be in a namespace; Google's are in lists. */
+/** A tool in a request. OpenAI may put an MCP server's tools into a namespace, and Google puts them into lists. */
 interface OfferedTool {
   type?: string
   name?: string
@@ -108,7 +108,7 @@ export async function serveModel(
 /** The prefix of a tool search's id. */
 const searchId = 'search_'
 
-/** The next call; undefined if there are no more, or the request does not offer the tool. */
+/** Returns the next call, or undefined if there are no more calls or the request does not offer the tool. */
 function nextCall(next: Next, answers: readonly string[], request: ModelRequest): NextCall | undefined {
   const call = next(answers)
   if (!call) return undefined
@@ -165,7 +165,7 @@ function answersIn(request: ModelRequest): string[] {
   return [...[...byId].filter(([id]) => !id.startsWith(searchId)).map(([, answer]) => answer), ...google]
 }
 
-/** Anthropic's. */
+/** Returns the tool results in Anthropic's format. */
 function resultsIn({ messages = [] }: ModelRequest) {
   return messages.flatMap(({ content }) => typeof content === 'string' ? [] : content)
     .filter(({ type }) => type === 'tool_result')
@@ -210,7 +210,7 @@ function anthropicEvents(call: NextCall | undefined, text: string): string {
   ])
 }
 
-/** The same in OpenAI's API. */
+/** Builds an event stream in OpenAI's format. */
 function openAiEvents(call: NextCall | undefined, text: string): string {
   const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null }
   const item = call?.name === 'tool_search'
@@ -238,7 +238,7 @@ function openAiEvents(call: NextCall | undefined, text: string): string {
   ])
 }
 
-/** The same in Google's API. */
+/** Builds an answer in Google's format. */
 function geminiAnswer(call: NextCall | undefined, text: string) {
   const part = call ? { functionCall: { id: call.id, name: call.name, args: call.arguments } } : { text }
   const tokens = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }

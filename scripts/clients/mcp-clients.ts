@@ -14,26 +14,26 @@ import { type FakeModel, type Next, startFakeModel } from './fake-model.ts'
 /** A client in an empty home folder, and how to connect it. */
 interface Session {
   home: ClientHome
-  /** The folder `node_modules`. */
+  /** The `node_modules` folder. */
   modules: string
   /** URLs of the grid, and of its MCP endpoint. */
   baseUrl: string
   url: string
-  /** An agent key; undefined for a login with OAuth. */
+  /** An agent key, or undefined to log in with OAuth. */
   key: string | undefined
   /** One of the client's `models`. */
   model?: string
   steps: Steps
-  /** The person opens an authorization URL and allows it. */
+  /** Opens an authorization URL and grants access, as the user would. */
   visit(url: string): void
 }
 
 export interface McpClient {
-  /** npm installs only the parts for this platform. */
+  /** The npm packages, with only the parts for this platform. */
   packages: string[]
   /** Model names, if it truncates results depending on the model. */
   models?: readonly string[]
-  /** Configures the client, and logs in without a key. */
+  /** Configures the client, and logs in if there is no key. */
   connect(session: Session): Promise<void>
   /** Makes the calls in one conversation. Resolves to what the model, or the program, is shown of each result. */
   call(session: Session, next: Next): Promise<string[]>
@@ -48,7 +48,7 @@ export const mcpClients: Record<string, McpClient> = {
       home.link('claude', join(modules, `@anthropic-ai/claude-code-${platform}/claude`))
       if (key !== undefined) return await paste(home, steps, snippet('claude-code', baseUrl, key))
       await paste(home, steps, `claude mcp add --transport http grid ${url}`)
-      // It logs in only on a terminal.
+      // The client logs in only on a terminal.
       await steps.take(
         'claude mcp login grid, choose and allow in the browser',
         async () => expectSuccess(await home.run('script', ['-qfec', 'claude mcp login grid', '/dev/null'])),
@@ -72,7 +72,7 @@ export const mcpClients: Record<string, McpClient> = {
 
   codex: {
     packages: ['@openai/codex'],
-    // One that it does not know, and one that it knows.
+    // A model that Codex does not know, and one that it knows.
     models: ['model', 'gpt-5.5'],
     async connect({ home, modules, baseUrl, url, key, steps, visit }) {
       home.link('codex', join(modules, '.bin/codex'))
@@ -134,7 +134,7 @@ export const mcpClients: Record<string, McpClient> = {
       writeFileSync(join(home.folder, '.gemini/settings.json'), JSON.stringify({ security: { auth } }))
       if (key !== undefined) return await paste(home, steps, snippet('gemini', baseUrl, key), { env: geminiEnv() })
       await paste(home, steps, `gemini mcp add --scope user --transport http grid ${url}`, { env: geminiEnv() })
-      // It logs in only on a terminal, where it stays.
+      // The client logs in only on a terminal, and keeps running there.
       await steps.take('/mcp auth grid, choose and allow in the browser', async () => {
         const command = "stty rows 50 cols 200; gemini --prompt-interactive '/mcp auth grid'"
         const result = await home.run('script', ['-qfec', command, '/dev/null'], {
@@ -153,7 +153,7 @@ export const mcpClients: Record<string, McpClient> = {
     },
   },
 
-  // Needs a newer Node than the grid.
+  // Needs a newer Node version than the grid.
   inspector: {
     packages: ['@modelcontextprotocol/inspector@2', `node-${platform}@24`],
     async connect(session) {
@@ -178,7 +178,7 @@ export const mcpClients: Record<string, McpClient> = {
 
   'mcp-remote': {
     packages: ['mcp-remote'],
-    // Another client starts it, with this command in its configuration.
+    // Another client would start it, with this command in its configuration.
     connect: ({ key, steps }) =>
       steps.take(
         `write "mcp-remote URL${key === undefined ? '' : ' --header …'}" into the configuration of a client`,
@@ -212,7 +212,7 @@ export const mcpClients: Record<string, McpClient> = {
   },
 }
 
-/** A user of Gemini CLI who has logged in, and trusts the folder. Without `modelUrl` no model is asked. */
+/** Returns the environment of a logged-in Gemini CLI user who trusts the folder, without a model by default. */
 function geminiEnv(modelUrl = 'http://127.0.0.1:9') {
   return { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: modelUrl, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 }
@@ -258,7 +258,7 @@ function prefixed(prefix: string, values: Record<string, unknown>): Record<strin
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}.${name}`, value]))
 }
 
-/** The authorization URLs that a client prints for the user. */
+/** Finds the authorization URLs that a client prints for the user. */
 function authorizeUrlsIn(output: string): string[] {
   return output.match(/http:\/\/\S+\/oauth\/authorize\?\S+(?=\s)/g) ?? []
 }

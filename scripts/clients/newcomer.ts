@@ -17,11 +17,11 @@ import { Steps } from './client-process.ts'
 
 export interface NewcomersGrid {
   url: string
-  /** From the clone to the first message with curl, and to an account with its owner signed in. */
+  /** The steps from the clone to the first message with curl, and to an account with its owner signed in. */
   steps: { curl: Steps; account: Steps }
   /** The key of @alice, as whom the clients act. */
   key: string
-  /** @bob writes to her. */
+  /** Sends messages from @bob to @alice. */
   sendToAlice(messages: string[]): Promise<void>
   /** The owner allows a program to act as an entry on the consent page. */
   allow(url: string, entry: string): Promise<string>
@@ -130,7 +130,7 @@ async function signIn(browser: BrowserContext, url: string): Promise<void> {
   await page.close()
 }
 
-/** @bob answers every message. */
+/** Lets @bob answer every message. */
 function answerAll(url: string, key: string): { stop(): void; ended: Promise<void> } {
   let isStopped = false
   const answer = async () => {
@@ -141,7 +141,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
       }
     }
   }
-  // The read that waits ends with the server.
+  // The server ends the waiting read.
   return {
     stop: () => void (isStopped = true),
     ended: answer().catch((error) => {

@@ -14,13 +14,13 @@ import { type LibsqlServer, startLibsqlServer } from './libsql-server.ts'
 import { type RoundRobin, startRoundRobin } from './round-robin.ts'
 
 export interface ClusterOptions {
-  /** For data, keys and logs. */
+  /** The folder for data, keys and logs. */
   folder: string
   /** The runtime of each instance. At most 4 instances on one libsql-server. */
   runtimes: readonly Runner[]
   /** The port of the proxy. 0 means any free port. */
   port: number
-  /** Use a local file in place of libsql-server. It belongs to one instance. */
+  /** Whether to use a local file instead of libsql-server. Allows only one instance. */
   isLocalFile?: boolean
   /** Additional settings for every instance. */
   env?: Record<string, string | undefined>
@@ -34,7 +34,7 @@ export interface ClusterOptions {
 
 export interface Cluster {
   url: string
-  /** For `DATABASE_URL`. */
+  /** The value for `DATABASE_URL`. */
   databaseUrl: string
   instances: readonly Instance[]
   proxy: RoundRobin
@@ -55,9 +55,9 @@ interface Instance {
   kill(downMs: number): void
 }
 
-/** Delay before a process that ended by itself is restarted. */
+/** Delay before a process that exited by itself is restarted. */
 const restartMs = 500
-/** Enough for the first start of several processes on a busy machine. */
+/** Long enough for the first start of several processes on a busy machine. */
 const startTimeoutMs = 60_000
 
 /**
@@ -126,7 +126,7 @@ async function startDatabase(folder: string, onEvent: (text: string) => void, de
   return await supervise<LibsqlServer>('libsql-server', onEvent, start)
 }
 
-/** The settings that make several processes one grid. `compose.yaml` has the same. */
+/** Returns the settings that make several processes one grid. `compose.yaml` has the same ones. */
 function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, BASE_URL: url, TRUSTED_PROXIES: '127.0.0.1', GRID_KEYS: keys }
 }
@@ -142,7 +142,7 @@ async function untilReady(proxy: RoundRobin, count: number, folder: string): Pro
 interface RunningProcess {
   pid: number
   signal(name: NodeJS.Signals): void
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   ended: Promise<void>
 }
 

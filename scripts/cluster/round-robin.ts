@@ -1,11 +1,11 @@
-/** An HTTP proxy in front of several instances: each request goes to the next ready one. */
+/** An HTTP proxy in front of several instances, which sends each request to the next ready one. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { httpRequest } from '../../src/cli/http-request.ts'
 
 export interface RoundRobin {
   port: number
-  /** The number of responses of each instance, by its port. */
+  /** The number of responses per instance, by port. */
   answered: Map<number, number>
   /** Whether the instance on a port was ready at its last check. */
   isReady(port: number): boolean
@@ -15,9 +15,9 @@ export interface RoundRobin {
 }
 
 export interface RoundRobinOptions {
-  /** 0 means any free port. */
+  /** The port to listen on. 0 means any free port. */
   port: number
-  /** Ports of the instances on this machine. */
+  /** The instances' ports on this machine. */
   instances: number[]
 }
 
@@ -42,7 +42,7 @@ export async function startRoundRobin({ port, instances: ports }: RoundRobinOpti
   const server = createServer((incoming, response) => {
     const first = count++ % instances.length
     const inTurn = [...instances.slice(first), ...instances.slice(0, first)]
-    // Instances that are not ready come last, and are still tried: the check may just have been slow.
+    // Instances that are not ready come last but are still tried, because a check may just have been slow.
     forward(incoming, response, inTurn.sort((a, b) => Number(b.isReady) - Number(a.isReady)), answered)
   })
   await new Promise<void>((resolve, reject) => {
@@ -104,7 +104,7 @@ function forward(
     answered.set(instance.port, answered.get(instance.port)! + 1)
     const { connection: _, 'keep-alive': __, ...headers } = received.headers
     response.writeHead(received.statusCode!, headers)
-    // The headers of an event stream must be sent before its first event.
+    // An event stream's headers must be sent before its first event.
     response.flushHeaders()
     received.on('error', () => response.destroy())
     received.pipe(response)

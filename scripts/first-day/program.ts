@@ -11,9 +11,9 @@ import { ended, type Result } from '../run-program.ts'
 
 export type Kind = 'binary' | 'package'
 
-/** A server that was started with `serve`. */
+/** A server started with `serve`. */
 export interface Server {
-  /** The greeting. */
+  /** The text that the server prints when it is ready. */
   greeting: string
   /** Kills it like `kill -9`. */
   kill(): Promise<void>
@@ -22,7 +22,7 @@ export interface Server {
 }
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
-/** The name on npm. */
+/** The package's name on npm. */
 const packageName: string = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')).name
 
 export class Program {
@@ -96,7 +96,7 @@ export class Program {
       let text = ''
       child.stdout!.on('data', (more) => {
         text += more
-        // The greeting is one write.
+        // The greeting arrives in a single write.
         if (text.includes('agent-grid is running at ')) resolve(text)
       })
       end.then(({ code, stderr }) => reject(new Error(`serve ended with ${code}: ${stderr}`)))

@@ -11,12 +11,12 @@ import { honestRequests, outcomeOf } from './requests.ts'
 export interface HonestOrder {
   port: number
   accounts: FloodAccount[]
-  /** Calls of each account per second. */
+  /** Calls per account and second. */
   perSecond: number
 }
 
 export interface HonestCall {
-  /** When the call was due, in milliseconds since the epoch. */
+  /** The time at which the call was due, in milliseconds since the epoch. */
   at: number
   /** From then to its response: a call also waits for the previous one. */
   ms: number

@@ -23,21 +23,21 @@ import type { Traffic } from './requests.ts'
 export interface FloodOptions {
   runtime: Runtime
   traffic: Traffic
-  /** Of the flood. */
+  /** The duration of the flood. */
   seconds: number
   /** Duration before and after it. */
   quietSeconds: number
   honest: number
   /** Calls per second of each well-behaved account. */
   honestPerSecond: number
-  /** Agents of the account that floods, each with a key. */
+  /** The number of agents in the flooding account, each with a key. */
   agents: number
   connections: number
   /** The offered load as a multiple of the grid's capacity. */
   times: number
   /** The capacity per second; measured beforehand if missing. */
   capacity?: number
-  /** Settings other than the defaults. */
+  /** Settings that differ from the defaults. */
   env?: Record<string, string>
 }
 
@@ -99,7 +99,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
     return () => phases.push({ name, ...used, ...summary(calls, from, until) })
   }
   try {
-    // The code of a server that has just started is not compiled yet.
+    // Lets the code of the new server be compiled.
     await sleep(1_000)
     const before = await phase('before', () => sleep(options.quietSeconds * 1_000))
     let flood: Flooded | undefined
@@ -115,7 +115,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
     })
     const endedAt = Date.now()
     const after = await phase('after', () => sleep(options.quietSeconds * 1_000))
-    // Answers of the last calls.
+    // Waits for the responses to the last calls.
     await sleep(1_000)
     for (const add of [before, during, after]) add()
     return { capacity, phases, flood: flood!, recoveryMs: recovery(calls, endedAt, phases[0], options.quietSeconds) }
@@ -164,7 +164,7 @@ async function runFlood(order: FloodOrder): Promise<Flooded> {
   return flooded
 }
 
-/** `onLine` gets each line of its output, parsed. */
+/** Starts a client process. `onLine` receives each line of its output, parsed. */
 function startClient<Line>(name: string, order: unknown, onLine: (line: Line) => void): ChildProcess {
   const script = ['--import', 'tsx', `scripts/flood/${name}.ts`, JSON.stringify(order)]
   const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'], env: minimalEnv })

@@ -1,4 +1,4 @@
-/** How long a new connection waits for `/healthz` while other clients keep the server busy. */
+/** Measures how long a new connection waits for `/healthz` while other clients keep the server busy. */
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import process from 'node:process'
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A slower probe counts as this long. */
 const maxProbeMs = 15_000
-/** Between two probes. */
+/** The pause between two probes. */
 const pauseMs = 20
 
 /** Not the clients' address, like a supervisor: callers are served round robin. Only Linux has it by default. */
@@ -15,7 +15,7 @@ const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
 export interface Measured {
   probes: number
-  /** Of all probes, in milliseconds. */
+  /** Response times of all probes, in milliseconds. */
   p50: number
   p99: number
   max: number

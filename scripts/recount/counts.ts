@@ -24,7 +24,7 @@ const delivered = `(SELECT deliveries.*, (
     SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
   FROM deliveries)`
 
-/** The two ends of each direct message, once for each account that shows it. */
+/** The two ends of each direct message, once per account that shows it. */
 const direct = `
   SELECT m.seq, m.created_at AS at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id AS home,
     m.account_id, m.from_agent_id AS source, m.from_agent_id AS writer,
@@ -49,7 +49,7 @@ const placed = `
   FROM messages WHERE channel_id IS NOT NULL AND seq BETWEEN 1 AND ${position}`
 const storedThread = `threads.kind || ' ' || threads.key`
 
-// A message whose parent is gone keeps its root, because the root can no longer be derived.
+// A message whose parent was removed keeps its root, because the root cannot be derived any more.
 const parent = (place: string) =>
   `coalesce(
   (SELECT seq FROM messages WHERE account_id = ${place}.home AND id = ${place}.reply_to_message_id),
@@ -115,7 +115,7 @@ const bytesOfChunk =
   `${rowBytes} + octet_length(json_object('task', a.task_id, 'event', e.id, 'artifactId', a.artifact_id,
   'append', json(iif(a.append, 'true', 'false')), 'lastChunk', json(iif(a.last_chunk, 'true', 'false')),
   'name', a.name, 'parts', a.parts))`
-/** The unread messages of remote agents. */
+/** The unread messages in the inboxes of remote agents. */
 const sentOutside = `
   SELECT d.account_id, d.agent_id, iif(remote.transport IS NULL, m.from_agent_id, '') AS sender_id FROM ${delivered} AS d
   JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
@@ -307,7 +307,7 @@ export const counts: readonly Count[] = [
     name: 'search terms of senders and recipients',
     countsHistory: true,
     setup: searchTerms,
-    // Whether it has a file is not computed.
+    // Terms for attached files are not recomputed.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
       WHERE substr(term, 1, 1) NOT IN ('h', 'w', 'k')
         AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,

@@ -1,4 +1,4 @@
-/** Compares every derived table and counter of a database with what follows from the raw tables. */
+/** Compares every derived table and counter of a database with values recomputed from the source tables. */
 import { type Config, createClient } from '@libsql/client'
 import { counts } from './counts.ts'
 

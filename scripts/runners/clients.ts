@@ -1,4 +1,4 @@
-/** Real clients as runners of an agent, with a scripted model on loopback. */
+/** Real clients as an agent's runners, with a scripted model on loopback. */
 import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GridClient } from '../../src/clients/grid-client.ts'
@@ -8,17 +8,17 @@ import { type FakeModel, startFakeModel } from '../clients/fake-model.ts'
 import { answersTo, type RunnerProcess, startRunner } from './runner-process.ts'
 
 interface RealClient {
-  /** The command and the option of the runner. */
+  /** The command's name, which is also the runner's option. */
   name: 'claude' | 'codex' | 'opencode'
-  /** Where its command is in a folder of packages. */
+  /** Finds its command in a folder of packages. */
   binary(modules: string): string | undefined
-  /** Where it keeps its sessions, in its home. */
+  /** The paths of its sessions in its home. */
   sessions: string[]
-  /** How it learns the model: arguments, variables, files. */
+  /** Configures the model with arguments, variables or files. */
   model(url: string, home: string): { words?: string[]; env?: Record<string, string> }
 }
 
-/** The program in the package of this platform. */
+/** Finds a program in the package for this platform. */
 const within = (modules: string, beginning: string, program: string) =>
   readdirSync(modules).filter((name) => name.startsWith(beginning)).map((name) => join(modules, name, program))
     .find(existsSync)
@@ -26,7 +26,7 @@ const within = (modules: string, beginning: string, program: string) =>
 const clients: RealClient[] = [
   {
     name: 'claude',
-    // Newer versions link it in an install script, which did not run.
+    // Newer versions link the program in an install script, which does not run here.
     binary: (modules) => within(join(modules, '@anthropic-ai'), 'claude-code-', 'claude'),
     sessions: ['.claude/projects'],
     model: (url) => ({
@@ -57,10 +57,10 @@ const clients: RealClient[] = [
   },
 ]
 
-/** How often the runner informs a model that it runs unattended. */
+/** Whether a text is the runner's notice that no person attends the session. */
 const isPrompt = (text: string) => text.includes('No person attends this session')
 
-/** Returns what went wrong. */
+/** Tries all clients. Returns the faults. */
 export async function tryClients(grid: LiveGrid, folder: string, packages: string): Promise<string[]> {
   const faults: string[] = []
   const rows = []
@@ -148,7 +148,7 @@ async function tryClient(
   }
 }
 
-/** A model that says how many prompts it has seen in the conversation, and what the last one was about. */
+/** Starts a model that reports how many prompts it has seen in the conversation, and the topic of the last one. */
 function startScript(script: { prompts: string[]; isHeld: boolean }): Promise<FakeModel> {
   return startFakeModel(() => undefined, async (texts) => {
     const prompts = texts.filter(isPrompt)
@@ -160,13 +160,13 @@ function startScript(script: { prompts: string[]; isHeld: boolean }): Promise<Fa
   })
 }
 
-/** How many processes run in a folder. */
+/** Counts the processes that run in a folder. */
 function processesIn(folder: string): number {
   const folders = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
     try {
       return readlinkSync(`/proc/${pid}/cwd`)
     } catch {
-      // It has ended, or is of another user.
+      // The process has ended or belongs to another user.
       return undefined
     }
   })

@@ -1,4 +1,4 @@
-/** A runner as a process of its own, as a person starts it. */
+/** A runner in a separate process, started as a person would start it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { runtimeCommand } from '../runtime.ts'
 
 export interface RunnerProcess {
   child: ChildProcess
-  /** What it said so far. */
+  /** Its output so far. */
   output(): string
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -21,7 +21,7 @@ export interface StartedRunner {
   /** Its home folder. */
   home: string
   words: string[]
-  /** Folders in front of PATH. */
+  /** Folders to put in front of PATH. */
   path?: string[]
   env?: Record<string, string>
 }
@@ -48,7 +48,7 @@ export function startRunner({ url, key, home, words, path = [], env = {} }: Star
   }
 }
 
-/** Wait for the answers to messages, and take them from the inbox. Resolves to their texts, in the order of the ids. */
+/** Waits for the answers to messages in the inbox, and reads them. Resolves to their texts, in the order of `ids`. */
 export async function answersTo(client: GridClient, ids: readonly string[]): Promise<string[]> {
   const answers = new Map<string, string>()
   await waitFor('all answers', async () => {
@@ -65,10 +65,10 @@ export async function answersTo(client: GridClient, ids: readonly string[]): Pro
 
 const count = 60
 
-/** Says who answers, after a tenth of a second. */
+/** Prints the name of the answering runner, after a tenth of a second. */
 const child = `process.stdin.resume().on('end', () => setTimeout(() => console.log(process.argv[1]), 100))`
 
-/** Returns what went wrong. */
+/** Lets two runners share an inbox. Returns the faults. */
 export async function shareInbox(grid: LiveGrid, folder: string): Promise<string[]> {
   const worker = await grid.acme.agent('shared')
   const askers = await Promise.all(Array.from({ length: 6 }, (_, n) => grid.acme.agent(`sharing-${n}`)))
@@ -109,7 +109,7 @@ export async function shareInbox(grid: LiveGrid, folder: string): Promise<string
   }
 }
 
-/** A thread that is answered at once has one answer, to its last message. */
+/** Waits for the answer of a thread that is answered as a whole, which replies to its last message. */
 async function lastAnswers(client: GridClient, ids: string[]): Promise<string[]> {
   return await answersTo(client, [ids.at(-1)!])
 }

@@ -1,4 +1,4 @@
-/** The clients that are woken: Claude Code, Codex and opencode. */
+/** The clients to wake: Claude Code, Codex and opencode. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { editJson, placeEnv, type WakeClient } from './wake-client.ts'
 
 const platform = `${process.platform}-${process.arch}`
-/** Claude Code asks about a key of the environment, unless its end was approved before. */
+/** Claude Code asks whether to use an API key from the environment, unless the end of the key was approved before. */
 const apiKey = 'sk-ant-lab-0123456789-0123456789'
 
 function claude(version: string): WakeClient {
@@ -28,14 +28,14 @@ function claude(version: string): WakeClient {
       ...{ ANTHROPIC_BASE_URL: place.model, ANTHROPIC_API_KEY: apiKey },
       ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     }),
-    // It would decide itself what it may call in its other mode.
+    // In its other mode, the client would decide itself which tools to call.
     words: ['--permission-mode', 'default'],
     async open(terminal) {
       await terminal.shows(/❯/)
       if (!/trust this folder/.test(terminal.screen())) return
-      // It drops keys while it starts.
+      // The client drops key presses while it starts.
       await sleep(1_000)
-      // Older versions have chosen yes.
+      // Older versions preselect yes.
       const isYes = /❯ (\d\. )?Yes, I trust this folder/
       if (!isYes.test(terminal.screen())) terminal.press('Down')
       await terminal.shows(isYes)
@@ -73,10 +73,10 @@ supports_websockets = false
   env: (place) => placeEnv(place),
   async open(terminal, trust, { home }) {
     const isApproved = readFileSync(join(home, '.codex/config.toml'), 'utf8').includes('[hooks.state')
-    // It asks when its prompt has been there for a while.
+    // The client asks some time after its prompt has appeared.
     if (!isApproved) await terminal.shows(/Hooks need review/)
     const choice = trust === 'all' ? /› 2\./ : /› 3\./
-    // It drops keys while it starts.
+    // The client drops key presses while it starts.
     while (/Hooks need review/.test(terminal.screen())) {
       terminal.press(choice.test(terminal.screen()) ? 'Enter' : 'Down')
       await sleep(500)
@@ -103,7 +103,7 @@ const openCode = (version: string): WakeClient => ({
     editJson(join(home, '.config/opencode/opencode.json'), (config) => ({
       ...config,
       ...{ autoupdate: false, model: 'lab/model', small_model: 'lab/model', provider: { lab } },
-      // Without this it asks for nothing.
+      // Without this setting the client never asks for permission.
       permission: { '*': 'ask' },
     }))
   },
@@ -114,7 +114,7 @@ const openCode = (version: string): WakeClient => ({
   clear: '/new',
 })
 
-/** By the name of its installation folder. */
+/** All clients, by the name of their installation folder. */
 export const wakeClients: Record<string, WakeClient> = {
   'claude-2.1.197': claude('2.1.197'),
   'claude-newest': claude('latest'),

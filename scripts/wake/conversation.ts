@@ -1,4 +1,4 @@
-/** Two agents in two clients talk with each other through the grid. */
+/** Lets two agents in two clients talk to each other through the grid. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, openSession } from './lab.ts'
@@ -6,8 +6,8 @@ import { type Act, type Asked, isNotified } from './scripted-model.ts'
 import { listens } from './wake-client.ts'
 
 /**
- * Hold a conversation of so many turns: each says a number, and the other the next one. Prints the transcript. Fails if it
- * stops.
+ * Holds a conversation of this many turns, in which each agent answers a number with the next one. Prints the
+ * transcript. Fails if the conversation stops.
  */
 export async function converse(first: Lab, second: Lab, turns: number): Promise<string> {
   const { grid, model } = first
@@ -26,7 +26,7 @@ export async function converse(first: Lab, second: Lab, turns: number): Promise<
   return `${transcript.length} turns in ${seconds} s; ${ann.place.keys} and ${bob.place.keys} keys before, none then`
 }
 
-/** Say the next number to whoever said one. */
+/** Answers a number with the next one. */
 function answer(asked: Asked, turns: number, transcript: string[]): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
   const read = asked.answers.join('\n')
@@ -37,10 +37,10 @@ function answer(asked: Asked, turns: number, transcript: string[]): Act {
   return { tool: 'send_message', arguments: { to, message: `turn ${turn + 1}` } }
 }
 
-/** When the model has ended its turn, clients still run hooks, and opencode gives the session a title. */
+/** After the model's turn, clients still run hooks, and opencode gives the session a title. */
 const settleMs = 700
 
-/** Send so many messages to one session, each when it is idle again. Resolves to the percentiles. */
+/** Sends this many messages to one session, each when it is idle again. Resolves to the percentiles. */
 export async function measure(lab: Lab, messages: number): Promise<string> {
   const session = await openSession(lab)
   const times: number[] = []

@@ -17,24 +17,24 @@ export interface LabAgent {
 export interface LabGrid {
   url: string
   createAgent(alias: string): LabAgent
-  /** Give an agent another key, which revokes its present one. */
+  /** Gives an agent another key, which revokes its current one. */
   newKey(agent: LabAgent): void
-  /** How many messages of an agent are unread, up to 100. */
+  /** Resolves to an agent's number of unread messages, up to 100. */
   unread(agent: LabAgent): Promise<number>
-  /** Resolves when the grid says that a session attends an agent. */
+  /** Resolves when the grid reports that a session attends an agent. */
   isAttended(agent: LabAgent): Promise<void>
-  /** Send a message. Resolves when it was accepted, to the time at which it was sent. */
+  /** Sends a message. Resolves when it was accepted, to the time at which it was sent. */
   send(from: LabAgent, to: LabAgent, message: string): Promise<number>
-  /** Stop the process, or kill it, and start another one on the same database. */
+  /** Stops or kills the process, and starts another one on the same database. */
   restart(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** The process takes connections and answers nothing for so many ms. */
+  /** Makes the process accept connections without responding, for this many ms. */
   hang(ms: number): Promise<void>
   close(): Promise<void>
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Start a grid, whose database is in `folder`. */
+/** Starts a grid with its database in `folder`. */
 export async function startLabGrid(folder: string): Promise<LabGrid> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -71,7 +71,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     alias: `@${alias}`,
     key: command('create-agent', '--account', account, '--alias', alias).api_key,
   })
-  // It looks who is there.
+  // This agent checks who is present.
   const watcher = createAgent('watcher')
   return {
     url,
@@ -85,7 +85,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
       })
     },
     async send(from, to, message) {
-      // A command has kept the process waiting: it has not noticed yet which connections the grid has closed.
+      // Lets this process notice connections that the grid closed while a command blocked it.
       await turn()
       const at = Date.now()
       await callTool(url, from.key, 'send_message', { to: to.alias, message })

@@ -1,4 +1,4 @@
-/** Everything that a row of the table needs: a grid, a model, a client, and sessions in terminals. */
+/** The parts that a row of the table needs: a grid, a model, a client, and sessions in terminals. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,11 +12,11 @@ export interface Lab {
   grid: LabGrid
   model: ScriptedModel
   client: WakeClient
-  /** The path of the client. */
+  /** The path of the client program. */
   program: string
-  /** The built client program of the grid. */
+  /** The path of the grid's built client program. */
   clientProgram: string
-  /** Who writes. */
+  /** The agent that sends the messages. */
   sender: LabAgent
 }
 
@@ -24,13 +24,13 @@ export interface Lab {
 export interface LabSession {
   place: Place
   terminal: Terminal
-  /** Type a line and send it. */
+  /** Types a line and sends it. */
   say(text: string): Promise<void>
-  /** What its model was asked, in order. */
+  /** The requests to its model, in order. */
   asked(): Asked[]
-  /** Send a message to its agent. Resolves to the time at which it was sent. */
+  /** Sends a message to its agent. Resolves to the time at which it was sent. */
   send(message?: string): Promise<number>
-  /** Resolves when its model learns of unread messages, to how long after `at`, in ms. */
+  /** Resolves when its model learns of unread messages, to the time since `at` in ms. */
   isNotified(at: number): Promise<number>
   /** Resolves when its model has ended its turn. */
   isIdle(): Promise<void>
@@ -38,7 +38,7 @@ export interface LabSession {
 
 let count = 0
 
-/** A home folder with the client connected as a new agent. */
+/** Creates a home folder with the client connected as a new agent. */
 export async function newPlace(
   { folder, grid, model, client, program, clientProgram }: Lab,
   wake: 'auto' | 'off' = 'auto',
@@ -53,7 +53,7 @@ export async function newPlace(
   return whole
 }
 
-/** Open a session. Its first prompt is said, if the client needs one to be woken. */
+/** Opens a session. Sends its first prompt if the client must be prompted before it can be woken. */
 export async function openSession(
   lab: Lab,
   { place: known, trust = 'all', prompted = true }: {
@@ -75,7 +75,7 @@ export async function openSession(
     terminal,
     async say(text) {
       terminal.type(text)
-      // A line end at once would be a part of a paste.
+      // An immediate line end would be part of a paste.
       await sleep(700)
       terminal.press('Enter')
     },

@@ -1,4 +1,4 @@
-/** What is tried with each client. A row fails by an error; what it resolves to stands in the table. */
+/** The trials with each client. A row fails by throwing, and its result is shown in the table. */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,14 +11,14 @@ import { listener, listens, logOf, type Place, waitersOf } from './wake-client.t
 
 export interface Row {
   title: string
-  /** The clients that it is for; all of them by default. */
+  /** The clients to which the row applies, by default all. */
   clients?: string[]
   run(lab: Lab): Promise<string>
 }
 
 const second = 1_000
 
-/** Send, and resolve when the model has seen the message and ended its turn. */
+/** Sends a message, and resolves when the model has seen it and ended its turn. */
 async function wake(session: LabSession): Promise<string> {
   await isReady(session)
   const ms = await session.isNotified(await session.send())
@@ -26,18 +26,18 @@ async function wake(session: LabSession): Promise<string> {
   return `${ms} ms`
 }
 
-/** A session whose waiter listens to the grid. */
+/** Resolves when the session's waiter listens to the grid. */
 async function isReady({ place }: LabSession): Promise<void> {
   await listens(place)
 }
 
-/** The waiter of a session ends. Resolves to how long it took since `from`. */
+/** Waits until the session's waiter has ended. Resolves to the time since `from`. */
 async function waiterEnds({ place }: LabSession, from: number): Promise<string> {
   await waitFor('the end of the waiter', () => waitersOf(place).length === 0)
   return `no process after ${((Date.now() - from) / second).toFixed(1)} s`
 }
 
-/** The processes of a session stand still for so many ms. */
+/** Stops the session's processes for this many ms. */
 async function asleep({ terminal, place }: LabSession, ms: number): Promise<void> {
   const pids = [terminal.pid, ...waitersOf(place)]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
@@ -45,7 +45,7 @@ async function asleep({ terminal, place }: LabSession, ms: number): Promise<void
   for (const pid of pids) process.kill(pid, 'SIGCONT')
 }
 
-/** How often a model has learned of unread messages. */
+/** Counts how often the model has learned of unread messages. */
 function tellings(session: LabSession): number {
   return session.asked().filter(isNotified).length
 }
@@ -54,7 +54,7 @@ function expect(isSo: boolean, what: string): void {
   if (!isSo) throw new Error(what)
 }
 
-/** All rows. */
+/** All rows of the table. */
 export const rows: readonly Row[] = [
   {
     title: 'idle session: woken, reads, answers',
@@ -132,7 +132,7 @@ export const rows: readonly Row[] = [
       }
       await isReady(session)
       const { pid, clientPid } = listener(session.place)!
-      // That of opencode is a part of it.
+      // opencode's waiter runs inside the client process.
       const count = waitersOf(session.place).length + (pid === clientPid ? 1 : 0)
       expect(count === 1, `${count} waiters`)
       return `1 waiter, woken after ${await wake(session)}`
@@ -194,7 +194,7 @@ export const rows: readonly Row[] = [
     title: `${title}: woken again`,
     async run(lab) {
       const session = await openSession(lab)
-      // Until it was woken once it may still be loading the tools: Claude Code tries for 2 s, and then leaves them out.
+      // Until it was woken once, the session may still be loading the tools, which Claude Code omits after 2 s.
       await wake(session)
       await isReady(session)
       await fail(lab, session)
@@ -252,7 +252,7 @@ export const rows: readonly Row[] = [
   {
     title: 'asks an agent that is away: the call waits 50 s',
     async run(lab) {
-      // The call does not wait for an agent that was never here.
+      // The call does not wait for an agent that was never present.
       await lab.grid.unread(lab.sender)
       const { answers, seconds } = await askIn(1, lab, await openSession(lab), lab.sender.alias)
       expect(answers.includes('has not read it yet'), `the model was shown: ${answers}`)
@@ -276,7 +276,7 @@ export const rows: readonly Row[] = [
   },
 ]
 
-/** Run one prompt to its end. Resolves to the time that it took, in ms. */
+/** Runs one prompt to its end. Resolves to the duration in ms. */
 async function oneShot({ client }: Lab, place: Place): Promise<number> {
   const from = performance.now()
   await outputOf(spawn(place.program, client.oneShot('good morning'), {

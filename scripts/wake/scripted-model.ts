@@ -1,40 +1,40 @@
 /**
- * A model that does what a script says, with Anthropic's Messages API and OpenAI's Responses API. It keeps each request
- * with its time. One model serves several clients, each at its own path.
+ * A model that follows a script, with Anthropic's Messages API and OpenAI's Responses API. It records each request with
+ * its time. One model serves several clients, each at its own path.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ModelRequest, serveModel, type Text, textOf, toolsIn } from '../clients/fake-model.ts'
 
-/** What a model is asked. */
+/** A request to the model. */
 export interface Asked {
-  /** The path of the client, such as `claude`. */
+  /** The client's path, such as `claude`. */
   client: string
-  /** In ms since 1970. */
+  /** Time of the request, in ms since 1970. */
   at: number
-  /** Everything since the model spoke last: what the user typed, what hooks said, what tools answered. */
+  /** Everything since the model's last reply: the user's input, the output of hooks, and tool answers. */
   news: string
-  /** The answers of tools among the news. */
+  /** The tool answers among the news. */
   answers: string[]
-  /** The names of the tools that are offered. */
+  /** The names of the offered tools. */
   tools: string[]
-  /** The length of the whole request, which is all that the model reads. */
+  /** The length of the whole request, which is everything the model reads. */
   bytes: number
 }
 
-/** What a model does: call a tool, or say something, which ends its turn. */
+/** The model's next action: calling a tool, or saying something, which ends its turn. */
 export type Act = { tool: string; arguments: Record<string, unknown>; delayMs?: number } | {
   text: string
   delayMs?: number
 }
 
 export interface ScriptedModel {
-  /** The address for a client, without `/v1`. */
+  /** Returns the base URL for a client, without `/v1`. */
   url(client: string): string
-  /** All requests of turns, in order. Requests for titles and the like are not turns. */
+  /** All requests of turns, in order. Requests such as those for titles are not turns. */
   asked: Asked[]
-  /** What the model does from now on. */
+  /** Decides what the model does. Can be replaced at any time. */
   script: (asked: Asked) => Act
-  /** Whether a client will ask again: the last thing that the model said to it was a call. */
+  /** Whether a client will ask again, because the model last replied with a call. */
   isBusy(client: string): boolean
   close(): Promise<void>
 }
@@ -45,7 +45,7 @@ interface Part {
   content?: Text
 }
 
-/** Start a model. */
+/** Starts a model. */
 export async function startScriptedModel(script: ScriptedModel['script']): Promise<ScriptedModel> {
   const busy = new Set<string>()
   const pending = new Map<string, Act>()
@@ -66,7 +66,7 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
     let found = tool && find(tool.tool)
     let words = tool?.arguments ?? {}
     if (tool && !found && !searched && find('ToolSearch')) {
-      // Claude Code lists tools by name, and loads them after a search.
+      // Claude Code lists tools only by name and loads them after a search.
       found = find('ToolSearch')
       words = { query: `select:mcp__agent-grid__${tool.tool}` }
       pending.set(client, act)
@@ -85,7 +85,7 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
   return model
 }
 
-/** What came after the last words of the model. */
+/** Returns everything that came after the model's last reply. */
 function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; answers: string[] } {
   const entries = [...messages, ...input] as (Part & { role?: string; output?: Text })[]
   const isModels = ({ role, type }: typeof entries[number]) => role === 'assistant' || type === 'function_call'
@@ -98,14 +98,14 @@ function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; an
   return { news: parts.map(({ text, content }) => text ?? textOf(content)).join('\n'), answers }
 }
 
-/** Whether a hook announces unread messages. The grid also announces them in its list of tools. */
+/** Whether a hook announces unread messages. The grid's list of tools also announces them, which does not count. */
 export function isNotified({ news }: Asked): boolean {
   return /\d+(?: or more)? unread messages? from @/.test(news)
 }
 
 /**
- * Read when unread messages are announced, and answer each message. A prompt with `work` makes two calls of a
- * tool, two seconds each, before it ends.
+ * Reads when unread messages are announced, and answers each message. A prompt with `work` first makes two tool calls
+ * of two seconds each.
  */
 export function readAndAnswer(asked: Asked): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }

@@ -1,4 +1,4 @@
-/** A coding client whose sessions are to be woken: how it is installed, connected and used in a terminal. */
+/** A coding client whose sessions are woken: how to install, connect and use it in a terminal. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,28 +8,28 @@ import { installPackages } from '../run-program.ts'
 import type { LabAgent } from './lab-grid.ts'
 
 export interface WakeClient {
-  /** Such as `claude 2.1.197`. */
+  /** A title such as `claude 2.1.197`. */
   title: string
-  /** Its name for `connect`. */
+  /** The client's name for `connect`. */
   name: 'claude' | 'codex' | 'opencode'
-  /** The package on npm, with a version. */
+  /** The npm package, with a version. */
   package: string
-  /** The program in it, below `node_modules`. */
+  /** The path of the program below `node_modules`. */
   program: string
   /** Whether a session can be woken before its first prompt. */
   wakesUnprompted: boolean
-  /** Write what a log-in leaves, and which model is asked. Nothing else is in the home before it is connected. */
+  /** Writes the state of a logged-in user and selects the model. The home is otherwise empty before it is connected. */
   configure(place: Place): void
   env(place: Place): Record<string, string>
-  /** Its words in a terminal. */
+  /** Its arguments in a terminal. */
   words?: string[]
-  /** Open a session in a terminal. Resolves when it takes prompts. */
+  /** Opens a session in a terminal. Resolves when it accepts prompts. */
   open(terminal: Terminal, trust: 'all' | 'none', place: Place): Promise<void>
-  /** The words that run one prompt without a terminal. */
+  /** Returns the arguments that run one prompt without a terminal. */
   oneShot(prompt: string): string[]
-  /** What a person types to end a session. */
+  /** The input that ends a session. */
   exit: string
-  /** What a person types for a new one. */
+  /** The input that starts a new session. */
   clear: string
 }
 
@@ -37,17 +37,17 @@ export interface WakeClient {
 export interface Place {
   home: string
   project: string
-  /** The path of the client. */
+  /** The path of the client program. */
   program: string
   agent: LabAgent
   grid: string
-  /** The address of the model, without `/v1`. */
+  /** The base URL of the model, without `/v1`. */
   model: string
-  /** How many keys were pressed to connect it, and until its sessions took prompts. */
+  /** The number of keys pressed until the client was connected and its sessions accepted prompts. */
   keys: number
 }
 
-/** The environment of everything that runs in a place. */
+/** Returns the environment of all programs in a place. */
 export function placeEnv({ home }: Place, wakesAMinute = 10_000): Record<string, string> {
   return {
     ...{ HOME: home, PATH: process.env.PATH!, TERM: 'xterm-256color', LANG: 'C.UTF-8', SHELL: '/bin/bash' },
@@ -56,13 +56,13 @@ export function placeEnv({ home }: Place, wakesAMinute = 10_000): Record<string,
   }
 }
 
-/** Install a client with npm, if it is not there. Returns the path of its program. */
+/** Installs a client with npm unless it is present. Returns the path of its program. */
 export function install({ package: name, program }: WakeClient, folder: string): string {
   installPackages(folder, [name])
   return join(folder, 'node_modules', program)
 }
 
-/** Connect a client as its user does, in a terminal, with a yes to every question. */
+/** Connects a client in a terminal as its user would, with a yes to every question. */
 export async function connect(
   { name }: WakeClient,
   place: Place,
@@ -86,14 +86,14 @@ export async function connect(
   place.keys += terminal.keys()
 }
 
-/** Change a JSON file, which need not exist. */
+/** Changes a JSON file, or creates it. */
 export function editJson(path: string, edit: (value: Record<string, unknown>) => Record<string, unknown>): void {
   mkdirSync(dirname(path), { recursive: true })
   const value = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
   writeFileSync(path, JSON.stringify(edit(value), null, 2))
 }
 
-/** The process ids of the waiters of a place. */
+/** Returns the process ids of a place's waiters. */
 export function waitersOf({ home }: Place): number[] {
   return processes().filter((pid) => {
     const words = wordsOf(pid)
@@ -101,7 +101,7 @@ export function waitersOf({ home }: Place): number[] {
   })
 }
 
-/** Kill what still runs below a folder: Codex leaves a daemon, and waiters need a second to end. */
+/** Kills all processes that still run below a folder: Codex leaves a daemon, and waiters need a second to end. */
 export function endLeftovers(folder: string): void {
   for (const pid of processes()) {
     const runsThere = [...wordsOf(pid), linkOf(`/proc/${pid}/cwd`)].some((word) => word.startsWith(`${folder}/`))
@@ -113,7 +113,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
@@ -137,7 +137,7 @@ function wordsOf(pid: number): string[] {
   }
 }
 
-/** The file of state that says who listens to the grid. */
+/** Reads the state file that records who listens to the grid. */
 export function listener({ home }: Place): { pid: number; clientPid: number } | undefined {
   const folder = join(home, '.local/state/agent-grid')
   const [agent] = existsSync(folder) ? readdirSync(folder) : []
@@ -148,7 +148,7 @@ export function listener({ home }: Place): { pid: number; clientPid: number } | 
   }
 }
 
-/** What the client programs logged in a place. */
+/** Returns the log of the client programs in a place. */
 export function logOf({ home }: Place): string {
   const folder = join(home, '.local/state/agent-grid')
   const [agent] = existsSync(folder) ? readdirSync(folder) : []
@@ -159,34 +159,34 @@ export function logOf({ home }: Place): string {
   }
 }
 
-/** Resolves when a waiter of a place listens to the grid. */
+/** Resolves when a waiter of the place listens to the grid. */
 export async function listens(place: Place): Promise<void> {
   await waitFor('a waiter', () => listener(place) !== undefined)
 }
 
-/** A terminal with one program. */
+/** A terminal that runs one program. */
 export interface Terminal {
-  /** What is on the screen. */
+  /** Returns the current screen content. */
   screen(): string
-  /** Type text, without a line end. */
+  /** Types text, without a line end. */
   type(text: string): void
-  /** Press a key, such as `Enter` or `C-c`. */
+  /** Presses keys, such as `Enter` or `C-c`. */
   press(...keys: string[]): void
-  /** Resolves when the screen shows it. */
+  /** Resolves when the screen matches the pattern. */
   shows(pattern: RegExp): Promise<void>
-  /** How many keys were pressed. */
+  /** Returns how many keys were pressed. */
   keys(): number
   /** The process id of the program. */
   pid: number
   /** Whether the program runs. */
   isOpen(): boolean
-  /** Close the terminal, as a person closes a window. */
+  /** Closes the terminal, like a person closing a window. */
   close(): void
 }
 
 const server = `agent-grid-wake-${process.pid}`
 
-/** Start a program in a terminal of its own. `env` is its whole environment. */
+/** Starts a program in its own terminal. `env` is its whole environment. */
 export function openTerminal(
   name: string,
   command: readonly string[],
@@ -195,9 +195,9 @@ export function openTerminal(
   const words = ['env', '-i', ...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...command]
   const line = `exec ${words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')}`
   tmux('new-session', '-d', '-s', name, '-x', '160', '-y', '50', '-c', cwd, line)
-  // The equals sign keeps tmux from taking a name that only begins so.
+  // The equals sign prevents tmux from matching a name by its prefix.
   const target = `=${name}:`
-  // Empty once it is closed.
+  // Returns an empty text once the terminal is closed.
   const screen = () =>
     spawnSync('tmux', ['-L', server, 'capture-pane', '-p', '-t', target], { encoding: 'utf8' }).stdout
   const isOpen = () => spawnSync('tmux', ['-L', server, 'has-session', '-t', `=${name}`]).status === 0
@@ -226,7 +226,7 @@ export function openTerminal(
   }
 }
 
-/** Close all terminals. `isEnd`: there will be no more. */
+/** Closes all terminals. `isEnd` also stops the server, because there will be no more terminals. */
 export function closeTerminals(isEnd = false): void {
   if (isEnd) return void spawnSync('tmux', ['-L', server, 'kill-server'])
   const { stdout } = spawnSync('tmux', ['-L', server, 'list-sessions', '-F', '#{session_name}'], { encoding: 'utf8' })
@@ -236,7 +236,7 @@ export function closeTerminals(isEnd = false): void {
 }
 
 function tmux(...words: string[]): string {
-  // It goes on without sessions: a server that is just ending takes no new one.
+  // Keeps the server running without sessions, because a server that is exiting accepts no new session.
   const settings = words[0] === 'new-session' ? ['start-server', ';', 'set', '-g', 'exit-empty', 'off', ';'] : []
   return execFileSync('tmux', ['-L', server, ...settings, ...words], { encoding: 'utf8' })
 }

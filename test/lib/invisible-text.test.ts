@@ -1,6 +1,4 @@
-/**
- * Removal of invisible text, which must not harm international text. See docs/security.md, "Texts that models read".
- */
+/** Removing invisible text without harming international text. See docs/security.md, "Texts that models read". */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasInvisible, withoutInvisible, withoutInvisibleIn } from '../../src/lib/invisible-text.ts'

@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('the cross-account queries are exactly those that the tripwire allows', () => {
+test('cross-account queries are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])
 
   // Several statements of one unit share a name.
@@ -29,7 +29,7 @@ test.each([
   'INSERT INTO agent_skills (agent_id) VALUES (?)',
   'SELECT id FROM agents WHERE account_id = account_id',
   'SELECT id FROM agents WHERE account_id <> ?',
-  // Another branch of the statement names the account.
+  // Only another branch of the statement names the account.
   'SELECT id FROM agents WHERE account_id = ? UNION ALL SELECT id FROM channels WHERE id = ?',
   'SELECT id FROM agents WHERE account_id = ? OR alias = ?',
   'SELECT id FROM agents WHERE NOT (account_id = ?)',
@@ -40,7 +40,7 @@ test.each([
   'SELECT a.id FROM agents a JOIN agents b ON b.account_id = a.account_id, messages m WHERE a.account_id = ?',
   'SELECT a.id FROM agents a LEFT JOIN messages m ON m.account_id = a.account_id AND a.account_id = ?',
   'SELECT m.id FROM messages m JOIN held_messages d ON d.message_id = m.id WHERE d.account_id = ?',
-  // A column of either table.
+  // The column could belong to either table.
   'SELECT messages.id FROM messages JOIN held_messages ON message_id = messages.id WHERE account_id = ?',
   'SELECT id FROM agents WHERE account_id = ? AND id IN (SELECT agent_id FROM deliveries WHERE seq > ?)',
   'SELECT id FROM agents WHERE account_id = ? AND EXISTS (SELECT 1 FROM trials WHERE trials.agent_id = agents.id)',
@@ -82,7 +82,7 @@ test.each([
   expect(() => tripwire(statement)).not.toThrow()
 })
 
-test('every branch of every statement of the store names its account, whether or not a test runs it', () => {
+test('every branch of every store statement names its account, whether or not a test runs it', () => {
   for (const { sql, crossAccount } of allQueries) tripwire(sql, crossAccount)
 
   expect(allQueries.length).toBeGreaterThan(300)

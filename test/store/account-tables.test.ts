@@ -49,7 +49,7 @@ test('the end of a removal empties the tables declared for it', async () => {
 
 test('no source lists tables except db/account-tables.ts', () => {
   const name = declared.map(({ table }) => table).join('|')
-  /** Three in quotes, or in a text of names. */
+  /** Matches three table names in a row, quoted or within one text. */
   const list = new RegExp(`(?:'(?:${name})',\\s*){2,}'(?:${name})'|\\b(?:(?:${name})\\s+){2,}(?:${name})\\b`)
   /** The positions and counts that are rebuilt when agents move to another account. */
   const allowed = `'traffic', 'thread_agents', 'threads'`

@@ -84,7 +84,7 @@ test('of two processes with different keys only the one with the keys of stored 
   await expect(addToken(wrong, 'other')).rejects.toMatchObject({ code: 'unavailable' })
   await addToken(right, 'another')
 
-  // Only then is the key lost.
+  // The key counts as lost only after the process that has it stops.
   await ofRight.stop()
   await ofWrong.heartbeat()
   expect(await ready(wrong)).toMatchObject({ code: 200 })

@@ -36,7 +36,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working', null, 'completed'])
   })
 
-  test('a task whose message ends unread has one row for its end', async () => {
+  test('writes one row for the end of a task whose message ends unread', async () => {
     const expired = await askFor(alice, 'too late')
     const retracted = await askFor(alice, 'never mind')
     const { message_id: id } = await messageOf(retracted.id)
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     await requeueMessages(grid.acme.store, { agent: 'bob' })
     expect(await logOf('agent', grid.bob.id)).toHaveLength(before + 2)
 
-    // One for the key.
+    // One row is for the key.
     await deleteAgent(grid.acme.store, 'bob')
     expect(await logOf('agent', grid.bob.id)).toHaveLength(before + 4)
   })

@@ -139,7 +139,7 @@ test('rows that arrive together are one batch, and a backlog is processed withou
   loop.wake()
   const startedAt = performance.now()
   await waitFor('the backlog', () => taken.length === 1_005)
-  // With the time in which rows gather before each batch, it would be 4 s.
+  // It would be 4 s if rows were gathered before each batch.
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 

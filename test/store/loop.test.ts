@@ -38,12 +38,12 @@ afterAll(async () => {
 test('a wait in one process returns within 300 ms of a send in another', async () => {
   const sibling = await openSibling()
   const tookMs: number[] = []
-  // A loaded machine may be late, so there are more attempts.
+  // Retries more often if the machine is loaded and therefore late.
   for (let n = 0; n < 3 || (n < 20 && Math.min(...tookMs) >= 300); n++) {
     const text = `message ${n}`
     const reading = waitForMessages(bobAt(sibling.store), {}, { seconds: 10 })
     await sibling.idle(1)
-    // After its first poll, which wakes every wait.
+    // Sends after the process's first poll, because that poll wakes every wait.
     const before = sibling.polls.length
     await waitFor('a poll of the other process', () => sibling.polls.length > before)
     await sendMessage(actorAt(grid.store, grid.alice), { to: '@bob', text })
@@ -74,11 +74,11 @@ test("does not miss a send between a wait's first read and the process's first p
   const { messages } = await waitForMessages(bobAt(store), {}, { seconds: 50, lookEveryMs: 100_000 })
 
   expect(messages).toMatchObject([{ message: 'between' }])
-  // A wait that missed it would read it at its end.
+  // A wait that missed the message would read it only at its end.
   expect(performance.now() - startedAt).toBeLessThan(25_000)
 })
 
-test('a delivery wakes its agent once, not with each poll', async () => {
+test('wakes an agent once per delivery, not with each poll', async () => {
   const { store, polls } = await openSibling()
   const { notifier } = store.waiting
   const told: string[] = []
@@ -119,7 +119,7 @@ test('any number of waits cause one poll per interval, and none without a wait',
   expect(sibling.polls).toHaveLength(during)
 })
 
-/** Another process on the same database, its polls, and a way to wait until its waits are idle. */
+/** Opens another process on the same database, with its polls and a way to wait until its waits are idle. */
 async function openSibling() {
   const polls: string[] = []
   const store = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: server.url }) }, {

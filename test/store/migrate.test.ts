@@ -1,4 +1,4 @@
-/** Migrations. */
+/** Migrations and how they are generated. */
 import { type Client, createClient } from '@libsql/client'
 import { getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -117,7 +117,7 @@ describe.each([
   })
   afterEach(() => client.close())
 
-  test('an empty database gets every table of the schema', async () => {
+  test('creates every table of the schema in an empty database', async () => {
     const { applied } = await migrate(client)
 
     expect(applied).toEqual(migrations.map(({ name }) => name))
@@ -156,7 +156,7 @@ describe.each([
   })
 })
 
-test('processes that start together on one server apply each step once', async () => {
+test('applies each step once when several processes start together on one server', async () => {
   const clients = Array.from({ length: 4 }, () => createClient({ url: server.url, concurrency: 1 }))
   await dropAll(clients[0])
 

@@ -1,4 +1,4 @@
-/** Every statement of the store uses an index, on a database with many rows and with statistics. */
+/** Every store statement uses an index, on a database with many rows and with statistics. */
 import { type Client, createClient } from '@libsql/client'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -84,14 +84,14 @@ test.each([
   ['a list of agents', /^(?!.*IN \(SELECT value).*AS oldest_unread_at/, 'agents_of_account (account_id=?'],
   ['what people named', /^SELECT kind, ref, name FROM/, 'SEARCH agents USING INDEX agents_of_account (account_id=?)'],
   ['the newest activity', /FROM activity .*\baccount_id = \?\d AND \(1\)/, '(account_id=? AND n>? AND n<?)'],
-])('%s is found by its index', async (_, statement, index) => {
+])('finds %s by an index', async (_, statement, index) => {
   const found = allQueries.filter(({ sql }) => statement.test(sql))
 
   expect(found).not.toEqual([])
   for (const { sql } of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
 })
 
-test('the messages that wait in a conversation are counted once, however often the number is used', async () => {
+test('counts the waiting messages of a conversation once, however often the number is used', async () => {
   const asking = allQueries.filter(({ sql }) => sql.includes('found.waits '))
 
   expect(asking).toHaveLength(2)
@@ -100,7 +100,7 @@ test('the messages that wait in a conversation are counted once, however often t
 
 /** Statements that may scan a table: few rows, or work done rarely. */
 const scanned = [
-  // Few rows.
+  // Tables with few rows.
   /^SCAN (sqlite_sequence|projections|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
   // Subscribed browsers, and pauses without a notice yet.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
@@ -110,15 +110,15 @@ const scanned = [
 ]
 /** The beginnings of statements that scan a table. */
 const reading = [
-  // The keys of stored tokens, for the operator.
+  // The key ids of stored tokens, for the operator.
   /^SELECT token_key_id AS key/,
   // Rows that followers skipped, which the doctor counts and a repair removes.
   /^(SELECT count\(\*\) AS rows|DELETE) FROM skipped_rows WHERE follower IN/,
   // The projection is rebuilt, or examined by the operator.
   /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (traffic|thread_\w+) WHERE \()/,
-  // Only while no user has a password or a passkey.
+  // Runs only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
-  // For metrics, at most every 10 s.
+  // For metrics, at most once every 10 s.
   /^SELECT \(SELECT coalesce\(sum\(unread\), 0\) FROM agent_numbers\)/,
   // SQLite searches for rows that refer to a new one only while a reference is broken.
   /^INSERT INTO agent_numbers/,
@@ -126,7 +126,7 @@ const reading = [
   /^(UPDATE (deliveries|lease_releases) SET account_id|DELETE FROM lease_releases WHERE account_id)/,
 ]
 
-test('no statement of the store scans a whole table', async () => {
+test('no store statement scans a whole table', async () => {
   const { rows } = await client.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
   const tables = new Set(rows.map(({ name }) => String(name)))
   const scans: { line: string; sql: string }[] = []
@@ -167,7 +167,7 @@ async function plan(sql: string, on = client): Promise<string[]> {
   return rows.map(({ detail }) => String(detail))
 }
 
-/** 20 accounts with 20 agents each, and 6,000 messages, one in ten of them unread. */
+/** Fills 20 accounts with 20 agents each and 6,000 messages, one in ten of them unread. */
 async function fill(client: Client): Promise<void> {
   const numbers = (to: number) => `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})`
   const account = "'account ' || (i % 20)"

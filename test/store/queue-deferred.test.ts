@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { turn } from '../support/wait-for.ts'
 import { constraint, failOn, settle, testQueue, unit } from '../support/write-queue.ts'
 
-test('a deferred unit joins the next commit, at its front, and has none of its own', async () => {
+test('a deferred unit joins the front of the next commit and causes no commit of its own', async () => {
   const { queue, commits } = testQueue()
 
   queue.writeLater([unit('late 1')])

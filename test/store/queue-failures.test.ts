@@ -19,7 +19,7 @@ test('a unit that violates a constraint fails alone', async () => {
 test.each([
   ['the database does not understand', new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')],
   ['reads a number that cannot be represented', new RangeError('too large')],
-])('a statement that %s fails alone, with its own error', async (_, bad) => {
+])('fails only the statement that %s, with its own error', async (_, bad) => {
   const { queue } = testQueue({ batch: (sqls) => failOn('bad', bad, sqls) })
 
   const answers = await Promise.allSettled([queue.write('a', [unit('good')]), queue.write('b', [unit('bad')])])
@@ -32,7 +32,7 @@ test.each([
   ['the disk is full', new LibsqlBatchError('full', 0, 'SQLITE_FULL'), 'storage_full'],
   ['the disk is full at COMMIT', new LibsqlError('full', 'SQLITE_FULL'), 'storage_full'],
   ['the driver fails', new TypeError('undefined cannot be passed as argument to the database'), 'unavailable'],
-])('a failing commit rejects all units and runs none alone: %s', async (_, error, code) => {
+])('rejects all units of a failed commit without running them alone: %s', async (_, error, code) => {
   let failures = 1
   const { queue, commits } = testQueue({ batch: () => failures-- > 0 ? Promise.reject(error) : undefined })
 
@@ -66,7 +66,7 @@ test.each([
   await queue.drained()
 })
 
-test('an I/O error among units run alone stops the rest of them', async () => {
+test('stops running units alone after an I/O error', async () => {
   const io = new LibsqlError('disk I/O error', 'SQLITE_IOERR')
   const { queue, commits } = testQueue({
     batch: (sqls) => sqls.length > 1 ? failOn('bad', constraint, sqls) : failOn('broken', io, sqls),
@@ -99,7 +99,7 @@ const losses: [string, Error][] = [
   ['locked by another process', new LibsqlError('database is locked', 'SQLITE_BUSY')],
 ]
 
-test.each(losses)('a remote connection that is %s repeats the group once', async (_, loss) => {
+test.each(losses)('repeats the group once on a remote connection that is %s', async (_, loss) => {
   let failures = 1
   const batch = () => failures-- > 0 ? Promise.reject(loss) : undefined
   const { queue, commits } = testQueue({ batch, options: { local: false } })
@@ -108,7 +108,7 @@ test.each(losses)('a remote connection that is %s repeats the group once', async
   expect(commits).toEqual([['one'], ['one']])
 })
 
-test.each(losses)('a remote connection that stays %s is unavailable after two attempts', async (_, loss) => {
+test.each(losses)('is unavailable after two attempts on a remote connection that stays %s', async (_, loss) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(loss), options: { local: false } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
@@ -120,7 +120,7 @@ test.each([
   ['a local error', new LibsqlError('?', 'UNKNOWN'), true, 'unavailable'],
   ["a server's full disk", new LibsqlBatchError('full', 0, 'SQLITE_FULL'), false, 'storage_full'],
   ["a server's broken disk", new LibsqlBatchError('io', 0, 'SQLITE_IOERR'), false, 'unavailable'],
-])('%s is not repeated and does not end the process', async (_, error, local, code) => {
+])('neither repeats a write nor ends the process after %s', async (_, error, local, code) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(error), options: { local } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual([code])

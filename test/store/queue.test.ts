@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { turn } from '../support/wait-for.ts'
 import { gathered, hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
-test('concurrent units share a commit, in order, and each gets its own rows', async () => {
+test('commits concurrent units together, in order, and returns each unit its own rows', async () => {
   const { queue, commits } = testQueue()
 
   const answers = await Promise.all([
@@ -16,7 +16,7 @@ test('concurrent units share a commit, in order, and each gets its own rows', as
   expect(answers).toEqual([[[{ ran: 'a1' }], [{ ran: 'a2' }]], [[{ ran: 'b1' }]], [[{ ran: 'a3' }]]])
 })
 
-test('no promise settles before its commit returned; units that arrive meanwhile join the next one', async () => {
+test('settles no promise before its commit returns, and puts units that arrive meanwhile into the next commit', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   let settled = 0
@@ -68,7 +68,7 @@ test('when 1,000 units wait, those of an account with few units replace some of 
   expect(commits[1].slice(0, 3)).toEqual(['busy 0', 'calm 1', 'calm 2'])
 })
 
-test('next to others, an account has 500 rows in a group; alone it fills the group', async () => {
+test('limits an account to 500 rows in a group while others wait', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
@@ -86,7 +86,7 @@ test('next to others, an account has 500 rows in a group; alone it fills the gro
 })
 
 test.each([[2_000, 'done'], [2_001, 'unavailable']])(
-  'a unit that has waited for %i ms is %s at its turn',
+  'after a wait of %i ms, a unit is %s at its turn',
   async (ms, answer) => {
     const held = hold()
     const { queue, clock, commits } = testQueue({ batch: () => held.opened })

@@ -18,7 +18,7 @@ import { askFor } from '../support/tasks.ts'
 const [first, second, third] = [newKeyRing(), newKeyRing(), newKeyRing()]
 const idOf = (ring: string) => ring.split(':')[0]
 
-/** The same database with another key ring. */
+/** Returns the same store with another key ring. */
 const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
 
 /** Decrypts every token with a ring. */
@@ -66,7 +66,7 @@ async function seal(grid: TestGrid): Promise<string[]> {
   ]
 }
 
-/** Guardrails with a token each: `token 0` and so on. */
+/** Adds guardrails with a token each: `token 0` and so on. */
 async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
   const { store } = acme
   const statements = await Promise.all(Array.from({ length: count }, async (_, n) => {
@@ -82,7 +82,7 @@ async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
   await store.write(statements)
 }
 
-test('every table with an encrypted column is in the list', async () => {
+test('lists every table with an encrypted column', async () => {
   const grid = await testGrid()
   const sealed = Object.values(schema).filter((table) => is(table, SQLiteTable)).filter((table) =>
     Object.values(getTableColumns(table)).some(({ name }) => /encrypted|seal|cipher|auth_tag|key_id/.test(name))
@@ -200,7 +200,7 @@ test('refuses a newest key that a process lacks while that process lives', async
   await expect(rotating(() => heartbeat(2, first))).rejects.toThrow(`The key ${idOf(second)} is not in the key ring of`)
   expect(await opened(grid, first)).toEqual(['token 0'])
 
-  // It was killed.
+  // The other process was killed.
   expect(await rotating(() => Promise.resolve())).toMatchObject({ rotated: { guardrails: 1 } })
   await grid.store.write([grid.store.global.instances.remove('other')])
   await heartbeat(1, first, second)

@@ -92,7 +92,7 @@ test.each<[string, number, () => Promise<unknown>]>([
     expect(status).toBe(200)
     refreshToken = body.refresh_token
   }],
-  // The email for a new account is sent in the background, so these join one.
+  // The background email for a new account joins these round trips.
   ['a signup: its limits and account; its names; the commit', 3, async () => {
     const alias = `a${crypto.randomUUID().slice(0, 8)}`
     const response = await signUp(

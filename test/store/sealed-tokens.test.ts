@@ -1,4 +1,4 @@
-/** Sealed tokens: never stored in plain text, and bound to their row. */
+/** Sealed tokens are never stored in plain text, and are bound to their row. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'

@@ -27,7 +27,7 @@ test.each([['undefined', undefined], ['an object', {}], ['a list', [1]], ['a dat
   },
 )
 
-test('a precondition fails its unit unless it holds', async () => {
+test('fails a unit unless its precondition holds', async () => {
   await client.execute('CREATE TABLE store_facts (key TEXT NOT NULL, value TEXT NOT NULL)')
   const required = precondition('EXISTS (SELECT 1 FROM store_facts WHERE key = :key)')
 

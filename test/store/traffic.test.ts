@@ -40,7 +40,7 @@ test("no statement marked as traffic writes, even by a trigger, what a key's loo
   expect(wrong.map(({ sql }) => sql)).toEqual([])
 })
 
-test('a write without a mark is none', () => {
+test('a write without a mark is not traffic', () => {
   const unmarked = allQueries.filter(({ isTraffic, sql }) => !isTraffic && written(sql).length > 0)
 
   expect(unmarked.length).toBeGreaterThan(100)

@@ -1,4 +1,4 @@
-/** No trigger decides: each guards, counts, or adds one row to the log. See docs/architecture.md, "Reads and writes". */
+/** Triggers only guard, count, or add one row to the log. See docs/architecture.md, "Reads and writes". */
 import { createClient } from '@libsql/client'
 import { expect, test } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
@@ -28,7 +28,7 @@ const triggers: Record<string, Kind> = {
   role_is_changed: 'signal',
   membership_is_removed: 'signal',
 }
-/** The columns that triggers count in. */
+/** The columns that triggers update as counters. */
 const counters = ['agent_numbers.unread', 'tasks.bytes']
 const searchTables = ['agent_search', 'message_search']
 
@@ -51,7 +51,7 @@ test.each([
   'DELETE FROM tasks',
   "INSERT INTO log (kind) VALUES ('a'); INSERT INTO log (kind) VALUES ('b')",
   "INSERT INTO webhook_events (id) VALUES ('a')",
-])('a trigger that does something else has no kind: %s', (statement) => {
+])('recognises no kind of trigger that does anything else: %s', (statement) => {
   expect(kindOf(`CREATE TRIGGER t AFTER INSERT ON deliveries BEGIN ${statement}; END`)).toBeUndefined()
 })
 

@@ -43,14 +43,14 @@ onEachDatabase((open) => {
 
     await sendMessage(as(grid.bob), { to: 'alice', text: 'hi' })
     await deleteAgent(store, 'bob')
-    // The second one says that @bob was deleted.
+    // The second message reports that @bob was deleted.
     expect(await counts()).toEqual([2, 0])
     grid.clock.now += 91 * day
     await sweep(grid.store)
     expect(await counts()).toEqual([0, 0])
   })
 
-  test('sends and reads report up to 100 unread messages', async () => {
+  test('sends and reads report at most 100 unread messages', async () => {
     await grid.store.write([{
       sql: 'UPDATE agent_numbers SET unread = 5000 WHERE account_id = ? AND agent_id = ?',
       args: [grid.acme.id, grid.alice.id],

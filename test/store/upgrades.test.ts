@@ -1,4 +1,4 @@
-/** Upgrades from each released schema, with processes of two versions, and back. See docs/operating/upgrades.md. */
+/** Upgrades from each released schema and back, with processes of two versions. See docs/operating/upgrades.md. */
 import Database from 'libsql'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

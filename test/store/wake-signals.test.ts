@@ -26,18 +26,18 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** A margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
+/** Allows a margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
 const atOnceMs = 2_000
 
 let grid: TestGrid
-/** The store of the waiting process. */
+/** The waiting process's store. */
 let other: Store
 let idle: ReturnType<typeof followIdle>
 let agents = 0
 /** How often the database was polled for other processes' changes. */
 let looks = 0
 
-/** The ways for a credential to end: the waiting key, and the action that ends it. */
+/** The ways a credential can end: the waiting key, and the action that ends it. */
 const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> }>> = {
   async 'its agent is deleted'() {
     const { alias, key } = await newAgent()
@@ -101,7 +101,7 @@ describe('in another process on libsql-server', () => {
 
   everyEnd()
 
-  test('a wait gets what another process released', async () => {
+  test('a wait receives a message that another process released', async () => {
     const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
     await sendMessage(await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`), {
       to: 'bob',
@@ -154,7 +154,7 @@ describe('in the only process of a local file', () => {
 })
 
 function everyEnd(): void {
-  test.each(Object.entries(ends))('waits and streams end at once when %s', async (_, prepare) => {
+  test.each(Object.entries(ends))('ends waits and streams at once when %s', async (_, prepare) => {
     const { key, end } = await prepare()
     const authorization = `Bearer ${key}`
     const authenticate = createAuthenticator(other)
@@ -168,7 +168,7 @@ function everyEnd(): void {
     await end()
     const code = await wait
     await Promise.all(streams.map(async (stream) => {
-      // The last frames do not announce messages.
+      // The last frames must not announce messages.
       for (let frame; (frame = await stream.frame()) !== undefined;) expect(frame).not.toMatch(/wake|updated/)
     }))
 
@@ -190,7 +190,7 @@ function inspect(sql: string, crossAccountQuery: string | undefined): void {
   if (crossAccountQuery === 'pulse') looks++
 }
 
-/** The three kinds of streams, at the waiting process, each after its first frame. */
+/** Opens the three kinds of streams at the waiting process, each after its first frame. */
 async function openStreams(authorization: string) {
   const app = createApp(other)
   const open = async (path: string, init: RequestInit) => {
@@ -212,7 +212,7 @@ async function openStreams(authorization: string) {
       body: JSON.stringify(listen.body),
     }),
   ]
-  // For keys only: OAuth tokens are not issued for this resource.
+  // This stream takes only keys: OAuth tokens are not issued for this resource.
   if (authorization.includes('grid_agt_')) {
     streams.push(open('/api/agents/wake-stream', { headers: { Authorization: authorization } }))
   }

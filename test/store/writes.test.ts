@@ -1,4 +1,4 @@
-/** The guarantees of writes, on every database. See docs/delivery.md, "Sending". */
+/** The guarantees of writes, on every kind of database. See docs/delivery.md, "Sending". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
@@ -43,7 +43,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('the same unit run twice stores once and counts once', async () => {
+  test('stores and counts once if the same unit runs twice', async () => {
     await trial(0, grid.clock.now + 60_000)
     const twice = intercepting(as(grid.alice), async (write, statements) => {
       await write(statements)
@@ -57,7 +57,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(2)
   })
 
-  test('the same claim run twice leases one batch', async () => {
+  test('leases one batch if the same claim runs twice', async () => {
     for (let n = 0; n < 4; n++) await sendMessage(as(grid.alice), toBob)
     const twice = intercepting(as(grid.bob), async (write, statements) => {
       await write(statements)
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a fan-out is all or nothing', async () => {
+  test('stores a fan-out completely or not at all', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const broken = intercepting(as(grid.alice), (write, statements) => {
       return write([...statements, grid.acme.store.change.agents.addTrial('nobody', 1, 1)])
@@ -105,7 +105,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('a post concurrent with a leaving member reaches the members at the commit', async () => {
+  test('delivers a post to the members at the commit while one leaves', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
 
@@ -176,7 +176,7 @@ const bob = () => grid.bob.id
 
 const as = (agent: TestAgent) => storeOf(grid, agent)
 
-/** An account whose writes go through `intercept`. */
+/** Returns an account whose writes go through `intercept`. */
 function intercepting(
   account: AccountStore,
   intercept: (write: AccountStore['write'], statements: Statement[]) => ReturnType<AccountStore['write']>,

@@ -9,9 +9,9 @@ export interface Broker {
   name: string
   /** How a message is published and consumed, in the broker's terms. */
   pairDescription: string
-  /** Whether it is called like the grid, over HTTP with a key. */
+  /** Set if the broker is called like the grid, over HTTP with a key. */
   speaksHttp?: true
-  /** The folder of its programs. Undefined if it is not installed. */
+  /** Returns the folder of its programs, or undefined if it is not installed. */
   find(): string | undefined
   /** Starts it in an empty folder, on a free port. `programs` is the result of `find`. */
   start(folder: string, programs: string): Promise<RunningBroker>
@@ -28,7 +28,7 @@ export interface RunningBroker {
 }
 
 export interface Queue {
-  /** Resolves when the broker has acknowledged it. */
+  /** Resolves when the broker has acknowledged the message. */
   publish(text: string): Promise<unknown>
   /** Takes the oldest message and acknowledges it. Undefined if the queue is empty. */
   take(): Promise<string | undefined>

@@ -1,4 +1,4 @@
-/** NATS JetStream with one stream on disk, and a consumer for each queue. */
+/** NATS JetStream, with one stream on disk and a consumer per queue. */
 import { AckPolicy, connect, RetentionPolicy, StorageType } from 'nats'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -62,7 +62,7 @@ export const nats: Broker = {
   },
 }
 
-/** Configures the strictest durability. Versions before 2.10 refuse the setting. */
+/** Configures the strictest durability. Versions before 2.10 reject the setting. */
 function configure(program: string, folder: string, port: number): { config: string; syncs: boolean } {
   const config = join(folder, 'nats.conf')
   for (const syncs of [true, false]) {
@@ -72,7 +72,7 @@ function configure(program: string, folder: string, port: number): { config: str
       execFileSync(program, ['-t', '-c', config], { stdio: 'ignore' })
       return { config, syncs }
     } catch {
-      // Try without the setting. Other errors will show at the start.
+      // Try again without the setting. Other errors will show at the start.
     }
   }
   return { config, syncs: false }

@@ -1,4 +1,4 @@
-/** A queue in a table of PostgreSQL. */
+/** The tables and statements of a queue in PostgreSQL. */
 
 export const tables = `
 CREATE TABLE messages (

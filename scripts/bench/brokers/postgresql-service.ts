@@ -1,4 +1,4 @@
-/** The PostgreSQL queue as a service: HTTP, JSON and a key in front of the two statements. */
+/** The PostgreSQL queue as a service: the two statements behind HTTP, JSON and a key. */
 import { Hono } from 'hono'
 import pg from 'pg'
 import process from 'node:process'
@@ -6,7 +6,7 @@ import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { listen } from '../../../src/listen.ts'
 import { publish, take } from './postgresql-queue.ts'
 
-/** The fastest number on two cores, found by trial. */
+/** The fastest pool size on two cores, found by trial. */
 const connections = 16
 
 const pool = new pg.Pool({ max: connections })

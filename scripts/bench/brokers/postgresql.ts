@@ -1,4 +1,4 @@
-/** PostgreSQL with a table as a queue. */
+/** PostgreSQL as a broker, with a table as the queue. */
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { startProgram, startScript } from '../server.ts'
 import { type Broker, folderOf, openHttpQueue } from './broker.ts'
 import { publish, tables, take } from './postgresql-queue.ts'
 
-/** Debian has a folder for each version here. */
+/** Debian installs each version into a folder here. */
 const versions = '/usr/lib/postgresql'
 
 export const postgresql: Broker = {
@@ -38,7 +38,7 @@ export const postgresql: Broker = {
   },
 }
 
-/** The same queue as an HTTP service: the minimum that a team would write instead of using the grid. */
+/** The same queue as an HTTP service, the minimum that a team would write instead of using the grid. */
 export const postgresqlBehindHttp: Broker = {
   name: 'PostgreSQL behind HTTP',
   pairDescription: 'The same two statements behind a Hono service on Node that looks up the key of the caller',
@@ -103,7 +103,7 @@ function durabilityOf(version: string): string {
   return `PostgreSQL ${version}, fsync on, synchronous_commit on: fsynced before it is acknowledged`
 }
 
-/** PostgreSQL refuses to run as root; its package creates a user for it. */
+/** Returns the user to run as. PostgreSQL refuses to run as root, so its package creates one. */
 function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

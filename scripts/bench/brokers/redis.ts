@@ -1,4 +1,4 @@
-/** Redis with a stream for each queue. */
+/** Redis with a stream per queue. */
 import { Redis } from 'ioredis'
 import { join } from 'node:path'
 import { freePort } from '../../../src/lib/free-port.ts'

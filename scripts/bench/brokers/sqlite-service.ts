@@ -14,7 +14,7 @@ interface BunDatabase {
 }
 
 const { Bun } = globalThis as unknown as { Bun: BunRuntime }
-// By a variable, because only Bun can resolve it.
+// The name is in a variable, because only Bun can resolve it.
 const module: string = 'bun:sqlite'
 const { Database } = await import(module) as { Database: new (path: string) => BunDatabase }
 

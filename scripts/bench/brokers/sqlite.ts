@@ -1,4 +1,4 @@
-/** A minimal broker of Bun and SQLite. */
+/** A minimal broker built from Bun and SQLite. */
 import { join } from 'node:path'
 import { runtimeBinary } from '../../runtime.ts'
 import { startScript } from '../server.ts'

@@ -1,4 +1,4 @@
-/** Backups that are damaged, forged or in need of space. */
+/** Backups that are damaged or forged, or that lack disk space. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -16,7 +16,7 @@ let file: LocalFile
 beforeEach(() => file = localFile())
 afterEach(() => file.close())
 
-/** Large rows, so that the log grows long during a copy. */
+/** Returns a large row, so that the log grows long during a copy. */
 const insert = (n: number): Statement => ({
   sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)',
   args: [`row-${n}`, 'x'.repeat(20_000)],
@@ -113,7 +113,7 @@ test('does not start a copy that would leave too little space for messages', asy
 // A copy renumbers hidden rows.
 test('what is found by its rowid in the file is found in a copy', async () => {
   const { store, client } = await file.open({ MIN_FREE_MB: '0' })
-  // Without foreign keys.
+  // Runs without foreign keys.
   await client.migrate([
     "INSERT INTO agent_numbers (account_id, agent_id) VALUES ('acme', 'ada'), ('acme', 'ben'), ('acme', 'cora')",
     "DELETE FROM agent_numbers WHERE agent_id = 'ada'",

@@ -121,7 +121,7 @@ test('backs up a remote database, and restores it into a file', async () => {
     .rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test('an unfinished copy is not a grid, and a grid that is being copied accepts no new process', async () => {
+test('refuses to start on an unfinished copy, and on a grid that is being copied', async () => {
   for (
     const [fact, value, code] of [
       ['copying_until', String(Date.now() + 60_000), 'copy_running'],

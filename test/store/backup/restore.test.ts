@@ -23,7 +23,7 @@ import { newerSchema } from '../../support/later-step.ts'
 import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-/** Called before and after each step that changes files, with its name. */
+/** A hook called before and after each step that changes files, with the step's name. */
 const disk = vi.hoisted(() => ({ onStep: undefined as undefined | ((name: string) => void) }))
 
 vi.mock('node:fs', async (original) => {
@@ -75,7 +75,7 @@ const now = Date.parse('2026-11-22T12:00:00Z')
 const keyless = { key: undefined, now, gridKeys: undefined, withoutKeys: false }
 const restore = (path: string) => restoreFile({ ...keyless, backup, path })
 
-/** A grid with a backup that lacks its last fact, which is in the log. */
+/** Creates a grid with a backup that lacks its last fact, which is still in the log. */
 beforeEach(async () => {
   file = localFile()
   folder = dirname(file.path)
@@ -87,7 +87,7 @@ beforeEach(async () => {
   await backUpStopped({ url: `file:${file.path}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
   const second = await file.open(settings)
   await putFact(second.store, 'later')
-  // As a killed process leaves it.
+  // Leaves the files as a killed process would.
   const killed = join(file.folder, 'killed')
   cpSync(folder, killed, { recursive: true })
   await second.store.close()
@@ -101,7 +101,7 @@ afterEach(async () => {
   await file.close()
 })
 
-/** The facts in a database, read from a copy of the file and its log. */
+/** Returns the facts in a database, read from a copy of the file and its log. */
 async function factsOf(path: string): Promise<string[]> {
   const copy = join(file.folder, 'read')
   rmSync(copy, { recursive: true, force: true })
@@ -118,7 +118,7 @@ async function factsOf(path: string): Promise<string[]> {
 
 const keptIn = (inFolder: string) => readdirSync(inFolder).filter((name) => /\.before-[\dTZ-]*$/.test(name))
 
-test('a restore that is killed at any step loses nothing', async () => {
+test('loses nothing if a restore is killed at any step', async () => {
   const states: { name: string; folder: string }[] = []
   disk.onStep = (name) => {
     const { onStep } = disk
@@ -152,7 +152,7 @@ test('a restore that is killed at any step loses nothing', async () => {
     for (const [found] of all) facts.push(...await factsOf(found))
     expect(facts, name).toContain('later')
 
-    // It is run again.
+    // A second run completes the restore.
     await restore(path)
     expect(await factsOf(path), name).not.toContain('later')
     expect(readdirSync(state).filter((left) => /restoring|-wal$|-journal$/.test(left)), name).toEqual([])
@@ -250,7 +250,7 @@ test.skipIf(process.getuid?.() !== 0)("what root restores belongs to the grid's 
   expect(statSync(file.path).uid).toBe(23_456)
 })
 
-test('a restore through a symbolic link replaces the file, not the link', async () => {
+test('replaces the target of a symbolic link, not the link', async () => {
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
 

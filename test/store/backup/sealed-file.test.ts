@@ -15,7 +15,7 @@ const key: FileKey = { passphrase: 'correct horse battery staple' }
 const mebibyte = 2 ** 20
 const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sealed-'))
 const path = join(folder, 'whole')
-/** Two whole chunks and a part of one. */
+/** Two whole chunks and a partial one. */
 const content = new Uint8Array(2.5 * mebibyte).map((_, i) => (i * 31) ^ (i >> 12))
 let whole: Uint8Array
 let chunks: number[]
@@ -87,7 +87,7 @@ test('rejects every changed byte', async () => {
   }
 })
 
-test('a file is never overwritten', async () => {
+test('never overwrites a file', async () => {
   await expect(writeSealedFile(plain, 'plain', parts(content, mebibyte))).rejects.toMatchObject({ code: 'EEXIST' })
   expect(Buffer.compare(readFileSync(plain), whole)).toBe(0)
 })

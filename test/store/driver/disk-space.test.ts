@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A disk of 10 GB with a mark of 200 MB. */
+/** Opens a disk of 10 GB with a mark of 200 MB. */
 function open(
   { free = 9_000, total = 10_000, reusable = 0, isRemote = false, canBegin = true } = {},
 ) {

@@ -1,4 +1,4 @@
-/** A process that opens the database of its first argument, prints the outcome, and holds it until its stdin ends. */
+/** Opens the database given as its first argument, prints the outcome, and holds the database until stdin ends. */
 import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { openStore } from '../../../src/store/store.ts'

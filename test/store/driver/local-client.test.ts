@@ -1,4 +1,4 @@
-/** The client with cached statements: no acknowledged write may be lost. */
+/** The client with cached statements, which must never lose an acknowledged write. */
 import { type Client, createClient, type InStatement } from '@libsql/client'
 import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ const schema = [
 const insert = 'INSERT INTO facts (key, n) VALUES (?, ?)'
 const insertReturning = `${insert} RETURNING key`
 const numbers = 'WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)'
-/** Fails in the middle of its second hundred rows. */
+/** A query that fails in the middle of its second hundred rows. */
 const breaksOff = `${numbers} SELECT abs(CASE n WHEN 150 THEN -9223372036854775807 - 1 ELSE n END) FROM numbers LIMIT ?`
 
 let folder: string
@@ -66,7 +66,7 @@ const failures: [string, string, () => Promise<unknown>][] = [
   ],
 ]
 
-test.each(failures)('after %s (%s) nothing is lost', async (_, code, fail) => {
+test.each(failures)('loses nothing after %s (%s)', async (_, code, fail) => {
   await execute(insert, 'old', 1)
   await batch([insert, 'old too', 1], [insertReturning, 'oldest', 1])
 
@@ -121,7 +121,7 @@ test("results, errors and commits equal those of the driver's client, whatever t
     fc.constantFrom(1, 90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
     fc.nat(2).map((rows) => ({ sql: 'SELECT * FROM facts LIMIT ?', args: [rows] })),
     fc.constantFrom('SELECT * FROM facts', 'SELECT count(*) FROM facts', 'SELECT changes()', 'nonsense'),
-    // Views, because a table cannot be dropped until a failed statement of the driver is garbage collected.
+    // Views are used, because a table cannot be dropped until the driver's failed statement is garbage collected.
     fc.constantFrom('key', 'n, key').map((columns) =>
       `CREATE VIEW IF NOT EXISTS extra AS SELECT ${columns} FROM facts`
     ),

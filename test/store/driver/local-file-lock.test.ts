@@ -1,4 +1,4 @@
-/** The lock of the local database file: one process. */
+/** The lock that limits a local database file to one process. */
 import { spawn } from 'node:child_process'
 import { existsSync, linkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ test("also refuses a second store in the same process, without dropping the firs
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('the lock belongs to the file, whatever link leads to it', async () => {
+test('locks the file, whatever link leads to it', async () => {
   await file.open()
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
@@ -91,7 +91,7 @@ test('a start can wait for a stopping process', async () => {
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('the owner file decides nothing: without one a second process is refused too', async () => {
+test('refuses a second process even without an owner file', async () => {
   await file.open()
   rmSync(`${file.path}.owner`)
 

@@ -37,7 +37,7 @@ test('only their owner can read the folder, the file, its log and the owner file
   expect(modes.map(([, mode]) => mode)).toEqual(['700', '600', '600', '600', '600', '600'])
 })
 
-test('closing checkpoints the log into the file', async () => {
+test('checkpoints the log into the file on close', async () => {
   const { store } = await file.open()
   await putFact(store, 'kept')
 
@@ -60,7 +60,7 @@ test('a full disk causes storage_full and stops nothing', async () => {
   expect(faults).toEqual([])
 })
 
-/** The files in the folder that this process has open. */
+/** Returns the files in the folder that this process has open. */
 function openFiles(): string[] {
   const links = readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

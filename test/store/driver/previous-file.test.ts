@@ -1,4 +1,4 @@
-/** The copy from before a migration. */
+/** The copy that is kept from before a migration. */
 import { createClient } from '@libsql/client'
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ test('without space for the copy and the reserve nothing is migrated, unless no 
   await store.close()
 })
 
-// Skipped where mounting is not allowed, and failing there under CI.
+// Skipped where mounting is not allowed, except under CI, where the test then fails.
 test.skipIf(!disk && !process.env.CI)(
   'refuses a start whose disk has no space for the copy, and migrates nothing',
   async () => {

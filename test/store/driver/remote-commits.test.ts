@@ -13,10 +13,10 @@ const baton = /"baton":"[^"]+"/
 
 let server: Sqld
 let grid: TestGrid
-/** The body of each request with a commit. */
+/** The bodies of requests that contain a commit. */
 let commits: string[] = []
 let tamper = (body: string) => body
-/** Every agent that sends and reads here, in two accounts. */
+/** The agents that send and read here, in two accounts. */
 let agents: { account: TestAccount; agent: TestAgent }[]
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ test('simultaneous sends are one commit, and so are reads', async () => {
   expect(commits.map(stepsOf)).toEqual([3 * agents.length])
   expect(received.map(({ messages, remaining }) => [...messages.map(({ message_id }) => message_id), remaining]))
     .toEqual(sent.map(({ id }) => [id, 0]))
-  // Each counts what is unread at the commit.
+  // Each receipt counts the unread messages at the commit.
   expect(sent.map(({ recipientUnread }) => recipientUnread)).toEqual(agents.map(() => 1))
   for (const [i, { account }] of agents.entries()) {
     const [row] = await rows(grid, 'SELECT account_id, body FROM messages WHERE account_id = ? AND id = ?', [

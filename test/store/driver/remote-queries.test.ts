@@ -1,4 +1,4 @@
-/** Queries to a libsql-server share requests and nothing else: each has its own result and error, in order. */
+/** Queries to a libsql-server share only a request: each has its own result or error, in order. */
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
@@ -14,7 +14,7 @@ let client: Client
 let driver: Client
 /** The body of each request. */
 let requests: string[] = []
-/** Requests are sent when this has resolved. */
+/** Requests are sent when this promise resolves. */
 let opened: Promise<void> = Promise.resolve()
 let tamper = (body: string) => body
 let timeoutMs = 60_000
@@ -37,7 +37,7 @@ beforeEach(() => {
   timeoutMs = 60_000
 })
 
-test('concurrent queries are one request, and those that arrive meanwhile are the next', async () => {
+test('combines concurrent queries into one request, and those that arrive meanwhile into the next', async () => {
   let release = () => {}
   opened = new Promise((resolve) => release = resolve)
 
@@ -64,7 +64,7 @@ test('a query does not wait for a slow request', async () => {
   expect(await slow).toBe(1)
 })
 
-test('a query does not wait while all streams are free, whatever waited before', async () => {
+test('does not wait while all streams are free, whatever waited before', async () => {
   const answers: (() => void)[] = []
   const send: Send = (statements) =>
     new Promise((resolve) => answers.push(() => resolve(statements.map(() => resultSet({ columns: [], rows: [] })))))
@@ -182,7 +182,7 @@ test.each([
   ['whose result is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }],
   ['whose result cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }],
   ['that is no SQL', 'SELECT FROM', { code: 'unavailable' }],
-])('a query %s fails alone', async (_, sql, error) => {
+])('fails only the query %s', async (_, sql, error) => {
   const answers = await Promise.allSettled([echo(1), echo(2), client.execute(sql), echo(3), echo(4), echo(5)])
 
   expect(answers.map((answer) => answer.status === 'fulfilled' ? answer.value : undefined))
@@ -254,7 +254,7 @@ test.runIf(isLong)('does not use a stream that the server has closed for inactiv
   expect(requests).toHaveLength(1)
 })
 
-test('while the server is silent, all waiting queries fail after one timeout, and the next one succeeds', async () => {
+test('fails all waiting queries after one timeout while the server is silent, and then recovers', async () => {
   timeoutMs = 200
   opened = new Promise(() => {})
 

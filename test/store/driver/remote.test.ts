@@ -47,7 +47,7 @@ test.each(['refuse', 'stall'] as const)(
     expect([send.code, write.code]).toEqual(['unavailable', 'unavailable'])
     expect(grid.logs.join('\n')).toContain('A commit failed')
     expect(grid.logs.join('\n')).not.toContain('the contents')
-    // Few attempts are made, and each times out after 400 ms; the rest is a margin for a loaded machine.
+    // There are few attempts, and each times out after 400 ms. The rest is a margin for a loaded machine.
     expect(Date.now() - startedAt).toBeLessThan(30_000)
   },
 )
