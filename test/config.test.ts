@@ -27,7 +27,7 @@ test('without settings the grid listens on loopback and stores durably in a loca
   })
 })
 
-test('an issuer where strangers have users never vouches for addresses', () => {
+test('refuses to trust domains of an issuer where other organizations have users', () => {
   const env = { OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b', OIDC_TRUSTED_DOMAINS: 'Corp.example, acme.example' }
   const common = { ...env, OIDC_ISSUER: 'https://login.microsoftonline.com/organizations/v2.0' }
 
@@ -36,7 +36,7 @@ test('an issuer where strangers have users never vouches for addresses', () => {
   expect(() => readConfig(common)).toThrow(/strangers have users there/)
 })
 
-test('a setting that was renamed is read under its old name, unless the new one is set', () => {
+test('a renamed setting is still read under its old name, unless the new one is set', () => {
   const old = { STRANGER_MESSAGES_PER_DAY: '3' }
   expect(readConfig(old).externalMessagesPerDay).toBe(3)
   expect(readConfig({ ...old, EXTERNAL_MESSAGES_PER_DAY: '4' }).externalMessagesPerDay).toBe(4)
@@ -70,7 +70,7 @@ test.each([
   ['SMTP_URL', 'smtp://ann:p/ss@mail.example:25', '%2F'],
   ['MAIL_FROM', 'Grid grid@grid.example', 'Grid <grid@example.com>'],
   ['MAIL_FROM', 'grid@intranet', 'such as grid@example.com'],
-])('%s=%s is refused with the form that it takes', (name, value, form) => {
+])('%s=%s is refused with the expected format', (name, value, form) => {
   expect(() => readConfig({ [name]: value })).toThrow(form)
 })
 
@@ -159,7 +159,7 @@ test.each([
   else expect(text).toContain(said)
 })
 
-test('settings of a feature are read, checked and described like those of the core', () => {
+test("a feature's settings are read, checked and documented like those of the core", () => {
   const table = { depth: setting('GRID_DEPTH', 'How deep it goes.', wholeNumber(1, 9, 3)) }
   const features = [{ table, faults: (config: Config) => settingsOf(config, table).depth === 7 ? ['Not 7.'] : [] }]
   const read = (value?: string) => settingsOf(readConfig({ GRID_DEPTH: value }, features), table).depth

@@ -1,4 +1,4 @@
-/** Which endpoints pages of other origins can use. See docs/protocol/README.md, "Hosts". */
+/** Which endpoints are open to pages of other origins. See docs/protocol/README.md, "Hosts". */
 import { beforeEach, expect, test } from 'vitest'
 import { send03 } from './support/a2a.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
@@ -18,7 +18,7 @@ const json = (body: unknown) => ({
 })
 const agentKey = () => ({ Authorization: `Bearer ${grid.alice.key}` })
 
-/** Requests that pages of any origin may make, with the status of the answer. */
+/** Requests that pages of any origin can make, with the response status. */
 const requests: [path: string, status: number, init?: () => RequestInit][] = [
   [card, 200],
   [card, 304, () => ({ headers: { 'If-None-Match': '*' } })],
@@ -35,7 +35,7 @@ const requests: [path: string, status: number, init?: () => RequestInit][] = [
   ['/api/oauth/api-key', 401, () => ({ method: 'POST' })],
 ]
 
-test.each(requests)('%s with the answer %i can be read by a page of another origin', async (path, status, init) => {
+test.each(requests)('a page of another origin can read %s with status %i', async (path, status, init) => {
   const { headers, ...rest } = init?.() ?? {}
   const response = await grid.request(path, { ...rest, headers: { ...headers as Record<string, string>, ...fromPage } })
   await response.body?.cancel()
@@ -49,7 +49,7 @@ test.each(requests)('%s with the answer %i can be read by a page of another orig
 })
 
 test.each([...new Set(requests.map(([path]) => path))])(
-  'a preflight of %s allows the headers of clients',
+  'a preflight of %s allows the headers that clients send',
   async (path) => {
     const response = await grid.request(path, { method: 'OPTIONS', headers: fromPage })
 
@@ -70,7 +70,7 @@ test.each<[path: string, status: number, init?: () => RequestInit]>([
   ['/oauth/authorize', 400],
   ['/healthz', 200],
   ['/nothing', 404],
-])('%s with the answer %i is closed to other origins', async (path, status, init) => {
+])('%s with status %i is closed to other origins', async (path, status, init) => {
   const { headers, ...rest } = init?.() ?? {}
   const response = await grid.request(path, { ...rest, headers: { ...headers as Record<string, string>, ...fromPage } })
 
@@ -78,7 +78,7 @@ test.each<[path: string, status: number, init?: () => RequestInit]>([
   expect(response.headers.has('access-control-allow-origin')).toBe(false)
 })
 
-test.each([card, '/a2a/ext/grid-routing/v1'])('caches keep %s apart for pages and for programs', async (path) => {
+test.each([card, '/a2a/ext/grid-routing/v1'])('caches keep %s apart for pages and programs', async (path) => {
   const forProgram = await grid.request(path)
   const forPage = await grid.request(path, { headers: fromPage })
 

@@ -1,15 +1,15 @@
-/** The tables of the documents are what the code says, and the promises of security name their tests. */
+/** The documentation's tables match the code, and its security promises name their tests. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { documents, withTables } from '../scripts/docs.ts'
 
-test('the tables of the documents are current: if not, run "npm run docs"', () => {
+test(`the documentation's tables are current: if not, run "npm run docs"`, () => {
   const texts = documents().map((name) => [name, readFileSync(name, 'utf8')] as const)
 
   expect(texts.filter(([, text]) => withTables(text) !== text).map(([name]) => name)).toEqual([])
 })
 
-test('a table is written between its marks, again and again alike, and an unknown mark fails', () => {
+test('a table is written between its markers, repeatedly with the same result, and an unknown marker fails', () => {
   const once = withTables('# A\n<!-- errors -->\nold\n<!-- /errors -->\nafter\n')
 
   expect(once).toMatch(/^# A\n<!-- errors -->\n\n\| Status \| Codes \|\n[^]*`rate_limit_exceeded`[^]*\nafter\n$/)
@@ -19,7 +19,7 @@ test('a table is written between its marks, again and again alike, and an unknow
   expect(() => withTables('<!-- errors -->\n')).toThrow('no <!-- /errors -->')
 })
 
-/** Sections with promises of security; a page without sections: all but those after `not`. */
+/** Sections with security promises. Without `only`, all sections of the page except those in `not`. */
 const promising: [page: string, sections: { only?: string[]; not?: string[] }][] = [
   ['docs/security.md', { not: ['Reporting'] }],
   ['docs/people.md', { not: ['Setting up single sign-on'] }],
@@ -39,7 +39,7 @@ test.each(promising)(
   },
 )
 
-test('a paragraph, an item and a row that do not end with their test are found', () => {
+test('finds a paragraph, an item and a row that do not end with their test', () => {
   const link = '([a](../test/a.test.ts), [b](../test/b/c.test.ts))'
   const table = `| A | B |\n| --- | --- |\n| a | ${link} |\n| b | c |`
 
@@ -55,7 +55,10 @@ test('a paragraph, an item and a row that do not end with their test are found',
   expect(unproved('Title\n\nA [test](../src/a.ts).\n\nA. (not tested: )\n')).toHaveLength(2)
 })
 
-/** What does not end with links to its tests. Links alone belong to the table before them; a colon announces a list. */
+/**
+ * Returns the blocks that do not end with links to their tests. Links on their own belong to the table above. A block
+ * that ends with a colon announces a list.
+ */
 function unproved(section: string): string[] {
   const text = section.slice(section.indexOf('\n')).replace(/^```.*?^```/gms, '')
   const blocks = text.replace(/\|\n\n(?=\()/g, '|').trim().split(/\n\n|\n(?=\* |\d+\. )/)

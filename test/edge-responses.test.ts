@@ -27,13 +27,13 @@ describe('every response', () => {
     { method: 'GET', path: '//etc/passwd' },
   ]
 
-  test('has the security headers and its own id', async () => {
+  test('has the security headers and its own request id', async () => {
     const ids = new Set<string>()
     for (const { method, path } of requests()) {
       for (const headers of [{}, { Host: 'evil.example' }] as Record<string, string>[]) {
         const response = await grid.request(path, { method, headers })
         const header = (name: string) => response.headers.get(name)
-        // With no-referrer a browser sends our own forms with `Origin: null`.
+        // With no-referrer, a browser would send our own forms with `Origin: null`.
         const isPage = header('content-type')?.startsWith('text/html')
         expect([path, header('x-content-type-options'), header('referrer-policy'), header('cache-control') !== null])
           .toEqual([path, 'nosniff', isPage ? 'same-origin' : 'no-referrer', true])
@@ -46,7 +46,7 @@ describe('every response', () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
   })
 
-  test('does not use the request id of the caller', async () => {
+  test("does not use the caller's request id", async () => {
     const response = await grid.request('/healthz', { headers: { 'X-Request-Id': 'mine' } })
 
     expect(response.headers.get('x-request-id')).not.toBe('mine')
@@ -63,7 +63,7 @@ describe('every response', () => {
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBeNull()
   })
 
-  test('of an MCP call has the same headers as others', async () => {
+  test('has the same headers for an MCP call', async () => {
     const list = () =>
       grid.request('/mcp/v1/signup', {
         method: 'POST',
@@ -90,7 +90,7 @@ describe('every response', () => {
     expect(await namesAndValues()).toEqual(everywhere)
   })
 
-  test('with a page allows only our own style sheet and script, and no frames', async () => {
+  test('allows only our own style sheet and script on a page, and no frames', async () => {
     const response = await grid.request('/')
     const page = await response.text()
 
@@ -104,7 +104,7 @@ describe('every response', () => {
     expect(page).not.toMatch(/<script(?! src=)|<style|\sstyle=|\son\w+=/)
   })
 
-  test('with an asset may be cached forever, because its path contains a hash of its content', async () => {
+  test('lets an asset be cached forever, because its path contains a content hash', async () => {
     const page = await (await grid.request('/')).text()
     const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path)
 
@@ -121,7 +121,7 @@ describe('every response', () => {
     }
   })
 
-  test('with an asset or the welcome page is compressed if the client accepts it, once for all', async () => {
+  test('is compressed once for an asset or the welcome page, if the client accepts it', async () => {
     const [, ...loaded] = (await (await grid.request('/')).text()).split(/(?:href|src)="(?=\/assets\/)/)
     const sizes: string[] = []
     for (const path of ['/', ...loaded.map((rest) => rest.split('"')[0])]) {
@@ -136,7 +136,7 @@ describe('every response', () => {
 
       expect([plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([null, 'Accept-Encoding'])
       expect([brotliDecompressSync(br), gunzipSync(gzip)].map((bytes) => bytes.toString())).toEqual([text, text])
-      // The icon is too small to gain as much.
+      // The icon is too small to compress as well.
       expect(br.length).toBeLessThan(path.endsWith('svg') ? text.length : text.length / 2)
       sizes.push(`${path}: ${text.length}, gzip ${gzip.length}, br ${br.length}`)
     }
@@ -169,17 +169,17 @@ describe('a request without a route', () => {
     if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
   })
 
-  test('any method that the routes of a path do not have gets 405 with Allow', async () => {
+  test("gets 405 with Allow for any method that the path's routes do not have", async () => {
     const byPath = new Map<string, string[]>()
     for (const { method, path } of routesOf(grid)) {
-      // The patterns of pages overlap.
+      // The pages' route patterns overlap.
       if (/^\/(api|a2a|oauth|assets|\.well-known)\//.test(path)) {
         byPath.set(path, [...byPath.get(path) ?? [], method])
       }
     }
     const answers: [path: string, method: string, status: number, allow: unknown][] = []
     for (const [path, methods] of byPath) {
-      // These take every method, and answer themselves.
+      // These routes accept every method and respond themselves.
       if (grid.app.routes.some((route) => route.path === path && route.method === 'ALL')) continue
       for (
         const method of [
@@ -222,7 +222,7 @@ describe('a request without a route', () => {
     expect(await response.text()).toMatch(/<h1>Not found<\/h1><p>There is nothing at \/[^<]*nowhere/)
   })
 
-  test('HEAD gets the response of GET without a body', async () => {
+  test('gets the response of GET without a body for HEAD', async () => {
     const response = await grid.request('/healthz', { method: 'HEAD' })
 
     expect([response.status, await response.text()]).toEqual([200, ''])
@@ -230,7 +230,7 @@ describe('a request without a route', () => {
 })
 
 describe('an internal error', () => {
-  test('shows no details; the log has them with the request id', async () => {
+  test('shows no details, which are in the log with the request id', async () => {
     await open({
       env: hosts,
       connect(config) {
@@ -259,13 +259,13 @@ describe('an internal error', () => {
 })
 
 describe('health', () => {
-  test('/healthz says only that the process is alive', async () => {
+  test('/healthz reports only that the process is alive', async () => {
     const response = await grid.request('/healthz')
 
     expect([response.status, await response.text()]).toEqual([200, '{"status":"ok"}'])
   })
 
-  test.each(['full', 'relaxed'])('/readyz says how durable acknowledged messages are: %s', async (durability) => {
+  test.each(['full', 'relaxed'])('/readyz reports how durable acknowledged messages are: %s', async (durability) => {
     await open({ env: { ...hosts, DURABILITY: durability } })
 
     const response = await grid.request('/readyz')
@@ -273,7 +273,7 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability, version }])
   })
 
-  test('the database is asked once a second, however often /readyz is', async () => {
+  test('checks the database once a second, however often /readyz is called', async () => {
     let asked = 0
     await open({
       env: hosts,

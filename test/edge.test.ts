@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 describe('Host', () => {
-  test('an unknown host gets 421 on every route but those of probes, which names it as text alone', async () => {
+  test('an unknown host gets 421 on every route except probes, and is echoed only as text', async () => {
     const routes = routesOf(grid).filter(({ path }) => !['/healthz', '/readyz'].includes(path))
     expect(routes.length).toBeGreaterThan(10)
     for (const { method, path } of routes) {
@@ -63,7 +63,7 @@ describe('Host', () => {
     expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
 
-  test('a probe by the address of the process is answered, and nothing else is', async () => {
+  test("answers only probes at the process's own address", async () => {
     const status = async (path: string, method = 'GET') =>
       (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
 
@@ -73,7 +73,7 @@ describe('Host', () => {
     }
   })
 
-  test('a further address serves programs, and no page or form', async () => {
+  test('an extra address serves programs, but no pages or forms', async () => {
     await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787/, http://localhost:9999' } })
     const forPrograms = /^\/(?:mcp|a2a|api|in\/|\.well-known|oauth\/(?!authorize)|healthz|readyz)/
     const seen = new Set<boolean>()
@@ -92,7 +92,7 @@ describe('Host', () => {
     )
   })
 
-  test('forwarded host headers are ignored', async () => {
+  test('ignores forwarded host headers', async () => {
     const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' }
 
     for (const { method, path } of routesOf(grid)) {
@@ -132,7 +132,7 @@ describe('Origin', () => {
     expect(await status(origin)).toBe(expected)
   })
 
-  test('any origin is allowed on a public grid, unless ALLOWED_ORIGINS lists some', async () => {
+  test('a public grid allows any origin, unless ALLOWED_ORIGINS lists some', async () => {
     expect(await status('https://anywhere.example')).toBe(200)
 
     await open({ env: { ...hosts, ALLOWED_ORIGINS: 'https://friend.example/, https://other.example' } })
@@ -144,7 +144,7 @@ describe('Origin', () => {
     expect(await status('http://friend.example')).toBe(403)
   })
 
-  test('listed origins of any scheme may call, on a loopback grid too, where * lists none', async () => {
+  test('listed origins of any scheme may call, even on a loopback grid, where * allows no others', async () => {
     await open({ env: { ALLOWED_ORIGINS: '*,vscode-webview://1a2b,https://friend.example' } })
 
     expect(await status('vscode-webview://1a2b')).toBe(200)
@@ -153,7 +153,7 @@ describe('Origin', () => {
     expect(await status('vscode-webview://other')).toBe(403)
   })
 
-  test('the 421 names the host that came, those that are served, and the settings', async () => {
+  test('the 421 names the requested host, the served hosts and the settings', async () => {
     const response = await grid.request('/api/v1/me', { headers: { Host: 'agent-grid:8787' } })
 
     expect((await response.json()).error.message).toBe(
@@ -161,7 +161,7 @@ describe('Origin', () => {
     )
   })
 
-  test('the 421 does not list further addresses', async () => {
+  test('the 421 does not list extra addresses', async () => {
     await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787' } })
     const response = await grid.request('/api/v1/me', { headers: { Host: 'other.example' } })
 
@@ -169,7 +169,7 @@ describe('Origin', () => {
     expect(await response.text()).not.toContain('internal')
   })
 
-  test('the origin of the web application may call the API of a loopback grid', async () => {
+  test("the web application's origin may call the API of a loopback grid", async () => {
     await open({ env: { APP_URL: 'https://app.grid.example' } })
 
     expect(await status('https://app.grid.example')).toBe(200)

@@ -1,4 +1,4 @@
-/** Sending of emails, with and without an SMTP server. See docs/people.md, "Signing in". */
+/** Sending emails with and without an SMTP server. See docs/people.md, "Signing in". */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OutgoingEmail } from '../src/deps.ts'
 import { createEmailSender, type EmailSenderOptions } from '../src/email.ts'
@@ -38,14 +38,14 @@ describe('with an SMTP server', () => {
     expect(raw).toContain('Subject: Your sign-in link\r\n')
     expect(raw).toContain('Auto-Submitted: auto-generated\r\n')
     expect(raw).toContain('Content-Type: text/plain; charset=utf-8\r\n')
-    // Remove the soft line breaks of quoted-printable.
+    // Removes the soft line breaks of quoted-printable.
     expect(raw.replaceAll('=\r\n', '')).toContain(`\r\n${email.link}\r\n`)
   })
 
   test.each([
     ['https://grid.example/unsubscribe/a', true],
     ['http://localhost:8787/unsubscribe/a', false],
-  ])('email programs can end emails of their kind: %s', async (unsubscribe, isOneClick) => {
+  ])('email programs can unsubscribe from emails of that kind: %s', async (unsubscribe, isOneClick) => {
     const sender = open()
 
     sender.send({ ...email, unsubscribe })
@@ -84,7 +84,7 @@ describe('with an SMTP server', () => {
     `${'a'.repeat(65)}@acme.example`,
     `ann@${'a.'.repeat(200)}example`,
     'a'.repeat(1_000_000),
-  ])('the address %j is refused, with an error in the log only', async (to) => {
+  ])('refuses the address %j, with an error in the log only', async (to) => {
     const sender = open()
 
     sender.send({ ...email, to })
@@ -101,7 +101,7 @@ describe('with an SMTP server', () => {
     ['a long subject', { subject: 'x'.repeat(201) }],
     ['a huge text', { text: 'x'.repeat(20_001) }],
     ['a text with U+0000', { text: 'a\0b' }],
-  ])('%s is refused, with an error in the log only', async (_, change) => {
+  ])('refuses %s, with an error in the log only', async (_, change) => {
     const sender = open()
 
     sender.send({ ...email, ...change })
@@ -111,7 +111,7 @@ describe('with an SMTP server', () => {
     expect(logs.join('\n')).toContain('Email not sent')
   })
 
-  test('SMTP commands and headers within the text have no effect', async () => {
+  test('SMTP commands and headers in the text have no effect', async () => {
     const sender = open()
 
     sender.send({ ...email, text: 'a\r\n.\r\nMAIL FROM:<bob@evil.example>\r\n\r\nBcc: bob@evil.example\n' })
@@ -120,7 +120,7 @@ describe('with an SMTP server', () => {
     expect(server.received.map(({ to }) => to)).toEqual([['ann@acme.example']])
   })
 
-  test('an email is tried three times, but only once after a permanent failure', async () => {
+  test('tries an email three times, but only once after a permanent failure', async () => {
     await withServer(startSmtpServer((attempt) => attempt <= 2 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [1, 1] })
       sender.send(email)
@@ -150,7 +150,7 @@ describe('with an SMTP server', () => {
     })
   })
 
-  test('an email that waits for a retry is tried once more when the sender closes', async () => {
+  test('tries an email that waits for a retry once more when the sender closes', async () => {
     await withServer(startSmtpServer((attempt) => attempt === 1 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [3_600_000, 1] })
       sender.send(email)
@@ -176,7 +176,7 @@ describe('with an SMTP server', () => {
     expect(logs.at(-1)).toContain('"fault":"stopping"')
   })
 
-  test('neither address, text nor link is logged', async () => {
+  test('logs no address, text or link', async () => {
     const sender = open()
 
     sender.send(email)
@@ -188,7 +188,7 @@ describe('with an SMTP server', () => {
 })
 
 describe('without an SMTP server', () => {
-  test('one line of the log has the link, and nothing else of the email', () => {
+  test('logs the link, and nothing else of the email, in one line', () => {
     const sender = open({ url: undefined })
 
     sender.send(email)

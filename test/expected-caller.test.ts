@@ -1,7 +1,7 @@
 /**
- * With a remote database an agent is taken for who it was, and its look-up is in the request of the first reads. Every
- * change of a credential, committed by another process, counts for the next call of every verb: it is answered as by a
- * process that has never seen the credential. See docs/security.md, "Keys and tokens".
+ * With a remote database, a known caller is first assumed to be unchanged, and the lookup is sent in the same request
+ * as the first reads. A credential change committed by another process applies to the next call of every verb: the
+ * answer is the same as from a process that has never seen the credential. See docs/security.md, "Keys and tokens".
  */
 import { createClient } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ const rest = (route: string, args: Record<string, unknown> = {}): Use => (grid, 
 
 const isLookUp = (sql: string) => /^SELECT (credentials|oauth_tokens)\.account_id/.test(sql)
 
-/** Of an open lease of alice. */
+/** Id of alice's open lease. */
 let leaseId: string
 
 const hello = { to: '@bob', message: 'hello' }
@@ -82,7 +82,7 @@ onLibsqlServer((openGrid) => {
     return { ...grid, store, app, request, post }
   }
 
-  /** How many messages and leases there are. */
+  /** The numbers of messages and leases. */
   async function written(): Promise<unknown> {
     const client = createClient({ url: grid.deps.config.databaseUrl })
     const { rows } = await client.execute('SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM leases)')
@@ -90,9 +90,9 @@ onLibsqlServer((openGrid) => {
     return [rows[0][0], rows[0][1]]
   }
 
-  // Every verb with every change in the long tests; otherwise each third, in turn.
+  // The long tests combine every verb with every change. Otherwise each change takes a third of the verbs, in turn.
   const cases = agentChanges.map(([name, prepare], place) => [name, prepare, place] as const)
-  test.each(cases)('%s: the next call of a verb is answered as by the database', async (_, prepare, place) => {
+  test.each(cases)('%s: the next call of a verb is answered according to the database', async (_, prepare, place) => {
     await tool('send_message', { to: 'alice', message: 'a leased secret' })(grid, grid.bob.key)
     leaseId = (await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')).body.lease_id
     await tool('send_message', { to: 'alice', message: 'the secret' })(grid, grid.bob.key)
@@ -109,7 +109,7 @@ onLibsqlServer((openGrid) => {
       const before = await written()
       asked.length = 0
       const { status, body } = await use(process, prepared.key)
-      // An ack begins with a write, which waits for the look-up.
+      // An ack starts with a write, which waits for the lookup.
       if (name !== 'an ack') {
         expect(asked.filter((sql) => !isLookUp(sql)).length, `${name} is begun with the look-up`).toBeGreaterThan(0)
       }
@@ -119,13 +119,13 @@ onLibsqlServer((openGrid) => {
         if (name === 'a list') expect(withoutTimes(body)).toBe(withoutTimes(bodyAsNew))
         continue
       }
-      // A body that has been read is answered under its id.
+      // If the body has been read, the answer has its id.
       expect([name, status, { ...Object(body), id: null }]).toEqual([name, 401, { ...Object(bodyAsNew), id: null }])
       expect(await written(), name).toEqual(before)
     }
   })
 
-  test('a call over its limit writes nothing, and is refused as unknown once its key has ended', async () => {
+  test('a call over its limit writes nothing, and is refused as unknown once its key is revoked', async () => {
     const limited = await openGrid({ env: { CALLS_PER_SECOND: '1' } })
     const send = () => tool('send_message', hello)(limited, limited.alice.key)
     let answer = await send()
@@ -141,7 +141,7 @@ onLibsqlServer((openGrid) => {
   })
 })
 
-test('an account whose caller is not proven reads nothing and writes nothing, and one that is proven does', async () => {
+test('an account reads and writes nothing until its caller is verified', async () => {
   const { store, acme, alice, bob, ...grid } = await testGrid()
   const actor = { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'key' } as const
   const refused = new Error('refused')

@@ -1,4 +1,4 @@
-/** What honest accounts notice while one account floods the grid. The long form: `npm run lab -- flood`. */
+/** The impact on honest accounts while one account floods the grid. The long form: `npm run lab -- flood`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp } from '../scripts/bench/server.ts'
 import { type FloodOptions, type FloodReport, measureFlood } from '../scripts/flood/measure.ts'
@@ -20,12 +20,12 @@ const short: FloodOptions = {
   capacity: 2_000,
 }
 const maxMiB = 400
-/** Of an account: what `CALLS_PER_SECOND` allows its credentials together, and for how many seconds at once. */
+/** Per account: how many credentials' worth of `CALLS_PER_SECOND` it may use in total, and the burst in seconds. */
 const credentialsOfAccount = 5
 const burstSeconds = 20
 
-test('while one account floods the grid, others are served, and the flood is refused', async () => {
-  // So that a short flood meets the limit.
+test('while one account floods the grid, others are served and the flood is refused', async () => {
+  // Low enough that a short flood hits the limit.
   const perSecond = isLong ? 10 : 2
   const { phases: [before, during], flood, recoveryMs } = await measureFlood({
     ...short,
@@ -43,8 +43,8 @@ test('while one account floods the grid, others are served, and the flood is ref
   if (isLong) expect(recoveryMs).toBeLessThan(6_000)
 })
 
-// Only the scheduling of requests and the fairness of the write queue are left.
-test.runIf(isLong)('without limits of calls the others are served too, and the memory is bounded', async () => {
+// Without limits, only request scheduling and the write queue's fairness protect the others.
+test.runIf(isLong)('without call limits, others are still served, and memory is bounded', async () => {
   const { phases: [before, during], flood } = await measureFlood({
     ...short,
     env: { CALLS_PER_SECOND: '0', MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' },
@@ -58,14 +58,14 @@ test.runIf(isLong)('without limits of calls the others are served too, and the m
   expect(during.maxMiB).toBeLessThan(maxMiB)
 })
 
-/** What an honest call may take during a flood, on a machine that is as busy as it was before. In milliseconds. */
+/** Maximum time of an honest call during a flood, in milliseconds, relative to how busy the machine was before. */
 function longest(before: FloodReport['phases'][number]): number {
   return Math.max(3_000, 20 * before.p99Ms)
 }
 
 const { FLOOD_SECONDS: seconds, FLOOD_RUNTIME: runtime = 'node', FLOOD_TRAFFIC: traffic = 'mixed' } = process.env
 
-test.runIf(seconds)('with the default limits, ten times what the grid can serve hardly disturbs others', async () => {
+test.runIf(seconds)("with the default limits, ten times the grid's capacity hardly disturbs others", async () => {
   const report = await measureFlood({
     runtime: runtime as FloodOptions['runtime'],
     traffic: traffic as FloodOptions['traffic'],

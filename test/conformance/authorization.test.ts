@@ -1,4 +1,4 @@
-/** The OAuth client of the official MCP conformance suite against a running grid. */
+/** The official MCP conformance suite's OAuth client against a running grid. */
 import { beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { type OAuthBrowser, ownerOf, signedIn } from '../support/oauth.ts'
@@ -38,7 +38,7 @@ test('all scenarios of the authorization mode pass', async () => {
   expect(code).toBe(0)
 })
 
-/** Open the authorization page as the user and choose the admin entry. */
+/** Opens the authorization page as the user and chooses the admin entry. */
 async function allow(url: string): Promise<void> {
   const session = [...ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const page = await fetch(url, { headers: { cookie: session } })

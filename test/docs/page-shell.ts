@@ -1,6 +1,6 @@
 /**
- * The shell of a reader who tries a page: a folder like a checkout, where a grid runs, and bash, which gets the blocks as
- * they are printed. Only the port is another one. Programs of ours stand before some on the path: see `standIns`.
+ * The shell of a reader who tries a page. Its folder is like a checkout where a grid runs, and bash gets the blocks as
+ * printed, except for the port. Stand-ins of ours shadow some programs on the path: see `standIns`.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,42 +13,39 @@ import { freePort } from '../../src/lib/free-port.ts'
 import type { ShellBlock } from './shell-blocks.ts'
 
 export interface PageResult {
-  /** 0 if every block ended well. */
+  /** 0 if all blocks succeeded. */
   status: number | null
-  /** Everything that was printed, with `# line NUMBER` before each block. */
+  /** The entire output, with `# line NUMBER` before each block. */
   output: string
 }
 
 /** The shell of a page. */
 export interface PageShell {
-  /** Run a script of the test and then the blocks, in one bash. */
+  /** Runs a script of the test and then the blocks, in one bash. */
   run(blocks: readonly ShellBlock[], before?: string): Promise<PageResult>
-  /** Ends the grid and removes the folder. */
+  /** Stops the grid and removes the folder. */
   close(): void
 }
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
-/**
- * Longer than any page takes on a loaded machine: a block that waits for something that does not come ends its test with
- * what it printed.
- */
+/** Longer than any page takes on a loaded machine. A block that waits in vain ends its test with its output so far. */
 const patienceMs = 60_000
 
 const standIns: Record<string, string> = {
-  // What is printed to run until Ctrl-C runs in the background, or until the test has seen what it does.
+  // Commands meant to run until Ctrl-C run in the background, or until the test has seen their effect.
   'agent-grid': `case "\${1-}" in
   serve) exec in-background node "$PROGRAM" serve ;;
   run) node "$PROGRAM" "$@" & until eval "$HAS_RUN"; do sleep 0.1; done; kill $!; wait $! ;;
   *) exec node "$PROGRAM" "$@" ;;
 esac`,
-  // The packages are there, and this is one of the tests. Everything else is npm's.
+  // The packages are already installed, and the page itself runs as a test. npm handles everything else.
   npm: `case "$*" in
   ci | test) ;;
   start) in-background sh -c "$(node -p 'require("./package.json").scripts.start')" ;;
   *) exec "$REAL_NPM" "$@" ;;
 esac`,
-  // A refusal fails, which curl alone does not do. An endless stream ends.
+  // Fails if the grid refuses the request, which curl alone does not, and ends endless streams.
   curl: `answer=$(mktemp) limit=() ; case " $* " in *' -sN '*) limit=(--max-time 2) ;; esac
 "$REAL_CURL" --fail-with-body "\${limit[@]}" "$@" > "$answer"; code=$?
 cat "$answer"
@@ -66,7 +63,7 @@ done`,
 kill "$@" "$(cat server.pid)"; until [ -e ended ]; do sleep 0.02; done; rm server.pid`,
 }
 
-/** A shell in a new folder. `data` is the data of its grid; without it there is none yet. */
+/** Creates a shell in a new folder. `data` is its grid's data. Without `data` there is no grid yet. */
 export async function pageShell(data?: string): Promise<PageShell> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-page-'))
   const [bin, home] = [join(folder, 'bin'), join(folder, 'home')]
@@ -102,7 +99,7 @@ export async function pageShell(data?: string): Promise<PageShell> {
           text,
         ]),
       ].join('\n').replaceAll('localhost:8787', `localhost:${env.PORT}`)
-      // A pipe of the shell, because nobody can open a socket of Node as /dev/stderr.
+      // Pipes through the shell, because a Node socket cannot be opened as /dev/stderr.
       const words = ['-o', 'pipefail', '-c', 'bash -euo pipefail -c "$1" 2>&1 | cat', 'bash', script]
       const child = spawn('bash', words, {
         cwd: folder,

@@ -1,4 +1,4 @@
-/** Every shell block of the documents runs as it is printed, or says for which other machine it is. */
+/** Every shell block of the documentation runs as printed, or states which other machine it is for. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { runCommand } from '../support/process.ts'
 import { type PageShell, pageShell } from './page-shell.ts'
 import { shellBlocksOf } from './shell-blocks.ts'
 
-/** What the pages call `$grid`, `$account`, `$admin`, `$alice` and `$bob`, and some words for the scripts below. */
+/** The variables `$grid`, `$account`, `$admin`, `$alice` and `$bob` of the pages, and some for the scripts below. */
 let variables: string
 let template: string
 beforeAll(async () => {
@@ -34,9 +34,9 @@ post() { curl -s "$grid$1" -H "Authorization: Bearer $2" -H 'Content-Type: appli
 })
 afterAll(() => rmSync(template, { recursive: true, force: true }))
 
-/** What must be there before the blocks of a page run. */
+/** Preparation that the blocks of a page need. */
 const before: Record<string, string> = {
-  // The copy that an upgrade leaves. Its name ends with the number of a version.
+  // The copy that an upgrade leaves behind. Its name ends with the schema version.
   'docs/operating/upgrades.md': 'export BACKUP_KEY=enough-for-a-test; cp data/grid.db data/grid.db.schema-N',
   'docs/runners.md': `export AGENT_GRID_URL=$grid AGENT_GRID_KEY=$worker
 export HAS_RUN="curl -s $grid/api/v1/inbox -H 'Authorization: Bearer $alice' | grep 'You wrote: hello'"
@@ -63,7 +63,7 @@ async function shellWith(data?: string): Promise<PageShell> {
 }
 afterAll(() => shell?.close())
 
-test('every fence of the documents is a shell block that runs or names its machine, or no shell', () => {
+test('every fence of the documentation is a shell block that runs or names its machine, or another language', () => {
   const faults = pages.flatMap(({ name, text }) => shellBlocksOf(text).faults.map((fault) => `${name}, ${fault}`))
 
   expect(faults).toEqual([])
@@ -101,11 +101,11 @@ test.each([
   ['a command in a text', '```text\n$ ls\na\n```\n', 'line 1: a command with its output'],
   ['a fence that is not closed', '```sh\nls\n', 'a fence is not closed'],
   ['a fence of another form', '~~~sh\nls\n~~~\n', 'a fence is not closed, or not written with ```'],
-])('%s is a fault', (_, page, fault) => {
+])('reports %s', (_, page, fault) => {
   expect(shellBlocksOf(page).faults).toEqual([expect.stringContaining(fault)])
 })
 
-test('a block in a list runs without its indentation, and a marked one has its reason', () => {
+test('a block in a list runs without its indentation, and a marked block has its reason', () => {
   expect(shellBlocksOf('1. x\n   ```sh stopped\n   ls\n\n   pwd\n   ```\n```sh other-machine a Docker\nls\n```\n'))
     .toEqual({
       blocks: [{ line: 2, text: 'ls\n\npwd\n', isStopped: true }],

@@ -1,27 +1,29 @@
 /** The shell blocks of documents, as their readers copy them. See docs/contributing.md, "Documents are tested". */
 
 export interface ShellBlock {
-  /** The line of the page on which its fence is. */
+  /** Line of the fence on the page. */
   line: number
   text: string
-  /** The grid is stopped before it runs. */
+  /** Whether the grid must be stopped before the block runs. */
   isStopped: boolean
 }
 
 export interface PageBlocks {
-  /** The blocks that run. */
+  /** The blocks to run. */
   blocks: ShellBlock[]
-  /** Why each of the other shell blocks does not run, such as `docker`. */
+  /** The reasons why the other shell blocks do not run, such as `docker`. */
   elsewhere: string[]
-  /** Fences that may or may not run. */
+  /** Invalid fences, with their lines. */
   faults: string[]
 }
 
-/** Languages that are no shell. */
+/** Languages other than shell. */
 const others = ['json', 'text', 'ts', 'toml', 'yaml', 'nginx', 'caddyfile']
 const fence = /^( *)```(.*)\n((?:.*\n)*?)^\1```$/gm
 
-/** All fences of a page. The words behind `sh` say how a block runs: none, `stopped`, or `other-machine REASON`. */
+/**
+ * Parses all fences of a page. The words after `sh` state how a block runs: none, `stopped`, or `other-machine REASON`.
+ */
 export function shellBlocksOf(page: string): PageBlocks {
   const found: PageBlocks = { blocks: [], elsewhere: [], faults: [] }
   let count = 0

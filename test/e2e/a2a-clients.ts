@@ -1,4 +1,7 @@
-/** The official clients of A2A, each with everything that it can do with a task, on both endpoints of a grid known by its address. */
+/**
+ * The official A2A clients perform every task operation they support, on both endpoints of a grid known only by its
+ * address.
+ */
 import { Role, type SendMessageRequest, type StreamResponse, type Task, taskStateToJSON } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
@@ -7,28 +10,30 @@ import { expect } from 'vitest'
 import { callTool } from './client.ts'
 
 interface Agent {
-  /** With `@`. */
+  /** Includes the `@`. */
   alias: string
   key: string
 }
 
-/** One official client, in terms of this test. Events are the state that they name, or the text of the artifact. */
+/** Adapts one official client to this test. An event is the name of its state, or its artifact's text. */
 export interface TaskClient {
-  /** Sends without waiting. Resolves to the id of the task. */
+  /** Sends without waiting. Resolves to the task's id. */
   send(text: string): Promise<string>
   stream(text: string): AsyncGenerator<string>
-  /** The state of a task and the texts of its artifacts. */
+  /** Resolves to the task's state and its artifacts' texts. */
   get(id: string): Promise<[state: string, ...artifacts: string[]]>
-  /** The ids of the tasks; undefined if the client has no such call. */
+  /** Resolves to the ids of the tasks. Undefined if the client has no such call. */
   list?(): Promise<string[]>
   cancel(id: string): Promise<string>
-  /** Sets a webhook of a task. Resolves to what is then read back of it and of all. */
+  /**
+   * Sets a task's webhook. Resolves to the URLs read back, first from the single configuration and then from the list.
+   */
   setWebhook(id: string, url: string): Promise<string[]>
   deleteWebhook(id: string): Promise<unknown>
   subscribe(id: string): AsyncGenerator<string>
 }
 
-/** How each client is made for an endpoint: `to` is in the metadata of its messages. */
+/** Creates a client for an endpoint. Its messages name `to` in their metadata. */
 export type MakeClient = (url: string, key: string, to?: string) => Promise<TaskClient>
 
 export const taskClients: Record<string, MakeClient> = {
@@ -40,7 +45,9 @@ export const taskClients: Record<string, MakeClient> = {
     client10({ url, key, to, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }),
 }
 
-/** Uses each client on the endpoint of an agent and on the shared one. `signUp` makes agents with a trial of 10 messages. */
+/**
+ * Tests each client on an agent's endpoint and on the shared endpoint. `signUp` creates agents that are not on trial.
+ */
 export async function officialClients(base: string, signUp: (name: string) => Promise<Agent>): Promise<void> {
   for (const make of Object.values(taskClients)) {
     const [sender, recipient] = [await signUp('client'), await signUp('worker')]
@@ -50,7 +57,7 @@ export async function officialClients(base: string, signUp: (name: string) => Pr
   }
 }
 
-/** Sends, streams, gets, lists, cancels and subscribes. `plain`: what a plain send is answered with. */
+/** Sends, streams, gets, lists, cancels and subscribes. `plain` is the expected answer to a plain send. */
 export async function usesTasks(
   base: string,
   client: TaskClient,
@@ -224,7 +231,7 @@ async function* events10(stream: AsyncGenerator<StreamResponse>): AsyncGenerator
   }
 }
 
-/** In the spelling of 0.3. */
+/** Converts the state to its 0.3 spelling. */
 function stateOf({ status }: Pick<Task, 'status'>): string {
   return taskStateToJSON(status!.state).replace('TASK_STATE_', '').toLowerCase().replace('_', '-')
 }
@@ -233,7 +240,7 @@ function textOf({ content }: Task['artifacts'][number]['parts'][number]): string
   return content?.$case === 'text' ? content.value : `${content?.$case}`
 }
 
-/** What a card must have besides its address. */
+/** Required fields of a card besides its address. */
 const cardFields = {
   name: 'Bob',
   description: 'Replies.',

@@ -1,6 +1,7 @@
 /**
- * Agents ask each other over REST and wait for the answers, while callers hang up and the server is killed: each answer
- * arrives at its own question, once, or again as one that was delivered before. More: `ASKS=10000 ASK_KILLS=10 ASK_RUNTIMES=node,deno,bun`.
+ * Agents ask each other over REST and wait for the answers, while callers hang up and the server is killed. Each answer
+ * arrives once for its question, or again with the mark of a redelivery. More: `ASKS=10000 ASK_KILLS=10
+ * ASK_RUNTIMES=node,deno,bun`.
  */
 import { join } from 'node:path'
 import process from 'node:process'
@@ -17,7 +18,7 @@ const asks = Number(process.env.ASKS ?? 300)
 const kills = Number(process.env.ASK_KILLS ?? 1)
 const runtimes = (process.env.ASK_RUNTIMES ?? 'bun').split(',') as Runtime[]
 const pairs = 6
-/** As many as one key may have. Two of them ask the same agent at the same time. */
+/** The maximum per key. Two of them ask the same agent at the same time. */
 const lanes = 3
 
 interface Message {
@@ -29,11 +30,11 @@ interface Message {
   replayed?: true
 }
 
-test.each(runtimes)('each answer arrives at its question on %s', async (runtime) => {
+test.each(runtimes)('each answer arrives for its own question on %s', async (runtime) => {
   const { url, env, keys } = await prepared()
   let server = await startServe(runtime, env)
   let isDone = false
-  /** By question: each time that its answer arrived. */
+  /** All arrivals of each answer, by question. */
   const arrived = new Map<string, Message[]>()
   const arrives = (question: string, message: Message) => {
     expect(message.message).toBe(`re ${question}`)
@@ -59,7 +60,7 @@ test.each(runtimes)('each answer arrives at its question on %s', async (runtime)
     server = await startServe(runtime, env)
   }
   await Promise.all(asking)
-  // What callers gave up is in the inbox, or was sent to them at the moment when they left: then a repeat gets it.
+  // An answer that its caller gave up on is in the inbox. If it was sent just as the caller left, a repeat gets it.
   for (const [pair, { asking }] of keys.entries()) {
     await until(async () => {
       const messages = await read(url, asking)
@@ -89,7 +90,7 @@ async function prepared() {
     const agents = [await grid.acme.agent(`a-${n}`), await grid.acme.agent(`b-${n}`)]
     for (const { alias, id } of agents) {
       await setAutomated(grid.acme.store, { agent: alias, isAutomated: true })
-      // An agent that was never here is not waited for.
+      // A call does not wait for an agent that has never been seen.
       await grid.acme.store.write([grid.acme.store.change.agents.markSeen(id, grid.clock.now)])
     }
     keys.push({ asking: agents[0].key, answering: agents[1].key })
@@ -102,7 +103,10 @@ async function prepared() {
   return { url, env, keys }
 }
 
-/** Ask until the answer is there. A caller that hangs up asks again with its key, or leaves the answer to its inbox. */
+/**
+ * Asks until the answer arrives. A caller that hangs up either asks again with the same key or leaves the answer to its
+ * inbox.
+ */
 async function ask(
   url: string,
   key: string,
@@ -127,7 +131,7 @@ async function ask(
   }
 }
 
-/** Answers each question once, after a moment, half of them without a reply id. */
+/** Answers each question once after a short delay, half of them without a reply id. */
 async function answer(url: string, key: string, isDone: () => boolean): Promise<void> {
   const answers = new Set<Promise<void>>()
   while (!isDone()) {
@@ -143,7 +147,7 @@ async function answer(url: string, key: string, isDone: () => boolean): Promise<
   await Promise.all(answers)
 }
 
-/** Undefined if the process is down, or the caller has left. */
+/** Resolves to undefined if the process is down or the caller has left. */
 async function send(url: string, key: string, idempotencyKey: string, body: object, signal?: AbortSignal) {
   const headers = {
     Authorization: `Bearer ${key}`,

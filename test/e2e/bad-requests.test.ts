@@ -1,4 +1,4 @@
-/** Requests that a runtime cannot read to their end. See docs/operating/install.md, "Runtimes". */
+/** Requests that a runtime cannot read to the end. See docs/operating/install.md, "Runtimes". */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -31,7 +31,7 @@ test.each(runtimes)('%s: an interrupted upload does not log an error', async (ru
     for (const [length, text] of [['Content-Length: 999', '{"a":'], ['Transfer-Encoding: chunked', '5\r\n{"a":\r\n']]) {
       const socket = open(['POST', path], [`Content-Type: ${type}`, `Accept: ${json}, text/event-stream`, length], text)
       await once(socket, 'connect')
-      // Otherwise the server may see the end before it has begun to read the body.
+      // Otherwise the server might see the end of the connection before it starts to read the body.
       await fetch(`${server.url}/healthz`)
       socket.destroy()
       sent++
@@ -39,7 +39,7 @@ test.each(runtimes)('%s: an interrupted upload does not log an error', async (ru
     }
   }
   const { stderr } = await server.stop()
-  // The first start makes a key ring, and warns of it.
+  // The first start creates a key ring and warns about it.
   expect(stderr.replace(/.*A new key ring was made.*/, '')).not.toMatch(/"level":"(warn|error)"/)
 })
 
@@ -86,8 +86,8 @@ test.each(runtimes)(
   },
 )
 
-// Bun answers these by itself, without a body.
-test.each(['node', 'deno'] as const)('%s: a request that cannot be read is refused with a body', async (runtime) => {
+// Bun answers these requests itself, without a body.
+test.each(['node', 'deno'] as const)('%s: an unreadable request is refused with a body', async (runtime) => {
   await start(runtime)
 
   expect(await answerTo(open(['GET', '/healthz'], [`X: ${'x'.repeat(17_000)}`]))).toEqual([
@@ -109,7 +109,7 @@ async function start(runtime: (typeof runtimes)[number]): Promise<void> {
   server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'debug' })
 }
 
-/** The requests that the server has answered, or would have. */
+/** The number of requests that the server has answered or tried to answer. */
 function requestsLogged(): number {
   return server.stderr().split('"message":"request"').length - 1 -
     server.stderr().split('"path":"/healthz"').length + 1
@@ -122,7 +122,7 @@ function open([method, path]: string[], headers: string[] = [], body = ''): Sock
   return socket
 }
 
-/** The status line and the body of an answer. */
+/** Returns the status line and body of a response. */
 async function answerTo(socket: Socket): Promise<[string, unknown]> {
   let answer = ''
   socket.setEncoding('utf8').on('data', (text) => answer += text)
@@ -133,7 +133,7 @@ async function answerTo(socket: Socket): Promise<[string, unknown]> {
 
 const head = 'POST /api/v1/agentic-signup HTTP/1.1\r\nContent-Type: application/json\r\n'
 
-/** What clients send first, and then every second. */
+/** The bytes that a client sends first, and then every second. */
 const requests: Record<string, { first: string; then?: string }> = {
   'nothing': { first: '' },
   'half a header': { first: head },
@@ -142,7 +142,7 @@ const requests: Record<string, { first: string; then?: string }> = {
   'a body in drips': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{`, then: ' ' },
 }
 
-/** Every byte begins the time of Bun anew, so what drips is not closed there. */
+/** Every byte resets Bun's timer, so Bun does not close connections that drip. */
 const closed: Record<Runtime, string[]> = {
   node: Object.keys(requests),
   deno: Object.keys(requests),
@@ -150,7 +150,7 @@ const closed: Record<Runtime, string[]> = {
 }
 
 describe.runIf(isLong)('in the long form', { concurrent: true }, () => {
-  test.each(runtimes)('on %s, what comes in halves or in drips is closed within 40 s', async (runtime) => {
+  test.each(runtimes)('on %s, an incomplete or dripping request is closed within 40 s', async (runtime) => {
     const database = temporaryDatabase()
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const names = closed[runtime]
@@ -162,7 +162,7 @@ describe.runIf(isLong)('in the long form', { concurrent: true }, () => {
   })
 })
 
-/** The seconds until the server has closed the connection, at most a minute. */
+/** The seconds until the server closes the connection, at most a minute. */
 async function secondsUntilClosed(port: number, { first, then }: { first: string; then?: string }): Promise<number> {
   const startedAt = performance.now()
   const seconds = () => (performance.now() - startedAt) / 1_000

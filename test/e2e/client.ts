@@ -1,4 +1,4 @@
-/** Requests of clients, over HTTP to a grid known only by its address. */
+/** Client requests over HTTP to a grid known only by its address. */
 import { type Era, gridPath, wireRequest } from '../support/mcp.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -23,7 +23,7 @@ export async function post(
   return await answerOf(await fetch(base + path, { ...request, body: JSON.stringify(body) }))
 }
 
-/** An MCP request as a well-behaved client of the era sends it, without a credential if `key` is undefined. */
+/** Sends an MCP request as a well-behaved client of the era does, without a credential if `key` is undefined. */
 export function mcp(
   base: string,
   key: string | undefined,
@@ -35,22 +35,22 @@ export function mcp(
   return post(base, gridPath, body, { ...headers, ...bearer(key) })
 }
 
-/** Call a tool. Resolves to its `toolOutput`. */
+/** Calls a tool. Resolves to its `toolOutput`. */
 export async function callTool(base: string, key: string, name: string, args: object = {}, era?: Era) {
   const { body } = await mcp(base, key, 'tools/call', { name, arguments: args }, era)
   if (!body.result) throw new Error(`${name} answered ${JSON.stringify(body)}`)
   return toolOutput(body.result)
 }
 
-/** The object that a tool answers, or its error as `{error: {code, message}}`. */
+/** Returns the object that a tool answers, or its error as `{error: {code, message}}`. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
 export function toolOutput({ content: [{ text }] }: any): any {
   return JSON.parse(text)
 }
 
 /**
- * Resolves when the server has authenticated a first call of an agent. A wait that the agent began with has then begun
- * too. `key` is of another agent of its account.
+ * Resolves when the server has authenticated an agent's first call. If that call waits, the wait has started by then
+ * too. `key` belongs to another agent of its account.
  */
 export async function firstCall(base: string, key: string, alias: string): Promise<void> {
   await waitFor(`the first call of @${alias}`, async () => {

@@ -1,4 +1,7 @@
-/** A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root, which may mount a small one. */
+/**
+ * A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root to mount a small
+ * disk.
+ */
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -12,9 +15,9 @@ import { a2a, callTool, get } from './client.ts'
 const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
-// Skipped where mounting is not allowed, and failing there under CI.
+// Skipped where mounting is not allowed, but fails there under CI.
 describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) => {
-  test('an almost full disk refuses sends and goes on with the rest; a full one is looked at, a start works, and it recovers', async () => {
+  test('an almost full disk refuses only sends, a full disk still allows a peek and a start, and the grid recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db` }
     const { adminKey, agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender', 'gone'])

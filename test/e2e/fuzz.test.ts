@@ -1,4 +1,4 @@
-/** Changed requests over all doors, and what must never come back. `npm run lab -- fuzz` sends more of them. */
+/** Mutated requests to all doors, and responses that must never occur. `npm run lab -- fuzz` sends more of them. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { keepFigures } from '../support/proof-log.ts'
@@ -11,13 +11,13 @@ const { FUZZ_FIRST, FUZZ_REQUESTS, FUZZ_SEED } = process.env
 const first = Number(FUZZ_FIRST ?? 0)
 const requests = Number(FUZZ_REQUESTS ?? 1_000)
 const seed = Number(FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
-/** So many requests are sent to one grid: some of them delete what others need. */
+/** Requests sent to one grid before it is replaced, because some of them delete what others need. */
 const requestsPerGrid = 5_000
 const connections = 8
 const runtime = ['bun', 'deno'].find((name) => name in process.versions) ?? 'node'
 const msPerRequest = 50
 
-/** The limits would answer most requests. Time passes with each of them. */
+/** Otherwise most requests would hit the limits. The clock advances with each request. */
 const env = {
   CALLS_PER_SECOND: '0',
   MESSAGES_PER_DAY: '0',
@@ -27,12 +27,12 @@ const env = {
   SIGNUP_PER_HOUR: '10000',
 }
 
-/** The number of each request repeats it with the same seed. Faults of one kind are listed once. */
+/** A request can be repeated with its number and the same seed. Faults of one kind are listed once. */
 const faults = new Map<string, { n: number; request: string; answer: string }>()
-/** The doors that served an unchanged request. */
+/** The doors that served an unmodified request. */
 const served = new Map<string, boolean>()
 
-test('changed requests over all doors: no 500, no -32603, no crash', async () => {
+test('mutated requests to all doors: no 500, no -32603, no crash', async () => {
   console.log(
     `Seed ${seed}: npm run lab -- fuzz --first ${first} --requests ${requests} --runtime ${runtime} --seed ${seed}`,
   )
@@ -56,7 +56,7 @@ async function fuzzOneGrid(from: number, to: number): Promise<void> {
   const doors = [...corpus.keys()]
   grid.logs.length = 0
   const inPrototype = Object.getOwnPropertyNames(Object.prototype).length
-  // Otherwise it might test refusals of its own credentials alone.
+  // Otherwise the test might only cover refusals of its own credentials.
   for (const [door, all] of corpus) {
     for (const one of all.filter(({ isLast }) => !isLast)) {
       const { status } = await exchange(Number(port), written(one, host))
@@ -77,11 +77,12 @@ async function fuzzOneGrid(from: number, to: number): Promise<void> {
       const text = Buffer.from(request.bytes).toString('latin1').slice(0, 2_000)
       const fault = (what: string) =>
         faults.set(`${base.door} ${what}`, { n, request: text, answer: answer.text.slice(0, 1_000) })
-      // Bun's own server reads the first line: it closes at a method that it does not know, and answers 505 to a version.
+      // Bun's own server parses the first line. It closes the connection at an unknown method, and answers 505 to a
+      // version.
       const isOfBun = runtime === 'bun' && (/^get /.test(text) || answer.status === 505)
       if (answer.isLate) fault('no answer in time')
       else if (answer.status === 0 && !request.isBroken && !isOfBun) fault('closed without an answer')
-      // The provider of single sign-on does not answer here.
+      // The single sign-on provider does not respond in this test.
       const isOfProvider = answer.status === 503 && /^\S+ \/sso\//.test(text)
       if (answer.status >= 500 && !isOfProvider && !isOfBun) fault(`status ${answer.status}`)
       if (/"code":-32603/.test(answer.text)) fault('-32603')

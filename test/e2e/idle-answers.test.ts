@@ -1,10 +1,10 @@
-/** How long Bun keeps a connection on which nothing is sent. Node is tested in `listen.test.ts`. */
+/** How long Bun keeps an idle connection open. `listen.test.ts` covers Node. */
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startProgram } from '../support/process.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-test('a GET that waits is answered, and a client that takes nothing of its answer is disconnected', async () => {
+test('a waiting GET is answered, and a client that does not read its response is disconnected', async () => {
   const server = await startProgram('test/e2e/idle-server.ts', [], { DATABASE_URL: 'file:none.db' }, 'bun')
   const stalled = connect(server.port, '127.0.0.1')
   stalled.on('error', () => {})

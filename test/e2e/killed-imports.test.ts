@@ -1,6 +1,6 @@
 /**
- * `import-account` and the server beside it are killed (SIGKILL) in turn, and the import is repeated. The account goes from
- * Node to Bun. The long form has 20,000 messages and kills 20 times.
+ * `import-account` and the server next to it are killed (SIGKILL) in turn, and the import is repeated. The account
+ * moves from Node to Bun. The long form has 20,000 messages and kills 20 times.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const kills = isLong ? 20 : 2
 const settings = { OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
 
 test(
-  'each agent has in the new grid what it had in the old one',
+  'each agent has the same data in the new grid as in the old one',
   async () => {
     const source = await filledGrid()
     const target = temporaryDatabase()
@@ -67,14 +67,14 @@ test(
       expect(await everythingOf(server, String(keyOf.get(alias)))).toEqual(before)
     }
     await Promise.all([old.stop(), server.stop()])
-    // Traffic and usage are not in an archive.
+    // An archive contains no traffic or usage counts.
     expect(await recount({ url: target.url }, { withHistory: false })).toEqual([])
     target.remove()
   },
   isLong ? 600_000 : undefined,
 )
 
-/** By how much an import makes a database larger. */
+/** How much an import grows a database, in bytes. */
 async function bytesOfImport(words: string[]): Promise<number> {
   const database = temporaryDatabase()
   const server = await startServe('bun', { ...settings, DATABASE_URL: database.url })
@@ -90,7 +90,7 @@ function bytesOf({ folder }: TemporaryDatabase): number {
   return ['grid.db', 'grid.db-wal'].reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
 }
 
-/** An account with messages, a channel, skills and tasks, and its archive. */
+/** Creates an account with messages, a channel, skills and tasks, and exports its archive. */
 async function filledGrid() {
   const grid = await testGrid({ env: { MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '100000' } })
   const { alice, bob, acme } = grid
@@ -112,9 +112,9 @@ async function filledGrid() {
   return { alice, bob, url, file, fingerprint: JSON.parse(stdout).fingerprint as string }
 }
 
-/** What an agent lists, finds and reads, without who is there. */
+/** Everything an agent can list, find and read, except presence. */
 async function everythingOf({ url }: ServerProcess, key: string) {
-  // The index follows the messages.
+  // The search index lags behind the messages.
   await waitFor('the last message to be found', async () => {
     const found = await callTool(url, key, 'search_messages', { query: 'last words' })
     return JSON.stringify(found).includes('the last words')

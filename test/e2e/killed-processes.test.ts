@@ -1,5 +1,5 @@
 /**
- * Processes are killed (SIGKILL) at any moment of their work: afterwards nothing is half done. More kills: `KILLS=200 npx
+ * Processes are killed (SIGKILL) at any moment of their work, and nothing is left half done. More kills: `KILLS=200 npx
  * vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
  */
 import { spawn } from 'node:child_process'
@@ -25,7 +25,7 @@ import { startSqld } from '../support/sqld.ts'
 
 const kills = Number(process.env.KILLS ?? 2)
 
-/** Each work of `test/support/killed-process.ts`, and what holds after kills. */
+/** Each kind of work in `test/support/killed-process.ts`, with its check after the kills. */
 const works: Record<string, (grid: TestGrid) => Promise<void>> = {
   conversations: expectPlaced,
   tasks: expectEvents,
@@ -34,14 +34,14 @@ const works: Record<string, (grid: TestGrid) => Promise<void>> = {
 }
 
 test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, 'libsql-server']]))(
-  'kills leave %s whole on %s',
+  'kills leave %s intact on %s',
   async (work, on) => {
     const server = on === 'libsql-server' ? await startSqld({ isRelaxed: true }) : undefined
     const prepared = await testGrid({ url: server?.url })
     const { acme, evil, alice, bob, eve } = prepared
     const desk = await evil.agent('desk', { visibility: 'public' })
     await createChannel(acme.store, { name: 'general', members: ['alice', 'bob'] })
-    // What scripts say to each other never runs away.
+    // Otherwise scripts that answer each other would be paused as a runaway conversation.
     for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
     await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
     if (work === 'approvals') {
@@ -70,7 +70,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
   60_000 + kills * 20_000,
 )
 
-/** Agents read little, and processes only do their work. */
+/** Agents read little, and processes do nothing but their work. */
 const env = {
   DURABILITY: 'relaxed',
   MESSAGES_PER_DAY: '10000000',
@@ -79,7 +79,7 @@ const env = {
   SIGNUP_PER_HOUR: '10000',
 }
 
-/** The process kills itself: up to half a second after its work has begun, more often soon. */
+/** The process kills itself up to half a second after its work starts, usually sooner. */
 async function runAndKill(url: string, work: string, agents: string): Promise<void> {
   const ms = String(500 * Math.random() ** 3)
   const [node, ...script] = [...runtimeCommand('node'), 'test/support/killed-process.ts', work, agents, ms]
@@ -91,7 +91,9 @@ async function runAndKill(url: string, work: string, agents: string): Promise<vo
   expect(signal).toBe('SIGKILL')
 }
 
-/** Each message has its places once, and what was kept is what is made again. See docs/architecture.md. */
+/**
+ * Each message has its entries exactly once, and the stored projections equal rebuilt ones. See docs/architecture.md.
+ */
 async function expectPlaced(grid: TestGrid): Promise<void> {
   await followLog(grid.store)
   const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))
@@ -114,7 +116,7 @@ async function expectPlaced(grid: TestGrid): Promise<void> {
   expect(await read()).toEqual(kept)
 }
 
-/** The events of each task are 1 to N, and what they say is what the task is. See docs/delivery.md, "Tasks". */
+/** The events of each task are numbered 1 to N, and add up to the task. See docs/delivery.md, "Tasks". */
 async function expectEvents(grid: TestGrid): Promise<void> {
   const account = storeOf(grid, grid.alice)
   const sql = 'SELECT id, state, expires_at FROM tasks WHERE account_id = ?'
@@ -131,7 +133,7 @@ async function expectEvents(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each agent is in one account, with its key, its inbox and the tasks that it has to answer. */
+/** Each agent is in one account, with its key, its inbox and the tasks it must answer. */
 async function expectOneHome(grid: TestGrid): Promise<void> {
   const { acme, evil } = grid
   const accounts = await rows(grid, 'SELECT id, state FROM accounts WHERE id NOT IN (?, ?)', [acme.id, evil.id])
@@ -160,7 +162,10 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each message was decided once, and delivered or refused once. A pair has its messages in the order of the decisions. */
+/**
+ * Each message was decided once, and delivered or refused once. Each pair has its messages in the order of the
+ * decisions.
+ */
 async function expectDecidedOnce(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const people = (await acme.store.read.team.members()).slice(0, 2).map(({ userId }) =>

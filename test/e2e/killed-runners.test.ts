@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Those where something is at stake; `npm run lab -- runners` takes all of them, many times. */
+/** The critical steps. `npm run lab -- runners` takes all steps, many times. */
 const steps: KillStep[] = [
   'runner: lease answered',
   'runner: child begun',
@@ -31,7 +31,7 @@ const steps: KillStep[] = [
 
 test('a runner or its child is killed at a step: each message is answered once', async () => {
   const lane = { url: grid.url, asker: grid.alice, worker: grid.bob, folder }
-  // What the worker of a server does: leases of killed runners expire by the clock of the grid.
+  // Plays the server's worker: killed runners' leases expire by the grid's clock.
   const recovery = new LeaseRecovery(grid.store)
   const clock = setInterval(() => {
     grid.clock.now += 1_000

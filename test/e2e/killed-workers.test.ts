@@ -1,6 +1,6 @@
 /**
- * A worker that takes the next message with each answer, killed or cut off at every step. See docs/protocol/rest.md,
- * "Inbox". The worker is a process that reaches the grid through a proxy, which knows the step.
+ * A worker that takes the next message with each answer is killed or cut off at every step. See docs/protocol/rest.md,
+ * "Inbox". The worker is a process that connects through a proxy, which knows the step.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
@@ -40,7 +40,7 @@ for (let held;;) {
   held = (await call('/api/v1/messages', answer, acks.lease_id)).next
 }`
 
-/** Of a call: before it reaches the grid, while it waits there, and before its answer reaches the worker. */
+/** Steps of a call: before it reaches the grid, while it waits there, and before its answer reaches the worker. */
 const steps = [
   'leases asked',
   'leases waits',
@@ -51,7 +51,7 @@ const steps = [
   'messages waits',
 ] as const
 const faults = ['kill', 'cut'] as const
-/** In the long form, 200 kills and as many cuts. */
+/** The long form has 200 kills and 200 cuts. */
 const rounds = isLong ? Math.ceil(200 / steps.length) : 1
 
 let grid: LiveGrid
@@ -59,14 +59,14 @@ let proxy: Server
 let running: ChildProcess | undefined
 let armed: { step: string; fault: (typeof faults)[number] } | undefined
 let clock: NodeJS.Timeout
-/** The key of the agent that asks. Another one in each round: a conversation with so many turns would be paused. */
+/** The key of the agent that asks. Each round has another agent, because such a long conversation would be paused. */
 let asker: string
-/** The calls that the grid has and has not answered. */
+/** The calls that the grid has received and not yet answered. */
 const open = new Set<string>()
 
 beforeEach(async () => {
   grid = await liveGrid()
-  // What the worker of a server does: leases of killed workers expire by the clock of the grid.
+  // Plays the server's worker: killed workers' leases expire by the grid's clock.
   const recovery = new LeaseRecovery(grid.store)
   clock = setInterval(() => {
     grid.clock.now += 2 * second
@@ -110,7 +110,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-test('each question is answered exactly once, whatever step a worker is killed or cut off at', async () => {
+test('each question is answered exactly once, at whatever step a worker is killed or cut off', async () => {
   const faultsFound: string[] = []
   let hits = 0
   for (let round = 0; round < rounds; round++) {
@@ -118,7 +118,7 @@ test('each question is answered exactly once, whatever step a worker is killed o
     for (const fault of faults) {
       for (const step of steps) {
         const [call, state] = step.split(' ')
-        // A worker that has just started takes a lease of its own; one that has answered waits in its send.
+        // A worker that has just started takes a lease with its own call. After an answer, it waits in its send.
         if (call === 'leases') await kill()
         armed = state === 'waits' ? undefined : { step, fault }
         start()
@@ -147,7 +147,7 @@ test('each question is answered exactly once, whatever step a worker is killed o
   expect(hits).toBe(rounds * faults.length * steps.length)
 }, 600_000)
 
-/** Kill the worker, or cut its call off, if this is the step. */
+/** Kills the worker or cuts off its call if this is the step. */
 async function reach(step: string): Promise<boolean> {
   if (armed?.step !== step) return false
   const { fault } = armed
@@ -171,7 +171,7 @@ async function kill(): Promise<void> {
   await ended
 }
 
-/** Every question is acknowledged: what would answer one again has had its chance. */
+/** Every question is acknowledged, so that any duplicate answer would already have been sent. */
 async function isAllDone(): Promise<boolean> {
   const sql = `SELECT 1 FROM v_deliveries WHERE account_id = ? AND agent_id = ?
     AND (state <> 'read' OR lease_id IN (SELECT id FROM leases WHERE account_id = ?))`
@@ -182,7 +182,7 @@ async function ask(message: string): Promise<string> {
   return (await post(grid, asker, { to: '@bob', message })).body.message_id
 }
 
-/** The questions that new messages to the asker answer. */
+/** The questions that are answered by new messages to the asker. */
 async function newAnswers(): Promise<string[]> {
   const { body } = await lease(grid, asker)
   if (body.lease_id === null) return []

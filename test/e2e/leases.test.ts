@@ -17,7 +17,7 @@ const claim = "^UPDATE deliveries SET state = 'read', lease_id"
 const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
-test('kill -9 between commit and answer: on a file the read comes again exactly once, flagged', async () => {
+test('kill -9 between commit and answer: on a file, the message is redelivered exactly once, with a flag', async () => {
   const database = temporaryDatabase()
   const env = { DATABASE_URL: database.url }
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
@@ -37,7 +37,7 @@ test('kill -9 between commit and answer: on a file the read comes again exactly 
 }, 600_000)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
-  'of a process that was %s on libsql-server, a sibling releases after 60 s, exactly once and flagged',
+  'after 60 s a sibling releases the lease of a process that was %s on libsql-server, exactly once and with a flag',
   async (_, signal) => {
     const sqld = await startSqld()
     servers.push(sqld)
@@ -55,7 +55,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await recovery.start()
     await anyLease(grid)
 
-    // A heartbeat is every 15 s. The other process wrote one when it started.
+    // Heartbeats are 15 s apart. The other process wrote one when it started.
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const early = await readMessages(bob, {})
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
@@ -66,7 +66,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
     expect(rest.messages).toEqual([])
     if (signal === 'SIGSTOP') {
-      // The process continues, and its late answer changes nothing.
+      // The process resumes, and its late answer has no effect.
       server.signal('SIGCONT')
       expect((await answer).messages).toMatchObject([{ message: 'hi' }])
       expect((await callTool(server.url, grid.bob.key, 'read_messages')).messages).toEqual([])

@@ -1,4 +1,4 @@
-/** A server that is killed and started again while a browser shows a conversation. */
+/** A server that is killed and restarted while a browser shows a conversation. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await server?.stop()
   })
 
-  test('goes on after a kill of the server, with every message once and in order', async () => {
+  test('continues after the server is killed, with every message once and in order', async () => {
     const port = await freePort()
     const url = `http://localhost:${port}`
     const env = { PORT: `${port}`, BASE_URL: url, DATABASE_URL: database.url }

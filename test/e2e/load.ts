@@ -1,8 +1,8 @@
-/** Senders that record what was acknowledged, and the check against what is in the inbox. */
+/** Senders that record acknowledged messages, and the check against the inbox. */
 import { setTimeout } from 'node:timers/promises'
 import { callTool } from './client.ts'
 
-/** The pace of a load: before a call is repeated, or up to the planned or random moment of a fault. */
+/** Paces a load: waits before a call is repeated, or until a planned or random fault. */
 export async function pause(ms: number): Promise<void> {
   await setTimeout(ms)
 }
@@ -12,13 +12,13 @@ export interface LoadedAgent {
   key: string
 }
 
-/** What senders sent. Every text is sent once. */
+/** The messages that senders sent. Every text is sent once. */
 export class Ledger {
   readonly attempted = new Set<string>()
   readonly acknowledged = new Set<string>()
 }
 
-/** Send messages over MCP from several senders at once, until the server is gone or `stop()` is called. */
+/** Sends messages over MCP from several senders at once, until the server is gone or `stop()` is called. */
 export function sendUntilGone(
   base: string,
   senders: LoadedAgent[],
@@ -48,7 +48,7 @@ export function sendUntilGone(
   return { firstAnswer, stop: () => stopped = true, done }
 }
 
-/** Read all unread messages. Resolves to the number of times that each text was there. */
+/** Reads all unread messages. Resolves to the number of occurrences of each text. */
 export async function readAll(base: string, reader: LoadedAgent): Promise<Map<string, number>> {
   const times = new Map<string, number>()
   for (;;) {
@@ -58,7 +58,7 @@ export async function readAll(base: string, reader: LoadedAgent): Promise<Map<st
   }
 }
 
-/** What must never happen: a message acknowledged but lost, stored twice, or never sent. */
+/** Faults that must never occur: a message acknowledged but lost, stored twice, or never sent. */
 export function faults(ledger: Ledger, times: Map<string, number>) {
   return {
     lost: [...ledger.acknowledged].filter((text) => !times.has(text)),

@@ -1,4 +1,4 @@
-/** A server with little memory survives many long lists, and serves others meanwhile. */
+/** A server with little memory survives many long lists and keeps serving others. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -26,7 +26,7 @@ afterEach(async () => {
   database.remove()
 })
 
-test('204 long lists of an admin whose clients do not read them leave a server with 256 MB alive, and others are served', async () => {
+test('204 unread long lists of one admin leave a server with 256 MB alive, and others are served', async () => {
   const { adminKeys, honest, goodAdmin } = await fill()
   server = await startServe('node', { DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=256' })
   const before = memoryMb()
@@ -36,23 +36,23 @@ test('204 long lists of an admin whose clients do not read them leave a server w
     await callTool(server.url, honest, 'send_message', { to: '@helper', message: 'still here' })
   }
 
-  // Its lists are not in the budget of the attacker.
+  // This account's lists do not count against the attacker's budget.
   expect((await ask(goodAdmin)).byteLength).toBeGreaterThan(100)
   const growth = memoryMb() - before
   const served = await Promise.all(stalled.map(bytesOf))
   const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
   console.log(`${megabytes.toFixed()} MB of lists were made; memory grew by ${growth.toFixed()} MB`)
-  // The system takes some of each, which does not count.
+  // The operating system buffers some of each response, which does not count.
   expect(megabytes).toBeGreaterThan(8)
   expect(growth).toBeLessThan(100)
 })
 
-/** The resident memory of the server, in MB. */
+/** Resident memory of the server, in MB. */
 function memoryMb(): number {
   return Number(readFileSync(`/proc/${server.pid}/status`, 'utf8').match(/VmRSS:\s*(\d+) kB/)![1]) / 1_024
 }
 
-/** Ask for six lists over one connection, which are more than the system takes, and do not read the answers. */
+/** Requests six lists over one connection, more than the operating system buffers, and does not read the responses. */
 async function askAndStall(key: string): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1')
   socket.on('error', () => {})
@@ -72,7 +72,7 @@ async function askAndStall(key: string): Promise<Socket> {
   return socket
 }
 
-/** The bytes that come until the connection is closed. */
+/** Counts the bytes that arrive until the connection is closed. */
 function bytesOf(socket: Socket): Promise<number> {
   let bytes = 0
   socket.on('data', (chunk) => bytes += chunk.length).resume()
@@ -96,7 +96,7 @@ function headersOf(key: string) {
   }
 }
 
-/** An account with a crowd and admins, and one with two agents. */
+/** Creates an account with many agents and admins, and one with two agents. */
 async function fill() {
   const store = await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' })))
   const open = async (name: string) => {

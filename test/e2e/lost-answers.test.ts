@@ -1,4 +1,4 @@
-/** Clients that leave before their answer, or die before they read it. See docs/delivery.md, "Reading". */
+/** Clients that leave before their answer arrives, or die before they read it. See docs/delivery.md, "Reading". */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const rounds = isLong ? 60 : 10
 
 /** Whether the runtime reports that a client resets its connection after the answer. */
 const reportsResets: Record<Runtime, boolean> = { node: true, deno: true, bun: false }
-/** How many seconds a read waits for what is released. */
+/** How many seconds a read waits for released messages. */
 const patience = 5
 
 describe.each(runtimes)('on %s', (runtime) => {
@@ -39,9 +39,9 @@ describe.each(runtimes)('on %s', (runtime) => {
     database.remove()
   })
 
-  test('what a client is sent that has already gone comes again by itself', async () => {
+  test('a message sent to a client that has already left is redelivered automatically', async () => {
     const times = await lose(async (request) => {
-      // The request and its end are there before the server looks.
+      // The request and the end of the connection arrive before the server looks.
       server.signal('SIGSTOP')
       const socket = connect(server.port, '127.0.0.1')
       socket.write(request, () => socket.destroy())
@@ -52,15 +52,15 @@ describe.each(runtimes)('on %s', (runtime) => {
     expect(times).toEqual({ byItself: rounds, withSince: 0, lost: 0 })
   })
 
-  test('what a client did not read before it died comes again by itself if the runtime reports it, or with since', async () => {
+  test('a message that a client did not read before it died is redelivered if the runtime reports it, or with since', async () => {
     const times = await lose(async (request) => {
       const isLogged = requestLogged()
       const socket = connect(server.port, '127.0.0.1')
-      // What nobody reads stays with the operating system, which then resets the connection.
+      // Unread data remains with the operating system, which then resets the connection.
       socket.pause()
       socket.write(request)
       await waitFor('the log line of the read', isLogged)
-      // The answer was written in the turn of that line, so before this one.
+      // The answer was written in the same turn as the log line, so before this one.
       await (await fetch(`${server.url}/healthz`)).text()
       socket.destroy()
       await once(socket, 'close')
@@ -70,7 +70,10 @@ describe.each(runtimes)('on %s', (runtime) => {
     expect(times).toEqual({ byItself, withSince: rounds - byItself, lost: 0 })
   })
 
-  /** Send a message and lose the answer of the read that leases it, again and again. How the messages came again. */
+  /**
+   * Repeatedly sends a message and loses the answer of the read that leases it. Returns how the messages were
+   * redelivered.
+   */
   async function lose(read: (request: string) => Promise<void>, wait_seconds = patience) {
     const times = { byItself: 0, withSince: 0, lost: 0 }
     for (let n = 0; n < rounds; n++) {

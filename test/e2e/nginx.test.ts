@@ -26,7 +26,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     await sqld.stop()
   })
 
-  test('300 sends without keys do not see the stop of a process, and 300 with keys not its death; none is sent twice', async () => {
+  test('300 sends without keys survive a process stop, and 300 with keys survive its death, without duplicates', async () => {
     const [first, second] = processes
 
     const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
@@ -37,7 +37,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
   })
 
-  test('a send that a process took and did not answer is repeated if it has a key, and otherwise not', async () => {
+  test('a send that a process accepted but did not answer is repeated only if it has a key', async () => {
     let taken = 0
     const dying = createServer((socket) => {
       socket.on('error', () => {}).once('data', () => {
@@ -66,14 +66,14 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     expect(new Set(read).size).toBe(read.length)
   })
 
-  test('a body above the usual limits of nginx reaches the grid', async () => {
+  test("a body above nginx's default limits reaches the grid", async () => {
     const path = `/api/v1/parts/${grid.bob.id}?offset=0`
     const { status, text } = await proxy.request('PUT', path, bearer(grid.alice.key), new Uint8Array(17 * 2 ** 20))
 
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'part_not_found'])
   })
 
-  /** 300 sends, ten at a time, and what happens after a quarter of them. */
+  /** Makes 300 sends, ten at a time, and calls `happen` after a quarter of them. */
   async function sendAll(name: string, happen: () => void, headersOf: (message: string) => Record<string, string>) {
     const texts = Array.from({ length: 300 }, (_, i) => `${name} ${i}`)
     const next = texts.entries()
@@ -94,7 +94,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     return to.request('POST', '/api/v1/messages', all, JSON.stringify({ to: '@bob', message }))
   }
 
-  /** The texts of all unread messages of @bob, at the process that still runs. */
+  /** Returns the texts of all unread messages of @bob, from the process that is still running. */
   async function readAll(): Promise<string[]> {
     const texts: string[] = []
     for (;;) {

@@ -1,7 +1,7 @@
 /**
- * What the grid sends to others, on the runtime that runs it: requests to private addresses, to hostile servers and to a
- * friendly one; a notification; emails; and a password hash. Prints the facts as JSON.
- * Arguments: the browser of the notification as JSON, an SMTP server, an email address.
+ * Tests outgoing traffic on the current runtime: requests to private addresses, to hostile servers and to a friendly
+ * one, a notification, emails, and a password hash. Prints the facts as JSON. Arguments: the notification's browser as
+ * JSON, an SMTP server, an email address.
  */
 import process from 'node:process'
 import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
@@ -59,7 +59,7 @@ async function notification(browser: string) {
   return { status, publicKey: key.publicKey }
 }
 
-/** The log of an email to the address, and one to it and another. */
+/** Sends an email to the address, and one to two addresses. Returns the log. */
 async function emails(smtpUrl: string, to: string) {
   const config = readConfig({ SMTP_URL: smtpUrl, MAIL_FROM: 'grid@grid.example' })
   const lines: string[] = []

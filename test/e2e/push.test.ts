@@ -1,4 +1,4 @@
-/** Push notifications of a real process: killed in the middle, and with a receiver that hangs. */
+/** Push notifications of a real process that is killed midway, and with a receiver that hangs. */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -23,7 +23,7 @@ async function webhook(answer?: (notice: TakenNotice) => WebhookAnswer): Promise
   return hook
 }
 
-/** A process, and what alice and bob do at it. `restart` kills it and starts it anew; calls are repeated meanwhile. */
+/** A process, with actions of alice and bob. `restart` kills and restarts it, while calls are repeated. */
 async function startGrid() {
   const grid = await testGrid()
   await grid.store.close()
@@ -58,7 +58,7 @@ async function startGrid() {
       rpc('CreateTaskPushNotificationConfig', { taskId, url: hook, token: 'a token' }),
     register03: (taskId: string, hook: string) =>
       rpc('tasks/pushNotificationConfig/set', { taskId, pushNotificationConfig: { url: hook } }),
-    /** Makes one event of the task. */
+    /** Adds one event to the task. */
     async say(taskId: string, text: string): Promise<void> {
       const update = { task_id: taskId, state: 'working', text, idempotency_key: `${taskId} ${text}` }
       for (;;) {
@@ -115,7 +115,7 @@ test(`after ${events} events and ${kills} kills each receiver has each event, in
     expect(new Set(ids).size).toBe(events)
   }
   expect(killed).toBe(kills)
-  // A kill finds at most one notification of a webhook that was answered and not stored.
+  // A kill hits at most one notification per webhook that was answered but not stored.
   expect(repeated).toBeLessThanOrEqual(4 * kills)
   await grid.settled()
 }, 600_000)

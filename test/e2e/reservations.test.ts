@@ -1,6 +1,6 @@
 /**
- * Parallel agents that reserve overlapping names, over kills: never do two hold one name. `npm run lab -- reservations`
- * runs it with more.
+ * Parallel agents reserve overlapping names across kills, and no two ever hold the same name. `npm run lab --
+ * reservations` runs it with more.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts'
 const wanted = Number(process.env.RESERVATIONS ?? 500)
 const kills = Number(process.env.RESERVATION_KILLS ?? 2)
 const agentCount = 12
-/** Unequal patterns, of which most overlap some others. */
+/** Distinct patterns, most of which overlap some others. */
 const patterns = ['src/**', 'src/*', 'src/a?', '**/b', 'src/a/*', '*/a/b', 'src/b', 'docs/**', 'docs/?', '*/b', 'c/*/d']
 
 interface Held {
@@ -22,7 +22,7 @@ interface Held {
   name: string
 }
 
-/** Whatever an agent certainly holds: its reservation was answered, and it has not begun to give it back. */
+/** Names that an agent certainly holds: its reservation was answered, and its release has not started. */
 class Holdings {
   readonly #held = new Set<Held>()
   readonly doubles: [Held, Held][] = []
@@ -53,7 +53,7 @@ async function call(url: string, key: string, body: object): Promise<{ status: n
     const { error } = await response.json()
     return { status: response.status, code: error?.code }
   } catch {
-    // The process was killed, and whether it has stored anything is not known.
+    // The process was killed, so it may or may not have stored the change.
     return undefined
   }
 }
@@ -77,13 +77,13 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
       done++
       killAtTime()
       if (answer?.status !== 200) {
-        // A reservation of which nothing is known is given back, as a program does that starts again.
+        // A reservation with an unknown outcome is released, as a restarted program would do.
         if (answer === undefined) await giveBack(key, name)
         else expect(['already_reserved', 'unavailable', 'write_conflict']).toContain(answer.code)
         continue
       }
       const held = holdings.add(agent, name)
-      // Held for as long as another call takes.
+      // Held for the duration of another call.
       await call((await anyServer()).url, key, { names: [] })
       holdings.remove(held)
       await giveBack(key, name)

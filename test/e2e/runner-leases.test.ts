@@ -37,7 +37,7 @@ test.each([
     const second = await startServe('node', env)
     const [asAlice, asBob] = [at(second.url, alice.key), at(second.url, bob.key)]
 
-    // Nobody else gets it, whatever the process had come to.
+    // Nobody else gets the message, however far the process got.
     expect((await asBob.lease()).lease_id).toBeNull()
     expect((await asBob.peek()).unread).toBe(0)
     if (leaseId !== undefined) {
@@ -55,16 +55,17 @@ test.each([
   600_000,
 )
 
-/** A message that returns a fifth time is parked, and each kill may return it once. */
+/** A message is parked at its fifth return, and each kill may return it once. */
 const kills = 4
 
-test('runners on a grid that is killed again and again answer every question exactly once', async () => {
+test('runners on a grid that is repeatedly killed answer every question exactly once', async () => {
   const database = temporaryDatabase()
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
-  // After each start the leases of before have expired, so that a lease whose answer was lost is free again at once.
+  // At each start, all earlier leases have expired, so that a lease whose answer was lost is free at once.
   const start = (n: number) => startProgram(ahead, [String(n * 31_000)], { DATABASE_URL: database.url })
   let server = await start(0)
-  // With the usual time limit: a call that is given up returns its messages too, and a slow disk would park them.
+  // With the default timeout, because an abandoned call returns its messages too, and a slow disk would get them
+  // parked.
   const clientOf = ({ key }: { key: string }) => new GridClient({ url: server.url, key })
   const questions = new Map<string, number>()
   for (let n = 0; n < 40; n++) questions.set(await sendPlain(server.url, alice.key, '@bob', `question ${n}`), 0)
@@ -83,7 +84,7 @@ test('runners on a grid that is killed again and again answer every question exa
       if (messages.length === 0) await pause(50)
     }
   }
-  /** Repeats until the grid has answered. What is stale is with another runner by now. */
+  /** Repeats until the grid has answered. A stale lease means that another runner already has the message. */
   const answer = async ({ message_id }: InboxMessage, lease_id: string, next: NextLease | undefined) => {
     const acks = { lease_id, message_ids: [message_id] }
     const request = { to: '@alice', message: 'answer', reply_to_message_id: message_id, acks, next }
@@ -122,7 +123,7 @@ test('runners on a grid that is killed again and again answer every question exa
 
 const nothing = () => ({ lease_id: null, expires_at: null, messages: [] as InboxMessage[], remaining: 0 })
 
-/** Without an idempotency key, so that it is not the statement that the process dies at. */
+/** Sends without an idempotency key, so that this is not the statement at which the process dies. */
 async function sendPlain(url: string, key: string, to: string, message: string): Promise<string> {
   const response = await fetch(`${url}/api/v1/messages`, {
     method: 'POST',

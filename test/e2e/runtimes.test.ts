@@ -22,7 +22,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
-/** A remote database has no key ring next to it, without which cards are not signed. */
+/** A remote database has no key ring next to it, and cards are unsigned without one. */
 const keys = newKeyRing()
 
 const database = useDatabase()
@@ -40,7 +40,7 @@ afterEach(async () => {
   server = undefined
 })
 
-/** Makes an account beside the running server. Resolves to its admin key. */
+/** Creates an account while the server is running. Resolves to its admin key. */
 async function adminKeyAt(url: string, env: Record<string, string> = {}): Promise<string> {
   const words = ['create-account', '--name', 'Acme', '--owner-email', 'cy@acme.example', '--json']
   const { stdout } = await runCommand('bun', words, { DATABASE_URL: url, ...env })
@@ -75,7 +75,7 @@ test.each(runners)(
     await scenario(server.url, await adminKeyAt(database.url))
     await isMeasured(server.url, metricsPort)
 
-    // It waits 20 seconds for the lock.
+    // The second process waits 20 seconds for the lock.
     if (isLong || runtime === 'bun') await refusesSecond(runtime)
     const stopped = await server.stop()
 
@@ -101,7 +101,7 @@ test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on l
   expect(logged(stopped)).toEqual([])
 })
 
-test('the binary is one file for this platform, reads no settings from its folder, and hands out the package for clients and its manual', async () => {
+test('the binary is a single file for this platform, ignores settings in its folder, and provides the client package and its manual', async () => {
   const folder = dirname(binaryFile)
   for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
   writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
@@ -135,13 +135,13 @@ test('the binary is one file for this platform, reads no settings from its folde
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })
 
-/** Warnings and errors of the grid, without output of the runtime itself. */
-/** Without the warning of a first start that a key ring was made. */
+/** Warnings and errors of the grid, without the runtime's own output. */
+/** Omits the first start's warning that a key ring was created. */
 function logged({ stderr }: ProcessResult): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was made'))
 }
 
-/** Prometheus reads what it did, at both places. */
+/** Checks that Prometheus can read the server's metrics, at both endpoints. */
 async function isMeasured(url: string, port: number): Promise<void> {
   const headers = { Authorization: `Bearer ${metricsToken}` }
   const answers = [

@@ -9,7 +9,7 @@ import type { Era } from '../support/mcp.ts'
 import { a2a, callTool, get, mcp, post } from './client.ts'
 
 interface Agent {
-  /** With `@`. */
+  /** Includes the `@`. */
   alias: string
   key: string
 }
@@ -31,7 +31,7 @@ export async function scenario(base: string, adminKey: string): Promise<void> {
 
   await hasACard(base)
   await talksA2a(base, ada, ben)
-  // They are pushed to, which agents on trial are not.
+  // These agents are not on trial, because agents on trial get no push notifications.
   await officialClients(base, async (name) => {
     const alias = `${name}-${randomUUID().slice(0, 8)}`
     const { api_key: key } = await callTool(base, adminKey, 'admin_create_agent', { alias })
@@ -62,7 +62,7 @@ async function worksOverRest(base: string): Promise<void> {
   expect((await get(base, '/api/v1/openapi.json')).body.openapi).toMatch(/^3\.1/)
 }
 
-/** As `fetch` decompresses them. */
+/** Compares assets as `fetch` decompresses them. */
 async function compressesAssets(base: string): Promise<void> {
   const open = async (path: string, coding: string) => {
     const response = await fetch(base + path, { headers: { 'Accept-Encoding': coding } })
@@ -77,7 +77,7 @@ async function compressesAssets(base: string): Promise<void> {
   }
 }
 
-/** One owner for all, because agents of different accounts could not write to each other. */
+/** All agents have the same owner, because agents of different accounts could not write to each other. */
 async function signUp(base: string, name: string): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
   const { status, body } = await post(base, '/api/v1/agentic-signup', {

@@ -1,4 +1,4 @@
-/** Messages that are sent at a time, over kills: each is sent once. `LONG_TESTS=1` runs it. */
+/** Scheduled messages across kills: each is sent once. `LONG_TESTS=1` runs it. */
 import { expect, test } from 'vitest'
 import { isLong } from '../support/long.ts'
 import { startServe, temporaryDatabase } from '../support/process.ts'

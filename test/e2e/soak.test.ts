@@ -1,6 +1,6 @@
 /**
- * Days of steady traffic with a clock that jumps by four hours: what is removed is as much as what comes, and nothing is
- * left over. `npm run lab -- soak` runs it; the suite does not.
+ * Days of steady traffic with a clock that jumps by four hours. As much is removed as is added, and nothing is left
+ * over. `npm run lab -- soak` runs it, but the suite does not.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -21,26 +21,29 @@ import { startWebhook } from '../support/webhook.ts'
 
 const days = Number(process.env.SOAK_DAYS ?? 0)
 const retentionDays = 7
-/** A jump costs about two seconds, until the loop of the process looks again. */
+/** A jump costs about two seconds, until the process loop checks again. */
 const stepHours = 4
-/** From this day on as much is removed as comes: messages after 7 days, and what hangs on a task that ended 7 days later. */
+/**
+ * From this day on, as much is removed as is added: messages after 7 days, and the data of a task 7 days after it
+ * ended.
+ */
 const steadyDay = 2 * retentionDays + 2
-/** Kept longer than the run: counts of days, the activity of a year, accounts that signed up, what search has seen. */
+/** Data kept longer than the run: daily counts, a year of activity, accounts that signed up, and search data. */
 const growing = /^(traffic|usage|activity|accounts|signups|sqlite_\w+|\w*search\w*)$/
 
-test.runIf(days > 0)('what is removed is as much as what comes', async () => {
+test.runIf(days > 0)('as much is removed as is added', async () => {
   const webhook = await startWebhook()
   const env = { RETENTION_DAYS: `${retentionDays}`, ALLOW_PRIVATE_TARGETS: '1', CALLS_PER_SECOND: '0' }
-  // It counts the rows of all accounts.
+  // `inspect` is replaced because the test counts the rows of all accounts.
   const grid = await testGrid({ env, inspect: () => {} })
-  // Rows of the log go by the clock of the database, so this one stays behind it.
+  // Log rows follow the database's clock, so this clock lags behind it.
   grid.clock.now = Date.now() - (days + 1) * day
   const { alice, bob, acme } = grid
   const carol = await acme.agent('carol')
   for (const { alias } of [alice, bob, carol]) await setAutomated(acme.store, { agent: alias, isAutomated: true })
   await createChannel(acme.store, { name: 'all', members: ['alice', 'bob', 'carol'] })
   await createWebhook(acme.store, { url: webhook.url, events: ['message'] })
-  // Duties that are due every hour count the time of the process, which therefore jumps too.
+  // Hourly jobs use the process's clock, which therefore jumps too.
   const ticks = performance.now.bind(performance)
   let jumped = 0
   performance.now = () => ticks() + jumped
@@ -52,7 +55,7 @@ test.runIf(days > 0)('what is removed is as much as what comes', async () => {
     for (let n = 0; n < days; n++) {
       for (let at = 0; at < 24; at += stepHours) {
         await traffic(grid, carol, n, at, sent)
-        // No request is under way over the jump: it would have taken too long.
+        // No request is in flight during the jump, because it would appear to have taken too long.
         await untilIdle(grid)
         grid.clock.now += stepHours * hour
         jumped += stepHours * hour
@@ -67,7 +70,7 @@ test.runIf(days > 0)('what is removed is as much as what comes', async () => {
     console.log(JSON.stringify({ ...sent, webhook: webhook.taken.length, heaps, rows: last }))
     expect(grown.map((table) => `${table}: ${counts.map((count) => count[table])}`)).toEqual([])
     expect(heaps.at(-1)).toBeLessThan(heaps[steadyDay - 1] * 1.3)
-    // Every message of the account and every scheduled one, whose last has not come yet.
+    // Every message of the account and every scheduled message, except the last ones, which are not due yet.
     expect(new Set(webhook.taken.map(({ body }) => body.data.message_id)).size).toBeGreaterThan(sent.messages * 0.98)
     expect(grid.logs.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
     const { messages, tasks } = sent
@@ -80,7 +83,7 @@ test.runIf(days > 0)('what is removed is as much as what comes', async () => {
   }
 }, 1_200_000)
 
-/** What agents do at a time: all doors, and all that ends by itself. */
+/** The agents' traffic over time: all doors, and everything that expires. */
 async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, sent: Record<string, number>) {
   const { alice, bob } = grid
   const call = async (agent: TestAgent, tool: string, args: object) => {
@@ -119,7 +122,7 @@ async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, 
   if (at !== 0) await call(bob, 'update_task', { task_id: task.id, state: 'completed', text: 'done' })
 }
 
-/** Every follower has read all messages, every webhook is sent, and what was to be sent later or expires is. */
+/** Resolves when all followers have caught up, every webhook is sent, and everything scheduled or expiring is done. */
 async function untilIdle(grid: TestGrid): Promise<void> {
   const due = `SELECT (SELECT count(*) FROM webhook_events) AS events,
     (SELECT count(*) FROM scheduled_messages WHERE send_at <= :now) AS scheduled,

@@ -25,7 +25,7 @@ test.each(someRuntimes)(
     await next.stop()
     database.remove()
     expect(stopped.code).toBe(0)
-    // Less than the grace period of 10 s: no connection kept the process from ending.
+    // Less than the grace period of 10 s, so no connection kept the process alive.
     expect(stopMs).toBeLessThan(8_000)
     expect(faults(ledger, times)).toEqual(noFaults)
   },

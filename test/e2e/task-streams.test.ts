@@ -1,4 +1,4 @@
-/** Streams of tasks over kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
+/** Task streams across kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
@@ -9,12 +9,12 @@ import { artifactsOf, follow, startTask, subscribe, workOn } from './task-stream
 
 const tasks = Number(process.env.STREAM_TASKS ?? 20)
 const kills = Number(process.env.STREAM_KILLS ?? 3)
-/** How many events pass from one process to another. */
+/** Number of events passed from one process to another. */
 const passed = Number(process.env.STREAM_EVENTS ?? 5)
-/** Submitted, read, and what the agent does. */
+/** Submitted, read, and the agent's own events. */
 const events = 20
 const steps = events - 2
-/** How many tasks an agent works on at a time. */
+/** Number of tasks that an agent works on at a time. */
 const workers = 10
 
 test(
@@ -22,7 +22,7 @@ test(
   async () => {
     const database = temporaryDatabase()
     const env = { DATABASE_URL: database.url, CALLS_PER_SECOND: '0' }
-    // A key follows at most 100 tasks.
+    // A key can follow at most 100 tasks.
     const names = Array.from({ length: Math.ceil(tasks / 100) }, (_, n) => `alice-${n}`)
     const { agents: [bob, ...askers] } = await seedAgents(database.url, ['bob', ...names])
     const askerOf = (n: number) => askers[n % askers.length]

@@ -1,4 +1,4 @@
-/** Bodies in tiny chunks: no framing costs much more than one piece. docs/security.md, "Requests". */
+/** Bodies in tiny chunks: no framing costs much more than a single chunk. docs/security.md, "Requests". */
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -8,13 +8,13 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { useDatabase } from '../support/use-database.ts'
 
 const database = useDatabase()
-/** Of a process, in milliseconds. */
+/** CPU time of a process in milliseconds. */
 function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Send a request whole, and resolve to the status and the rest of its answer when the server closes or is done. */
+/** Sends a whole request. Resolves to the status and the rest of the response when the server closes or is done. */
 function exchange({ port }: ServerProcess, head: string[], body: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -31,36 +31,39 @@ const bytes = 200_000
 const inOne = Buffer.from(`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`)
 const inTiny = Buffer.from('1\r\nx\r\n'.repeat(bytes) + '0\r\n\r\n')
 
-test.each(runtimes)('one-byte chunks cost at most ten times one piece, read or not: %s', async (runtime) => {
-  const { agents: [ada] } = await seedAgents(database.url, ['ada'])
-  const server = await startServe(runtime, { DATABASE_URL: database.url })
-  const key = `Authorization: Bearer ${ada.key}`
-  const begun = await fetch(`${server.url}/api/v1/parts`, {
-    method: 'POST',
-    headers: { 'Authorization': `Bearer ${ada.key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ bytes }),
-  })
-  const { upload_id } = await begun.json()
-  const upload = [`PUT /api/v1/parts/${upload_id}?offset=0 HTTP/1.1`, key, 'Content-Type: application/octet-stream']
-  const requests = [
-    ['POST /api/v1/grid HTTP/1.1', key, 'Content-Type: application/json'],
-    ['POST /api/v1/grid HTTP/1.1', 'Content-Type: application/json'],
-    ['POST /oauth/register HTTP/1.1', 'Content-Type: application/json'],
-    ['POST /nowhere HTTP/1.1'],
-    ['POST /api/v1/slack/x/events HTTP/1.1'],
-    ['GET /healthz HTTP/1.1'],
-    upload,
-  ]
-  const cost = async (body: Buffer) => {
-    const before = cpuOf(server.pid)
-    for (const head of requests) await exchange(server, [...head, 'Transfer-Encoding: chunked'], body)
-    return cpuOf(server.pid) - before
-  }
-  await cost(inTiny)
-  expect(await exchange(server, [...upload, 'Transfer-Encoding: chunked'], inTiny)).toBe('400')
-  const [tiny, one] = [await cost(inTiny), await cost(inOne)]
+test.each(runtimes)(
+  'one-byte chunks cost at most ten times as much as a single chunk, read or not: %s',
+  async (runtime) => {
+    const { agents: [ada] } = await seedAgents(database.url, ['ada'])
+    const server = await startServe(runtime, { DATABASE_URL: database.url })
+    const key = `Authorization: Bearer ${ada.key}`
+    const begun = await fetch(`${server.url}/api/v1/parts`, {
+      method: 'POST',
+      headers: { 'Authorization': `Bearer ${ada.key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ bytes }),
+    })
+    const { upload_id } = await begun.json()
+    const upload = [`PUT /api/v1/parts/${upload_id}?offset=0 HTTP/1.1`, key, 'Content-Type: application/octet-stream']
+    const requests = [
+      ['POST /api/v1/grid HTTP/1.1', key, 'Content-Type: application/json'],
+      ['POST /api/v1/grid HTTP/1.1', 'Content-Type: application/json'],
+      ['POST /oauth/register HTTP/1.1', 'Content-Type: application/json'],
+      ['POST /nowhere HTTP/1.1'],
+      ['POST /api/v1/slack/x/events HTTP/1.1'],
+      ['GET /healthz HTTP/1.1'],
+      upload,
+    ]
+    const cost = async (body: Buffer) => {
+      const before = cpuOf(server.pid)
+      for (const head of requests) await exchange(server, [...head, 'Transfer-Encoding: chunked'], body)
+      return cpuOf(server.pid) - before
+    }
+    await cost(inTiny)
+    expect(await exchange(server, [...upload, 'Transfer-Encoding: chunked'], inTiny)).toBe('400')
+    const [tiny, one] = [await cost(inTiny), await cost(inOne)]
 
-  // The clock of a process has ticks of 10 ms.
-  expect(tiny).toBeLessThan(10 * Math.max(one, 30))
-  await server.stop()
-})
+    // The CPU clock of a process has a resolution of 10 ms.
+    expect(tiny).toBeLessThan(10 * Math.max(one, 30))
+    await server.stop()
+  },
+)

@@ -1,7 +1,7 @@
 /**
- * Two grids reach each other's agents as remote agents, on different runtimes, and are killed in the middle: nothing is
- * lost, nothing arrives twice, and the order stays. More: `TWO_GRIDS_MESSAGES=2000 TWO_GRIDS_KILLS=10 npx vitest run
- * --config test/vitest.config.ts test/e2e/two-grids.test.ts`.
+ * Two grids on different runtimes reach each other's agents as remote agents, and are killed midway. Nothing is lost or
+ * duplicated, and the order is preserved. More: `TWO_GRIDS_MESSAGES=2000 TWO_GRIDS_KILLS=10 npx vitest run --config
+ * test/vitest.config.ts test/e2e/two-grids.test.ts`.
  */
 import { join } from 'node:path'
 import process from 'node:process'
@@ -21,7 +21,7 @@ interface Side {
   url: string
   env: Record<string, string>
   runtime: Runtime
-  /** Of alice, who asks the other grid, and of bob, who answers it. */
+  /** Keys of alice, who asks the other grid, and of bob, who answers it. */
   keys: { alice: string; bob: string }
   server?: ServerProcess
 }
@@ -49,7 +49,7 @@ async function start(side: Side): Promise<void> {
   side.server = await startServe(side.runtime, side.env)
 }
 
-/** Repeats a call until it is answered: a killed process does not. */
+/** Repeats a call until it is answered, because a killed process does not answer. */
 async function call(side: Side, key: string, tool: string, args: object) {
   for (;;) {
     try {
@@ -62,7 +62,7 @@ async function call(side: Side, key: string, tool: string, args: object) {
   }
 }
 
-/** Answers what comes, each message once. Resolves to the texts in their order. */
+/** Answers each incoming message once. Resolves to the texts in their order. */
 async function answering(side: Side, isDone: () => boolean): Promise<string[]> {
   const seen = new Map<string, string>()
   while (!isDone()) {
@@ -81,7 +81,7 @@ async function answering(side: Side, isDone: () => boolean): Promise<string[]> {
   return [...seen.values()]
 }
 
-/** Asks, and reads until all is answered. Resolves to the answers by question. */
+/** Asks, and reads until everything is answered. Resolves to the answers by question. */
 async function asking(side: Side): Promise<Map<string, string[]>> {
   const questions = new Map<string, string>()
   const answers = new Map<string, Map<string, string>>()

@@ -1,7 +1,6 @@
 /**
- * Waits and streams on each runtime, by the real clock and over real connections.
- * See docs/protocol/mcp.md, "Waiting and event streams". See docs/conversations.md, "Waiting".
- * See docs/operating/install.md, "Runtimes".
+ * Waits and streams on each runtime, with the real clock and real connections. See docs/protocol/mcp.md, "Waiting and
+ * event streams". See docs/conversations.md, "Waiting". See docs/operating/install.md, "Runtimes".
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { GridClient } from '../../src/clients/grid-client.ts'
@@ -20,7 +19,7 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { bearer, callTool, firstCall, toolOutput } from './client.ts'
 
-/** Above the 30 s after which Bun ends a silent connection. */
+/** Longer than the 30 s after which Bun ends a silent connection. */
 const longSeconds = 32
 
 interface RunningServer {
@@ -38,12 +37,12 @@ afterAll(async () => {
   }
 })
 
-/** Each test has an agent of its own, so that the tests and their long waits run in parallel. */
+/** Each test has its own agent, so that the tests and their long waits run in parallel. */
 const aliases = ['alice', 'silent', 'long', 'lease', 'woken-20', 'woken-50', 'streams']
 
 describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
   test.runIf(isLong)(
-    'a wait of 20 s is one answer, one of 32 s has heartbeats, and a lease waits silently: all outlast the runtime',
+    "a 20 s wait is a single answer, a 32 s wait has heartbeats, a lease waits silently, and all outlast the runtime's timeout",
     async () => {
       const { url, key } = await serverOn(runtime)
       const startedAt = performance.now()
@@ -70,7 +69,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
     120_000,
   )
 
-  test('short and long waits are answered when a message comes', async () => {
+  test('short and long waits are answered when a message arrives', async () => {
     const { url, key } = await serverOn(runtime)
     for (const [wait_seconds, text] of [[20, 'to a short wait'], [50, 'to a long wait']] as const) {
       const alias = `woken-${wait_seconds}`
@@ -86,7 +85,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
     }
   }, 60_000)
 
-  test('when the caller of a wait leaves, nothing is leased', async () => {
+  test('leases nothing when a waiting caller leaves', async () => {
     const { url, key, adminKey } = await serverOn(runtime)
     let agents = 0
     const starts = {
@@ -95,7 +94,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       lease: (key: string, signal: AbortSignal) => startLease(url, key, { wait_seconds: 50 }, signal),
     }
     for (const start of Object.values(starts)) {
-      // A server learns a moment later that its client left. Until then it leases messages, and releases them.
+      // A server notices only after a moment that its client left. Until then it leases messages, and releases them.
       await waitFor('a message that was never leased to a caller that left', async () => {
         const alias = `leaving-${agents++}`
         const { api_key } = await callTool(url, adminKey, 'admin_create_agent', { alias })
@@ -130,7 +129,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
         }),
       )
       expect(await modern.event()).toContain('notifications/subscriptions/acknowledged')
-      // The retry hint, the first heartbeat, and in the long form the one 15 s later.
+      // The retry hint, the first heartbeat, and in the long form the next heartbeat 15 s later.
       for (const start of ['retry', ':', ...(isLong ? [':'] : [])]) {
         expect((await wake.frame())?.startsWith(start)).toBe(true)
       }
@@ -147,7 +146,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
   )
 })
 
-/** The server of a runtime, started by the first test that needs it. */
+/** The runtime's server, started by the first test that needs it. */
 async function serverOn(runtime: Runtime) {
   const started = servers.get(runtime) ?? start(runtime)
   servers.set(runtime, started)
@@ -180,7 +179,7 @@ async function send(url: string, key: string, to: string, message: string): Prom
   expect((await callTool(url, key, 'send_message', { to, message })).message_id).toBeDefined()
 }
 
-/** The JSON-RPC message of an event. */
+/** Parses an event's JSON-RPC message. */
 function messageOf(frame: string) {
   return JSON.parse(frame.split('\n').find((line) => line.startsWith('data: '))!.slice('data: '.length))
 }

@@ -1,4 +1,6 @@
-/** The agents of a run, and all that they meet: a channel, a remote agent, a webhook, and a person who decides. */
+/**
+ * The agents of a run and everything they interact with: a channel, a remote agent, a webhook and a person who decides.
+ */
 import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createSessions } from '../../../src/auth/session.ts'
@@ -19,22 +21,22 @@ export const readers = ['reader-1', 'reader-2', 'reader-3']
 export const senders = ['mcp-1', 'mcp-2', 'mcp-3', 'mcp-bare', 'a2a-1', 'a2a-bare', 'poster']
 export const trialSenders = ['trial-1', 'trial-2']
 export const trialReader = 'trial-reader'
-/** They send to the remote agent. */
+/** Agents that send to the remote agent. */
 export const callers = ['caller-1', 'caller-2']
 export const remote = 'remote'
-/** Its messages are held. */
+/** Agent whose messages are held. */
 export const cautious = 'cautious'
-/** `asker` asks `worker`; `client` gives tasks to `doer`. */
+/** `asker` asks `worker`, and `client` gives tasks to `doer`. */
 const others = ['asker', 'worker', 'client', 'doer']
 
 export interface Cast {
   account: string
   agents: Map<string, LoadedAgent>
-  /** The cookie of a session of the owner. */
+  /** The owner's session cookie. */
   cookie: [name: string, value: string]
 }
 
-/** Prepare an empty database. */
+/** Fills an empty database. */
 export async function cast(
   settings: Record<string, string | undefined>,
   outside: { remote: string; webhook?: string },
@@ -48,7 +50,7 @@ export async function cast(
     for (const alias of [...readers, ...senders, ...callers, cautious, ...others]) {
       const { agent, apiKey } = await createAgent(account, { alias })
       agents.set(alias, { alias, key: apiKey })
-      // Otherwise those who answer each other would be paused.
+      // Otherwise agents that answer each other would be paused.
       await setAutomated(account, { agent: alias, isAutomated: true })
       if (alias === cautious) await hold(account, { fromKind: 'agent', fromId: agent.id })
     }
@@ -70,7 +72,7 @@ export async function cast(
   }
 }
 
-/** Agents that sign up themselves, at a grid that runs. */
+/** Signs up trial agents at a running grid. */
 export async function signUpTrials(url: string, agents: Map<string, LoadedAgent>): Promise<void> {
   for (const alias of [trialReader, ...trialSenders]) {
     const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'tom@trial.example', alias })

@@ -26,29 +26,32 @@ export interface ChaosOptions {
   runtimes: readonly Runner[]
   /** One process on a local file. */
   isLocalFile?: boolean
-  /** A webhook gets every message of the account, one after the other: it has thousands left when the load ends. */
+  /** A webhook gets every message of the account, one at a time, and still has thousands left when the load ends. */
   hasWebhook?: boolean
-  /** Also kill the libsql-server once, in the middle. */
+  /** Also kill the libsql-server once, halfway through. */
   killDatabase: boolean
   /**
-   * Expect every message to be leased to a reader, every question to be answered, and all servers outside to be told,
-   * even after the process that did it died: readers wait this long for what other processes release. If undefined, such
-   * messages are only found with `since`.
+   * Expect that every message is leased to a reader, every question is answered and all external servers are notified,
+   * even if the responsible process died. Readers wait this long for other processes to release leases. If undefined,
+   * such messages are only found with `since`.
    */
   releasedWithinMs?: number
 }
 
 const { readers, callers, trialReader, trialSenders } = people
-/** The inbox with two readers at a time. */
+/** The inbox with two concurrent readers. */
 const shared = 'reader-3'
-/** Its answers come to the waiting call or to a reader. */
+/** Gets its answers in the waiting call or through a reader. */
 const asker = 'asker'
 const inboxes = [...readers, trialReader, asker, 'worker', ...callers]
 const trialMessages = 10
-/** If nothing more arrives outside for so long, nothing will: a dead process is noticed after a minute, and a failed request is tried again after 5 and 30 s. */
+/**
+ * After this long without another external arrival, nothing more will come. A dead process is noticed after a minute,
+ * and a failed request is retried after 5 and 30 s.
+ */
 const silentMs = 180_000
 
-/** The servers outside of the grid. Each takes a moment to answer, in which the grid is killed. */
+/** The servers outside the grid. Each answers after a short delay, so that kills hit calls in progress. */
 interface Outside {
   remote: RemoteAgent
   push: Webhook
@@ -56,7 +59,7 @@ interface Outside {
   done: DoneSteps
 }
 
-/** Run it. Resolves to the faults, the figures, and the checks of the database after the stop. */
+/** Runs the test. Resolves to the faults, the figures, and the database checks after the stop. */
 export async function chaos(
   { seed, seconds, runtimes, isLocalFile = false, hasWebhook = true, killDatabase, releasedWithinMs }: ChaosOptions,
 ) {
@@ -149,7 +152,7 @@ async function startOutside(ledger: Ledger, hasWebhook: boolean): Promise<Outsid
   return { remote, push: await startWebhook(taken), webhook, done: [] }
 }
 
-/** What is wrong with what arrived outside. */
+/** Returns the faults among the external arrivals. */
 function outsideFaults(
   { remote, push, webhook, done }: Outside,
   ledger: Ledger,
@@ -176,7 +179,7 @@ function noticeFaults(webhook: Webhook | undefined, ledger: Ledger, histories: H
   return arrivalFaults(arrivedNotices(webhook, ledger, histories), expected)
 }
 
-/** Resolves when everything that was acknowledged has arrived outside and is answered, or when nothing more arrives. */
+/** Resolves when everything acknowledged has arrived externally and is answered, or when nothing more arrives. */
 async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Ledger): Promise<void> {
   let [fewest, since] = [Infinity, performance.now()]
   for (;;) {
@@ -193,7 +196,10 @@ async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Le
   }
 }
 
-/** Kill by the plan under load. Resolves to the number of kills when all clients are done and all instances run. */
+/**
+ * Kills according to the plan while under load. Resolves to the number of kills once all clients are done and all
+ * instances run.
+ */
 async function underLoad(
   cluster: Cluster,
   cast: people.Cast,
@@ -224,7 +230,7 @@ async function underLoad(
       everyMs: 200,
     }),
   ]
-  // Never aborted, so that each tries more messages than a trial allows, even on a slow machine.
+  // Never aborted, so that each sender exceeds the trial's message limit even on a slow machine.
   const never = new AbortController().signal
   const tried = trialSenders.map((alias) =>
     send({ ...load, ended: never }, agent(alias), only(trialReader), mcp, trialMessages + 5)
@@ -253,7 +259,10 @@ async function underLoad(
   return killed
 }
 
-/** Kill by the plan, except instances that are not ready: on a slow machine none would ever be. Returns the number of kills. */
+/**
+ * Kills according to the plan, but spares instances that are not ready, because on a slow machine none would ever
+ * become ready. Returns the number of kills.
+ */
 async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promise<number> {
   const startedAt = performance.now()
   let killed = 0
@@ -270,7 +279,7 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** Check the file of a database that is stopped, with all that is derived in it. */
+/** Checks the file of a stopped database, including all derived data. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))

@@ -4,17 +4,17 @@ import { type LoadedAgent, pause } from '../load.ts'
 import type { Ledger, ReadMessage } from './ledger.ts'
 import { messageSend, type Outcome, pauseMs, settled, tool } from './outcome.ts'
 
-/** How a sender sends. With an idempotency key it repeats sends that got no answer; without one it does not. */
+/** How a sender sends. With an idempotency key it repeats sends that got no answer, otherwise it does not. */
 export interface SendMode {
   protocol: 'mcp' | 'a2a'
   hasKey: boolean
-  /** Ask: wait so long for the answer. Only over MCP. */
+  /** Seconds to wait for the answer, which makes the send a question. Only over MCP. */
   waitSeconds?: number
-  /** Between two messages, for a recipient that takes them one by one. */
+  /** Pause between two messages, for a recipient that processes them one at a time. */
   everyMs?: number
 }
 
-/** Where a sender sends. */
+/** The recipient of a message. */
 export interface Target {
   to: string
   inboxes: string[]
@@ -28,10 +28,10 @@ export interface Load {
   ended: AbortSignal
 }
 
-/** Every tenth acknowledged send is repeated, which must change nothing. */
+/** Every tenth acknowledged send is repeated, which must have no effect. */
 const repeatEvery = 10
 
-/** Send to the target of each number, one message after the other, until the end or until `maxMessages` were sent. */
+/** Sends one message at a time, each to the target for its number, until the end or until `maxMessages` are sent. */
 export async function send(
   { base, ledger, ended }: Load,
   sender: LoadedAgent,
@@ -76,12 +76,14 @@ export async function send(
   return { refusals }
 }
 
-/** Send to some in turn. */
+/** Cycles through the targets. */
 export function inTurn(targets: Target[]): (n: number) => Target {
   return (n) => targets[n % targets.length]
 }
 
-/** Wait for messages and read them until the end. Lost answers are not requested again; `since` finds them. */
+/**
+ * Waits for messages and reads them until the end. Lost answers are not requested again, because `since` finds them.
+ */
 export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): Promise<void> {
   while (!ended.aborted) {
     const outcome = await tool(base, reader.key, 'read_messages', { wait_seconds: 1 })
@@ -91,7 +93,7 @@ export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): 
   }
 }
 
-/** Read what is left in an inbox, and for `untilMs` what is released late. */
+/** Reads the rest of an inbox and, for `untilMs`, messages that are released late. */
 export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, untilMs = 0): Promise<void> {
   const until = performance.now() + untilMs
   for (;;) {
@@ -103,7 +105,7 @@ export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, u
   }
 }
 
-/** All messages of an inbox that were stored within `duration`, in the order of storing. */
+/** Returns all messages of an inbox stored within `duration`, in storage order. */
 export async function historyOf(
   base: string,
   ledger: Ledger,

@@ -1,4 +1,4 @@
-/** Records what clients of a run sent and read, and checks it. It uses only answers of the public API. */
+/** Records the messages that clients of a run sent and read, and checks them. Uses only answers of the public API. */
 
 /** A message that a client tried to send. Its text is unique. */
 export interface SentMessage {
@@ -6,15 +6,15 @@ export interface SentMessage {
   /** Aliases of the recipients. */
   inboxes: string[]
   text: string
-  /** The number of the message at its sender, which sends one after the other. */
+  /** The message's number at its sender, which sends one message at a time. */
   n: number
-  /** Its recipient answers it, once. */
+  /** Whether the recipient answers the message, exactly once. */
   isAnswered?: boolean
-  /** As acknowledged; undefined while the outcome is unknown. */
+  /** The acknowledged id, or undefined while the outcome is unknown. */
   id?: string
 }
 
-/** One message of an answer of `read_messages`. */
+/** One message from an answer of `read_messages`. */
 export interface ReadMessage {
   message_id: string
   message: string
@@ -27,7 +27,7 @@ export class Ledger {
   readonly byText = new Map<string, SentMessage>()
   /** The messages that readers got, by inbox, in the order of the answers. */
   readonly leased = new Map<string, ReadMessage[]>()
-  /** Answers that must never occur: another id for a repeated key, or an unexpected error. */
+  /** Answers that must never occur: a different id for a repeated key, or an unexpected error. */
   readonly surprises: string[] = []
   unknown = 0
 
@@ -38,7 +38,7 @@ export class Ledger {
     return sent
   }
 
-  /** The answer of an agent to a question, which it may begin to send more than once. */
+  /** Returns an agent's answer to a question. Sending it may start more than once. */
   answer(sender: string, question: string): SentMessage {
     const text = `re ${question}`
     const asker = this.byText.get(question)?.sender
@@ -59,14 +59,14 @@ export class Ledger {
 export interface Expectations {
   /** Whether every stored message must be in an answer to a reader. */
   everyLease: boolean
-  /** Inboxes with one reader at a time, whose answers therefore have an order. */
+  /** Inboxes with one reader at a time, whose answers are therefore ordered. */
   inOrder: string[]
 }
 
-/** The messages of each inbox in the order of storing, as `since` shows them. */
+/** The messages of each inbox in storage order, as `since` shows them. */
 export type Histories = Map<string, ReadMessage[]>
 
-/** Every broken promise. All lists are empty when all promises hold. */
+/** Returns every broken promise. All lists are empty if all promises hold. */
 export function faultsOf(ledger: Ledger, histories: Histories, expectations: Expectations) {
   const inEach = (find: (inbox: string, history: ReadMessage[]) => string[]) =>
     [...histories].flatMap(([inbox, history]) => find(inbox, history).map((fault) => `${inbox}: ${fault}`))
@@ -95,7 +95,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
     leasedTwice: inEach((inbox) => {
       const seen = new Set<string>()
       return leased(inbox).filter(({ message_id, redelivered, replayed }) => {
-        // A repeated question shows what a reader is just given, and its answer may overtake that of the read.
+        // A repeated question shows a message just given to a reader, and its answer may overtake the read's.
         if (replayed) return false
         const isAgain = seen.has(message_id) && !redelivered
         seen.add(message_id)
@@ -121,7 +121,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
   }
 }
 
-/** Acknowledged questions whose answer is not in the inbox of the asker. */
+/** Acknowledged questions whose answer is missing from the asker's inbox. */
 function unanswered(ledger: Ledger, histories: Histories): string[] {
   const found = new Set(
     [...histories].flatMap(([inbox, history]) => history.map(({ message }) => `${inbox}: ${message}`)),
@@ -132,7 +132,7 @@ function unanswered(ledger: Ledger, histories: Histories): string[] {
     .map(({ text }) => text)
 }
 
-/** Messages that are in an inbox but in no answer to a reader, because a process died with the answer. */
+/** Messages in an inbox but in no answer to a reader, because a process died with the answer. */
 export function neverLeased(ledger: Ledger, histories: Histories): string[] {
   return [...histories].flatMap(([inbox, history]) => {
     const ids = new Set(ledger.leased.get(inbox)?.map(({ message_id }) => message_id))

@@ -1,17 +1,17 @@
-/** Calls of clients whose answers may get lost. */
+/** Client calls whose answers may get lost. */
 import { bearer, mcp, post, toolOutput } from '../client.ts'
 import { pause } from '../load.ts'
 
-/** `unknown`: no answer, or an error that asks to repeat the call. */
+/** `unknown` means no answer, or an error that asks to repeat the call. */
 // deno-lint-ignore no-explicit-any -- results of tools and methods differ
 export type Outcome = { done: any } | { refused: string } | 'unknown'
 
-/** The pause before a call is repeated. */
+/** Pause before a call is repeated. */
 export const pauseMs = 50
 /** Error codes that ask to repeat the call. */
 const transientCodes = ['storage_full', 'unavailable', 'write_conflict']
 
-/** Call a tool over MCP. */
+/** Calls a tool over MCP. */
 export async function tool(base: string, key: string, name: string, args: object): Promise<Outcome> {
   const answer = await mcp(base, key, 'tools/call', { name, arguments: args }).catch(() => undefined)
   if (!answer || answer.status >= 500) return 'unknown'
@@ -22,7 +22,7 @@ export async function tool(base: string, key: string, name: string, args: object
   return transientCodes.includes(code) ? 'unknown' : { refused: `${code}: ${message}` }
 }
 
-/** Send a message over A2A, optionally under an idempotency key. */
+/** Sends a message over A2A, optionally with an idempotency key. */
 export async function messageSend(
   base: string,
   key: string,
@@ -36,7 +36,7 @@ export async function messageSend(
   return outcome !== 'unknown' && 'done' in outcome ? { done: { message_id: outcome.done.messageId } } : outcome
 }
 
-/** Call a method of A2A at a path, optionally under an idempotency key. */
+/** Calls an A2A method at a path, optionally with an idempotency key. */
 export async function rpc(
   base: string,
   key: string,
@@ -53,7 +53,7 @@ export async function rpc(
     : { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
 }
 
-/** POST to the REST side, optionally under an idempotency key. */
+/** Sends a POST request to the REST API, optionally with an idempotency key. */
 export async function rest(
   base: string,
   key: string,
@@ -72,7 +72,7 @@ function headersOf(key: string, idempotencyKey?: string): Record<string, string>
   return { ...bearer(key), ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) }
 }
 
-/** Repeat a call until its outcome is known. Only for calls that are safe to repeat. */
+/** Repeats a call until its outcome is known. Only for calls that are safe to repeat. */
 export async function settled(
   attempt: () => Promise<Outcome>,
   onUnknown: () => void = () => {},

@@ -1,19 +1,22 @@
-/** What arrived at servers outside of the grid, and what is wrong with it. */
+/** Arrivals at external servers, and their faults. */
 import type { RemoteCall } from '../../support/remote-agent.ts'
 import type { Webhook } from '../../support/webhook.ts'
 import type { Histories, Ledger, SentMessage } from './ledger.ts'
 
 export interface Arrival {
-  /** What has an order: a sender, an inbox, a task. */
+  /** An ordered sequence: a sender, an inbox or a task. */
   line: string
-  /** The place of the arrival there. */
+  /** The arrival's position in the sequence. */
   n: number
   about: string
-  /** By which the receiver knows a repeat. */
+  /** The id by which the receiver detects a repeat. */
   id: string
 }
 
-/** Every broken promise: what must have arrived and has not; ids that are not one to one; what came before an earlier one. */
+/**
+ * Returns every broken promise: expected arrivals that are missing, ids that are not one to one, and arrivals out of
+ * order.
+ */
 export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
   const abouts = new Set(arrivals.map(({ about }) => about))
   const ids = new Map<string, string>()
@@ -35,7 +38,7 @@ export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
 
 export const noArrivalFaults = { missing: [], otherId: [], outOfOrder: [] }
 
-/** The messages that a remote agent got. */
+/** The messages that a remote agent received. */
 export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] {
   return calls.map(({ params: { message } }) => {
     const about = String(message!.parts[0].text)
@@ -44,7 +47,7 @@ export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] 
   })
 }
 
-/** The messages of which a webhook was told, each in the order of its sender and in that of each inbox. */
+/** The messages that a webhook was notified of, each in its sender's order and in each inbox's order. */
 export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Histories): Arrival[] {
   const lines: [string, Map<string, number>][] = [...histories].map(([inbox, history]) => [
     `inbox of ${inbox}`,
@@ -64,7 +67,7 @@ export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Hi
   )
 }
 
-/** The ids of the acknowledged messages with a recipient, except messages of trial accounts. */
+/** The ids of acknowledged messages with a recipient, except those of trial accounts. */
 export function toldMessages(ledger: Ledger, isOfAccount: (sent: SentMessage) => boolean): string[] {
   return ledger.acknowledged().filter((sent) => sent.inboxes.length > 0 && isOfAccount(sent)).map(({ id }) => id!)
 }

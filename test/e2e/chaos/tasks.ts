@@ -6,14 +6,14 @@ import type { Load } from './clients.ts'
 import { type Outcome, rpc, settled, tool } from './outcome.ts'
 import type { Arrival } from './outside.ts'
 
-/** What happens in each task, in this order. Its first event may be before the registration of the webhook. */
+/** The steps of each task, in order. The first event may precede the webhook's registration. */
 const steps = ['working', 'artifact', 'completed'] as const
 const order = ['submitted', ...steps]
 
-/** What was acknowledged: `task step`. */
+/** The acknowledged steps, as `task step`. */
 export type DoneSteps = string[]
 
-/** Start one task after the other and carry it out, until the end. */
+/** Starts and completes one task after the other, until the end. */
 export async function carryOut(
   { base, ledger, ended }: Load,
   { client, doer, webhook }: { client: LoadedAgent; doer: LoadedAgent; webhook: string },
@@ -41,7 +41,7 @@ export async function carryOut(
   }
 }
 
-/** What arrived at the webhook. */
+/** The arrivals at the webhook. */
 export function arrivedSteps({ taken }: Webhook): Arrival[] {
   return taken.map(({ headers, body: { statusUpdate, artifactUpdate } }) => {
     const line = (statusUpdate ?? artifactUpdate).taskId

@@ -26,10 +26,10 @@ export interface FaultsOptions {
   runtime: Runtime
 }
 
-/** A disk of its own has the logs of a long run, and still little to fill. */
+/** Large enough for the logs of a long run, but still quick to fill. */
 const diskMegabytes = 96
 
-/** Run it. Resolves to the broken promises, the check of the database, and the figures. */
+/** Runs the faults. Resolves to the broken promises, the database check and the figures. */
 export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const random = generator(seed)
   const files = temporaryDatabase()
@@ -38,10 +38,10 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const data = join(disk?.folder ?? files.folder, 'data')
   mkdirSync(data, { recursive: true })
   const path = join(data, 'grid.db')
-  // On Deno a server may read only the folder of its database.
+  // On Deno a server can read only its database's folder.
   const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
-    // Renamed, so that the process never reads a half of it.
+    // Replaced by renaming, so that the process never reads a partial file.
     writeFileSync(`${control}.new`, JSON.stringify(settings))
     renameSync(`${control}.new`, control)
   }
@@ -74,7 +74,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   const done: Record<Kind, number> = { kill: 0, full: 0, fsync: 0, write: 0, clock: 0 }
   const exits: (number | null)[] = []
-  /** Resolves when the load goes on, after `count` more acknowledged messages. */
+  /** Resolves when the load continues, after `count` more acknowledged messages. */
   const flowing = (count: number) => {
     const from = ledger.acknowledged().length
     return waitFor('acknowledged messages', () => ledger.acknowledged().length >= from + count)
@@ -107,7 +107,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     async clock() {
       const server = await start()
       await flowing(3)
-      // Less than the lifetime of idempotency keys, in both directions: the way back is a jump too.
+      // Less than the lifetime of idempotency keys, in both directions, because the way back is a jump too.
       obey({ clockMs: Math.round((random() < 0.5 ? 6 : -6) * random() * day) })
       await flowing(5)
       if (random() < 0.5) exits.push(await stopped(server))
@@ -119,14 +119,14 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     },
   }
 
-  /** The disk fails under a commit, and the process ends by itself. */
+  /** The disk fails during a commit, and the process exits on its own. */
   async function dies(call: 'fsync' | 'write'): Promise<void> {
     const after = `${Math.ceil(20 + random() * 60)}`
     const env: Record<string, string> = library
       ? { LD_PRELOAD: library, EIO_ON: call, EIO_AFTER: after, EIO_PATH: path }
       : {}
     const server = await start(env).catch((error: Error) => {
-      // A start writes a little, and more if it has leases to release: it may meet the fault itself.
+      // A start writes a little, and more if it has leases to release, so the start itself may hit the fault.
       if (!error.message.includes('ended with 70')) throw error
     })
     if (!server) return
@@ -141,7 +141,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   try {
     for (let round = 0; round < rounds; round++) {
-      // Each kind once in a short run; at random in a long one.
+      // Each kind once in a short run, random kinds in a long run.
       const kind = round < kinds.length ? kinds[round] : kinds[Math.floor(random() * kinds.length)]
       await run[kind]()
       done[kind]++
@@ -189,7 +189,7 @@ async function stopped(server: ServerProcess): Promise<number | null> {
   return (await server.stop()).code
 }
 
-/** The library that makes system calls fail; undefined without a C compiler. */
+/** Returns the library that makes system calls fail, or undefined without a C compiler. */
 function preloaded(folder: string): string | undefined {
   const library = join(folder, 'eio.so')
   spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, 'scripts/faults/eio.c', '-ldl'])

@@ -1,21 +1,21 @@
-/** An HTTP client that writes any bytes, because other clients refuse to send what is not valid. */
+/** An HTTP client that writes arbitrary bytes, because other clients refuse to send invalid requests. */
 import { connect } from 'node:net'
 import type { WrittenRequest } from './mutate.ts'
 
 export interface FuzzAnswer {
-  /** 0 without an answer. */
+  /** 0 if there was no answer. */
   status: number
   text: string
-  /** The server did not answer in time. */
+  /** Whether the server failed to answer in time. */
   isLate: boolean
 }
 
-/** Above the longest silence of the grid that is meant. */
+/** Longer than any intended silence of the grid. */
 const patienceMs = 15_000
-/** How long the rest of a broken request is not sent. */
+/** How long the client waits before it sends the rest of a broken request. */
 const brokenMs = 300
 
-/** Send one request over a connection of its own. Of an event stream, only the head is read. */
+/** Sends one request over its own connection. Reads only the head of an event stream. */
 export function exchange(port: number, { bytes, isBroken }: WrittenRequest): Promise<FuzzAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })

@@ -1,4 +1,4 @@
-/** Valid requests for every door, which the fuzz test changes. */
+/** Valid requests for every door, which the fuzz test mutates. */
 import { request, send03, send10 } from '../../support/a2a.ts'
 import { browser } from '../../support/browse.ts'
 import { allArguments, type Args, type Call, calls, validArguments } from '../../support/calls.ts'
@@ -10,16 +10,16 @@ import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
 import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
 
-/** A request before it is written to a socket. */
+/** A request before it is serialized to a socket. */
 export interface FuzzRequest {
   door: string
   method: string
   /** Path and query. */
   target: string
   headers: [name: string, value: string][]
-  /** Ends what other requests need: a credential, a role, a session, an object. */
+  /** Whether the request destroys something that other requests need: a credential, a role, a session or an object. */
   isLast?: boolean
-  /** JSON is changed as a value, a form by its fields, and text byte by byte. */
+  /** JSON is mutated as a value, a form by its fields, and text byte by byte. */
   body?: { json: unknown } | { fields: [string, string][] } | { text: string }
 }
 
@@ -27,7 +27,7 @@ const jsonType: [string, string] = ['Content-Type', 'application/json']
 const formType: [string, string] = ['Content-Type', 'application/x-www-form-urlencoded']
 const signupFields = { owner_email: 'new@x.example', alias: 'new-one', description: 'd', skills: ['a', 'b'] }
 
-/** Seed the grid and collect its requests. */
+/** Seeds the grid and collects its requests. */
 export async function corpusOf(grid: LiveGrid): Promise<FuzzRequest[]> {
   const site = await seedSite(grid)
   const olga = (await grid.store.global.users.byEmail('olga@acme.example'))!
@@ -75,7 +75,7 @@ function mcpRequests(keys: { agent: string; admin: string }, token: string): Fuz
   )
 }
 
-/** Arguments of a call: few, and all. */
+/** Argument sets of a call: one minimal, one complete. */
 function argumentsOf(call: Call): Args[] {
   const names = { to: '#release-train', message: 'x', alias: 'fuzzed', name: 'fuzzed', provider: 'pii', since: '1h' }
   return [validArguments(call, names), { ...allArguments(call, names), wait_seconds: undefined }]

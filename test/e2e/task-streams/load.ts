@@ -1,10 +1,10 @@
-/** Clients that follow tasks and agents that work on them, over HTTP to a server that is killed again and again. */
+/** Clients that follow tasks and agents that work on them, over HTTP to a server that is killed repeatedly. */
 import { randomUUID } from 'node:crypto'
 import { Semaphore } from '../../../src/lib/limits/semaphore.ts'
 import { type OpenStream, readStream } from '../../support/a2a.ts'
 import { bearer, callTool, post } from '../client.ts'
 
-/** The server as it is now: after a kill it resolves when the next one answers. */
+/** The current server. After a kill, resolves when the next one answers. */
 export interface CurrentServer {
   url(): Promise<string>
 }
@@ -14,19 +14,19 @@ interface Agent {
   key: string
 }
 
-/** What one subscriber saw. */
+/** Everything one subscriber saw. */
 export interface Seen {
   taskId: string
-  /** The numbers of its events in the order of arrival. */
+  /** The event numbers in the order of arrival. */
   ids: number[]
-  /** The texts of the artifacts, by the id of the artifact, as the events say it. */
+  /** The artifacts' texts by id, as given by the events. */
   artifacts: Map<string, string>
   state: string
-  /** How often it opened a stream. */
+  /** Number of streams that the subscriber opened. */
   streams: number
 }
 
-/** Repeats a call until it is answered: each kill ends those in flight. `repeat` must not do anything twice. */
+/** Repeats a call until it is answered, because each kill ends the calls in flight. The call must be safe to repeat. */
 async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Promise<T>): Promise<T> {
   for (;;) {
     const url = await server.url()
@@ -38,7 +38,7 @@ async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Pr
   }
 }
 
-/** Starts a task at the endpoint of an agent. Resolves to its id. */
+/** Starts a task at an agent's endpoint. Resolves to its id. */
 export async function startTask(server: CurrentServer, { key }: Agent, { alias }: Agent): Promise<string> {
   const idempotencyKey = randomUUID()
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Work.' }] }
@@ -55,8 +55,8 @@ export async function startTask(server: CurrentServer, { key }: Agent, { alias }
 }
 
 /**
- * Works on a task: some artifacts, then the end. A step whose answer was lost is done again, so a task may have an event
- * more than it was given. `onStep` is called after each step.
+ * Works on a task: some artifacts, then the end. A step whose answer was lost is repeated, so a task may have an extra
+ * event. `onStep` is called after each step.
  */
 export async function workOn(server: CurrentServer, { key }: Agent, taskId: string, steps: number, onStep: () => void) {
   for (let n = 1; n <= steps; n++) {
@@ -68,10 +68,10 @@ export async function workOn(server: CurrentServer, { key }: Agent, taskId: stri
   }
 }
 
-/** How many streams are opened at a time, when hundreds come back at one moment. */
+/** Limits the number of streams opened at once when hundreds reconnect. */
 const opening = new Semaphore({ maxConcurrent: 20, maxQueued: 10_000 })
 
-/** Follows a task from its first event to its last, over as many streams as it takes. */
+/** Follows a task from its first event to its last, over as many streams as needed. */
 export async function follow(server: CurrentServer, { key }: Agent, taskId: string): Promise<Seen> {
   const seen: Seen = { taskId, ids: [], artifacts: new Map(), state: '', streams: 0 }
   const isEnded = () => seen.state === 'TASK_STATE_COMPLETED'
@@ -93,7 +93,7 @@ export async function follow(server: CurrentServer, { key }: Agent, taskId: stri
   return seen
 }
 
-/** The artifacts of a task, as the grid answers. */
+/** Returns a task's artifacts as the grid shows them. */
 export async function artifactsOf(url: string, { key }: Agent, id: string): Promise<Map<string, string>> {
   const { body } = await post(
     url,
@@ -105,7 +105,7 @@ export async function artifactsOf(url: string, { key }: Agent, id: string): Prom
   return new Map(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]))
 }
 
-/** Follows a task after an event. Fails if the answer is not a stream. */
+/** Follows a task after an event. Fails if the response is not a stream. */
 export async function subscribe(url: string, key: string, id: string, lastEventId: number): Promise<OpenStream> {
   const response = await fetch(`${url}/a2a/v1/grid`, {
     method: 'POST',
@@ -132,10 +132,10 @@ function textOf(parts: { text: string }[]): string {
   return parts.map(({ text }) => text).join('')
 }
 
-/** The server has no room for the call now. */
+/** The server currently has no capacity for the call. */
 class Busy extends Error {}
 
-/** Whether the server was busy, or the connection broke; a kill may also cut a frame or an answer. */
+/** Whether the server was busy or the connection broke. A kill may also truncate a frame or an answer. */
 function isCutOff(error: unknown): boolean {
   if (error instanceof Busy || String(error).includes('calls wait')) return true
   return error instanceof TypeError || error instanceof SyntaxError ||
