@@ -1,17 +1,20 @@
-/** The first law: who may import whom, and the words that may stand only in one place. */
+/** Import rules between the parts of the code, and words that may appear in only one place. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** What one place may import. An entry ending in `/` is a folder; every place may import from itself and from node. */
+/**
+ * The allowed imports of one place. An entry ending in `/` is a folder. Every place may import from itself and from
+ * node.
+ */
 interface Rule {
   ours: string[]
-  /** As `import type` only. */
+  /** Allowed only as `import type`. */
   types?: string[]
   packages?: string[]
 }
 
-/** What every room of the server stands on. */
+/** Foundation of every part of the server. */
 const ground = ['aliases.ts', 'errors.ts', 'lib/', 'call-trace.ts', 'presence.ts', 'clients/snippets.ts']
 
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
@@ -31,7 +34,7 @@ const verbs: Rule = {
     .concat(ground),
   types: ['store/sql.ts', 'deps.ts'],
 }
-/** Verbs on what belongs to no account (users, their grants, limits), and those that make an account or join one. */
+/** Verbs on data that belongs to no account (users, their grants, limits), and verbs that create or join an account. */
 const globalVerbs: Rule = {
   ours: [...verbs.ours, 'auth/passwords.ts', 'auth/passkeys.ts', 'auth/totp.ts'],
   types: [...verbs.types!, 'store/store.ts', 'store/global/'],
@@ -40,7 +43,7 @@ const globalVerbs: Rule = {
 const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
-  // What threads do.
+  // The work of threads.
   'thread.ts': { ours: ['store/backup/', 'feature-jobs.ts', 'guardrails/local-checks.ts'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
@@ -57,11 +60,11 @@ const rules: Record<string, Rule> = {
       'clients/',
       'errors.ts',
     ]
-      // Passwords are hashed, and the control token of the process is made, before a verb is called.
+      // Passwords are hashed and the process's control token is created before a verb is called.
       .concat('auth/passwords.ts', 'email.ts', 'guardrails/providers.ts', ...ground),
     packages: ['leven', 'zod'],
   },
-  // The example grid is made by verbs, as their doors call them.
+  // The example grid is created by verbs, called as the doors call them.
   'cli/example/': {
     ours: [
       'cli/',
@@ -76,14 +79,14 @@ const rules: Record<string, Rule> = {
       'lib/',
     ],
   },
-  // The programs on the machines of clients, without the server.
+  // The programs on client machines, without the server.
   'clients/': { ours: ['aliases.ts', 'lib/'], packages: ['jsonc-parser', 'smol-toml'] },
   'app.ts': {
     ours: [...everyDoor, 'auth/', 'edge.ts', 'wire.ts', 'features.ts', ...ground],
     types: ['store/store.ts', 'deps.ts', 'request-context.ts', 'listen.ts'],
     packages: ['hono'],
   },
-  // What doors share in sending an answer over a connection.
+  // Code shared by the doors for sending responses over a connection.
   'answers/': { ours: ['grid/', 'errors.ts', 'lib/'], types: ['store/account.ts'] },
   'request-context.ts': { ours: [], types: ['listen.ts', 'lib/', 'call-trace.ts'], packages: ['hono'] },
   'edge.ts': {
@@ -91,23 +94,23 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts', 'request-context.ts'],
     packages: ['hono'],
   },
-  // Signup makes or joins the account it then works in, so these two doors pass the whole store on to it.
+  // Signup creates or joins the account it then works in, so these two doors pass on the whole store.
   'mcp/': {
     ...door,
     types: [...door.types!, 'store/store.ts'],
     packages: ['zod', '@modelcontextprotocol/server'],
   },
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
-  // Cards are signed with keys of the grid, for agents of any account.
+  // Cards are signed with the grid's keys, for agents of any account.
   'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
-  // It writes its own rows of clients, grants and tokens, whose types are in the store.
+  // OAuth writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {
     ...browserDoor,
     types: [...browserDoor.types!, 'store/global/'],
     packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
-  // The core knows optional features by their slots alone.
+  // The core knows optional features only through their slots.
   'features.ts': { ours: ['features/'], types: ['feature.ts', 'telemetry.ts'] },
   'feature-jobs.ts': { ours: ['features/'] },
   'feature.ts': {
@@ -123,7 +126,7 @@ const rules: Record<string, Rule> = {
   // A callback names no account.
   'grid/remote-agents/callback.ts': globalVerbs,
   'grid/oauth/': globalVerbs,
-  // The providers, and how each of them is configured.
+  // The providers, and the configuration of each.
   'guardrails/': { ours: ['errors.ts', 'lib/'], packages: ['zod', 're2js', 'franc', 'validator'] },
   'remote/': { ours: ['errors.ts', 'lib/'], packages: ['zod', '@a2a-js/sdk'] },
   'auth/': {
@@ -164,7 +167,7 @@ const rules: Record<string, Rule> = {
   'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/', 'telemetry.ts'] },
   'presence.ts': { ours: ['lib/'] },
   'call-trace.ts': { ours: ['errors.ts'], types: ['lib/', 'telemetry.ts'] },
-  // The interface that the core measures through.
+  // The interface through which the core records measurements.
   'telemetry.ts': { ours: [], types: ['lib/'] },
   'errors.ts': { ours: [] },
   'aliases.ts': { ours: ['errors.ts'] },
@@ -186,11 +189,11 @@ const rules: Record<string, Rule> = {
   },
 }
 
-/** Optional features: a door, verbs and pages in one folder, on the core. None imports another. */
+/** Optional features: a door, verbs and pages in one folder, built on the core. No feature imports another. */
 const featureFolders = sourceFolders('src/features').map((name) => `features/${name}/`)
 const foldersOrFiles = (name: string) =>
   featureFolders.map((folder) => `${folder}${name}`).filter((path) => existsSync(join('src', path)))
-/** `store/` if one file would be too long. */
+/** A `store/` folder if a single file would be too long. */
 const featureStores = [...foldersOrFiles('store.ts'), ...foldersOrFiles('store/')]
 const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
@@ -203,7 +206,7 @@ for (const path of featureCommands) {
   rules[path] = { ours: ['cli/', 'store/', 'config.ts', 'errors.ts', ...ground] }
 }
 rules['features/notifications/'] = { ...feature, packages: ['hono', 'http_ece', 'jose'] }
-// What speaks to its providers.
+// Code that talks to the feature's providers.
 rules['features/single-sign-on/oidc.ts'] = { ours: ['errors.ts', 'lib/'], packages: ['openid-client'] }
 rules['features/telemetry/'] = {
   ...feature,
@@ -223,19 +226,19 @@ for (const path of featureStores) {
     types: ['auth/actor.ts'],
   }
 }
-// An archive is written from a copy of the database, on a thread, and its rows are stored as they are.
+// An archive is written from a copy of the database, on a thread, and its rows are stored unchanged.
 const archiveStore = rules['features/archives/store/']
 archiveStore.ours.push('store/backup/', 'store/driver/', '../db/derived-tables.ts', 'aliases.ts', 'errors.ts')
 archiveStore.types!.push('store/store.ts')
 archiveStore.packages = ['@libsql/client']
 
-/** These find what is due in the accounts. */
+/** These find due work across all accounts. */
 const dutiesOfFeatures = ['features/notifications/due-digests.ts', 'features/notifications/push-notifier.ts']
 
-/** Settings are plain data: every place may import their type. */
+/** Settings are plain data, so every place may import their type. */
 const forAll = ['config.ts']
 
-/** Words that belong to one place. `only` lists files or folders of `src`; everywhere else the word is a fault. */
+/** Words that belong to one place. `only` lists files or folders of `src`. Anywhere else, the word is an error. */
 const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\baddMember\(|INTO memberships/,
@@ -279,21 +282,21 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   { word: /\bclient\.migrate\(/, only: ['store/migrate.ts'], why: 'only a migration switches foreign keys off' },
   {
-    // The script of pages has the clock of the browser.
+    // The page script uses the browser's clock.
     word: /\bDate\.now\(|\bnew Date\(\)/,
     only: ['log.ts', 'cli/', 'clients/', 'html/scripts/times.ts', ...featureCommands],
     why: 'deps.now is the only clock',
   },
   {
     word: /\baccountId\b/,
-    // A person's grants are in several accounts, and so are the logs that record what the operator does for a person.
+    // A person's grants are in several accounts, and so are the logs of the operator's actions for a person.
     only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/', 'grid/people/operator.ts']
       .concat(featureStores, dutiesOfFeatures),
     why: 'an AccountStore knows its account',
   },
   {
     word: /\.account\(/,
-    // These make or find the account that they then work in.
+    // These create or find the account that they then work in.
     only: [
       'auth/',
       'store/',
@@ -344,9 +347,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\b(UPDATE|INTO)\s+\$\{/,
     only: [
-      // Imported agents and deliveries are followed by `completeAgent` and `makeMessageDue`.
+      // `completeAgent` and `makeMessageDue` run after agents and deliveries are imported.
       'features/archives/store/insert-rows.ts',
-      // The other names belong to other tables, or all rows are copied unchanged.
+      // The other matches belong to other tables, or copy all rows unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',
@@ -362,8 +365,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /(?<![.\w])fetch\(/,
-    // The calls of the database driver go to the operator's database; listen/ only names its handler so; html/scripts/
-    // runs in the browser, which its policy keeps at this origin.
+    // The database driver calls the operator's database. listen/ only has a handler of that name. html/scripts/ runs in
+    // the browser, where the policy restricts it to this origin.
     only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'features/notifications/page-script.ts', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },
@@ -374,7 +377,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
-      // To the operator's database.
+      // These connect to the operator's database.
       'store/driver/remote-stream.ts',
       'listen/',
       'cli/',
@@ -383,7 +386,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     why: 'deps.safeFetch is the only way out',
   },
   {
-    // The script of pages runs in a browser.
+    // The page script runs in a browser.
     word: /\bWebSocket\(|\bEventSource\(|\bDeno\.connect/,
     only: ['html/scripts/live/stream.ts'],
     why: 'deps.safeFetch is the only way out',
@@ -401,7 +404,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
 ]
 
-/** Everything that may take part in an import, with the text of each file. */
+/** All files that can import or be imported, with their text. */
 const tree = ['src', 'db', 'scripts', 'test'].flatMap(sourceFiles).map((path) => ({
   path,
   text: withoutComments(readFileSync(path, 'utf8')),
@@ -412,11 +415,11 @@ const files = sourceFiles('src').map((path) => ({
   text: withoutComments(readFileSync(path, 'utf8')),
 }))
 
-test('every file imports only what its place may import', () => {
+test('every file imports only what its place allows', () => {
   expect(files.flatMap(({ path, text }) => importsOf(path, text).flatMap((found) => faultOf(path, found)))).toEqual([])
 })
 
-test('every rule names places that exist', () => {
+test('every rule names existing places', () => {
   const named = [
     ...Object.entries(rules).flatMap(([place, { ours, types = [] }]) => [place, ...ours, ...types]),
     ...forAll,
@@ -430,7 +433,7 @@ test('no file imports itself through others, not even for types', () => {
   expect(circlesOf(importGraph(tree, (path) => path))).toEqual([])
 })
 
-test('the folders of grid/ import in one direction, also for types', () => {
+test('the folders of grid/ import in one direction, types included', () => {
   const inGrid = files.filter(({ path }) => path.startsWith('grid/'))
 
   expect(circlesOf(importGraph(inGrid, dirname))).toEqual([])
@@ -444,14 +447,15 @@ test('only store/driver/ loads the database client', () => {
   expect(loaded.filter(({ path }) => !isIn(path, 'store/driver/')).map(({ path }) => path)).toEqual([])
 })
 
-test.each(words)('$word stands only where it belongs: $why', ({ word, only }) => {
+test.each(words)('$word appears only where it belongs: $why', ({ word, only }) => {
   const elsewhere = files.filter(({ path }) => !only.some((place) => isIn(path, place)))
 
   expect(elsewhere.filter(({ text }) => word.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-// Closing the database file in the process that holds it ends its lock. What `store/backup/` opens are copies.
-test('only the database file, its disk, its copies, the command line and the programs of clients use node:fs', () => {
+// Closing the database file in the process that holds it releases its lock. The files that `store/backup/` opens are
+// copies.
+test('only the database file, its disk, its copies, the command line and the client programs use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
   const exempt = ['cli/', 'clients/', 'features/archives/store/', 'store/backup/', ...featureCommands]
@@ -460,12 +464,12 @@ test('only the database file, its disk, its copies, the command line and the pro
   )
 })
 
-test('a send reaches few files: its steps and core concerns, and the statements that these make', () => {
+test('a send depends on few files: its steps and core concerns, and the statements they create', () => {
   const steps = closureOf(['grid/send/send.ts', 'grid/send/concerns.ts'])
   const texts = files.filter(({ path }) => steps.includes(path)).map(({ text }) => text)
   const tables = new Set(texts.flatMap(changedTables))
 
-  // What is optional is handed in: guardrails and approvals by `sendMessage`, Slack, asks and choices by their calls.
+  // Optional parts are passed in: guardrails and approvals by `sendMessage`, Slack, asks and choices by their calls.
   expect(steps.filter((path) => /approvals|guard|held|slack|remote|conversations/.test(path))).toEqual([])
   expect(sizeOf(steps)).toSatisfy(isAtMost(40, 3_000))
   expect([...tables].sort()).toEqual(
@@ -476,7 +480,7 @@ test('a send reaches few files: its steps and core concerns, and the statements 
 })
 
 interface Import {
-  /** A path below `src`, or the name of a package. */
+  /** A path below `src`, or a package name. */
   target: string
   isOurs: boolean
   isType: boolean
@@ -509,12 +513,12 @@ function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
   return isType ? [] : [`${path} may import ${target} only as a type`]
 }
 
-/** The most precise rule of a path. */
+/** Returns the path's most specific rule. */
 function placeOf(path: string): string | undefined {
   return Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
 }
 
-/** The files of `src` that these reach by static imports, types left out. */
+/** The files of `src` reachable from these by static imports, without types. */
 function closureOf(paths: string[]): string[] {
   const found = new Set(paths)
   for (const path of found) {
@@ -536,7 +540,10 @@ function sizeOf(paths: string[]): Size {
 
 const isAtMost = (files: number, lines: number) => (size: Size) => size.files <= files && size.lines <= lines
 
-/** The names by which a text makes statements: `change.turns`, `change: { turns }` or `{ turns } = account.change`. */
+/**
+ * The names through which a text creates statements: `change.turns`, `change: { turns }` or `{ turns } =
+ * account.change`.
+ */
 function changedTables(text: string): string[] {
   const uses = /\bchange\.(\w+)|\bchange: \{ ([\w, ]+) \}|\{ ([\w, ]+) \} = (?:\w+\.)?change\b(?!\.)/g
   return [...text.matchAll(uses)].flatMap(([, one, inner, outer]) => (one ?? inner ?? outer).split(', '))
@@ -549,7 +556,7 @@ function filesOfTables(names: Set<string>): string[] {
     .map(([, , file]) => `store${file}`)
 }
 
-/** What each place imports. `placeOf` is the file itself, or its folder. */
+/** Maps each place to its imports. `placeOf` returns the file itself or its folder. */
 function importGraph(sources: { path: string; text: string }[], placeOf: (path: string) => string) {
   const graph = new Map<string, Set<string>>()
   for (const { path, text } of sources) {

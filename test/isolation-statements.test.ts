@@ -1,7 +1,7 @@
 /**
  * Account isolation of the statements. Each statement of the store that belongs to one account is run for an account
- * that does not own what its parameters name: it returns the same as for unknown names, and the owner's rows stay the
- * same. So each branch of a statement is checked by itself. See docs/security.md, "Four nets".
+ * that does not own the things its parameters name. It returns the same as for unknown names, and the owner's rows do
+ * not change. This checks each branch of a statement separately. See docs/security.md, "Four nets".
  */
 import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
@@ -37,7 +37,7 @@ const user = foreign['user id']
 const released = await readMessages(as(grid.bob), { limit: 1 })
 await leaseOf(as(grid.bob), released.lease!.id).release()
 const { lease } = await readMessages(as(grid.bob), { limit: 1 })
-// Leases with an end: one that is open at any time below, and one that has expired.
+// Two leases with an expiry: one stays open throughout the test, and one has expired.
 const timed = [newId(), newId()]
 for (const [n, id] of timed.entries()) {
   const { leases } = owner.store.change
@@ -183,7 +183,7 @@ await owner.store.write([
   signOn.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
   owner.store.change.team.keepOut(user, 1),
 ])
-/** Store a row as it is. */
+/** Stores a row unchanged. */
 const add = (table: string, row: Record<string, string | number>) => ({
   sql: `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => '?')})`,
   args: Object.values(row),
@@ -277,7 +277,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
   grantId,
 ])
 
-/** Texts of one kind: a statement is run with each of them, or with all as a JSON list. */
+/** Texts of one kind. A statement is run with each of them, or with all of them as a JSON list. */
 const ids = [
   ...[
     foreign['agent id'],
@@ -317,7 +317,7 @@ const names = [
 ]
 const list = (values: string[]) => [JSON.stringify(values)]
 
-/** What each parameter stands for. Texts name something of the owner; numbers and the rest name nothing. */
+/** The values of each parameter. Texts name something that the owner has. Numbers and other values name nothing. */
 const texts: Record<string, string[]> = {
   id: ids,
   ref: ids.concat(names),
@@ -326,7 +326,7 @@ const texts: Record<string, string[]> = {
   agent: agents,
   agentId: agents,
   external: agents,
-  // A time, too.
+  // Also used as a time.
   from: [...agents, '0'],
   to: agents,
   message: messages,
@@ -412,7 +412,7 @@ const others: Record<string, InValue[]> = {
   ...{ sendAt: [later], content: ['""'], ofAgent: [100], ofAccount: [100], requestHash: ['x'], recipient: ['@x'] },
   given: [JSON.stringify([{ id: newId(), name: reservation.name }])],
   ...{ channels: ['{}'], others: [0], otherName: [''], failures: [3] },
-  // A text or a number, whichever the column has.
+  // Text or number, depending on the column.
   after: ['', 0],
   ...{ since: [0, null], before: [null, later], until: [later], at: [later], activeSince: [0], keysSince: [0] },
   ...{
@@ -549,9 +549,9 @@ const others: Record<string, InValue[]> = {
   ),
 }
 
-// The owner was written to by agents of the caller's account, so its rows name them.
+// Agents of the caller's account wrote to the owner, so the owner's rows name them.
 const ofCaller = new Set((await grid.evil.store.read.agents.page('', 100)).map(({ id }) => id))
-// What it wrote to agents of the caller's account is theirs to read, and the thread is theirs too.
+// The owner's messages to agents of the caller's account are theirs to read, and so is the thread.
 const received = JSON.stringify([
   ...await rows(
     grid,
@@ -569,24 +569,24 @@ const isRead = ({ sql }: AnyQuery) => sql.startsWith('SELECT')
 const parametersOf = ({ names }: AnyQuery) => [...new Set(names)].filter((name) => name !== 'account')
 const cases = statements.map((query) => [`${query.sql.slice(0, 60)}…`, query] as const)
 
-test('the owner has rows in every table of accounts', async () => {
+test('the owner has rows in every account table', async () => {
   const empty = []
   for (const table of accountTables) {
     const found = await rows(grid, `SELECT 1 FROM "${table}" WHERE account_id = ? LIMIT 1`, [owner.id])
     if (found.length === 0) empty.push(table)
   }
 
-  // Add a row of it above: without one, its statements are asked about nothing.
+  // If this fails, add a row of the table above. Without a row, its statements are not really tested.
   expect(empty).toEqual([])
 })
 
-test('every parameter of the store stands for something', () => {
+test('every parameter of the store has values', () => {
   const used = new Set(statements.flatMap(parametersOf))
 
   expect([...used].filter((name) => !(name in texts) && !(name in others))).toEqual([])
 })
 
-test('the owner itself is answered by every statement with a name, so the names name something', async () => {
+test('every statement with a name returns something to the owner, so the names are valid', async () => {
   const silent = []
   const naming = statements.filter((query) => isRead(query) && parametersOf(query).some((name) => name in texts))
   for (const query of naming) {
@@ -594,14 +594,14 @@ test('the owner itself is answered by every statement with a name, so the names 
     for (const values of combinations(query)) {
       if (await answerOf(query, values, owner.id) !== await answerOf(query, unused(values), owner.id)) isSilent = false
     }
-    // What an account that nobody owns is asked at a signup.
+    // A signup runs this statement for an unclaimed account.
     if (isSilent && !query.sql.includes("accounts.state = 'provisional'")) silent.push(query.sql)
   }
 
   expect(silent).toEqual([])
 })
 
-test.each(cases.filter(([, query]) => isRead(query)))('nothing of another account is read by %s', async (_, query) => {
+test.each(cases.filter(([, query]) => isRead(query)))('%s reads nothing of another account', async (_, query) => {
   for (const values of combinations(query)) {
     const answer = await answerOf(query, values)
     expect(answer).toBe(await answerOf(query, unused(values)))
@@ -610,7 +610,7 @@ test.each(cases.filter(([, query]) => isRead(query)))('nothing of another accoun
 })
 
 test.each(cases.filter(([, query]) => !isRead(query)))(
-  'nothing of another account is changed by %s',
+  '%s changes nothing of another account',
   async (_, query) => {
     const before = await world.dumpOwner()
     for (const values of combinations(query)) {
@@ -624,10 +624,13 @@ type AnyQuery = Query<unknown>
 
 type Values = Record<string, string | number | null>
 
-/** Of more combinations, one of eleven is tried: no parameter has so many values that two of them never meet. */
+/**
+ * Above this number, only one in eleven combinations is tried. No parameter has so many values that any pair of values
+ * is never tried.
+ */
 const manyCombinations = 10_000
 
-/** Each value of each parameter at least once with each of the texts that name the subject. */
+/** Uses each value of each parameter at least once with each text that names the subject. */
 function combinations(query: AnyQuery): Values[] {
   const given = parametersOf(query).map((name) => [name, texts[name] ?? others[name]] as const)
   const count = given.reduce((product, [, values]) => product * values.length, 1)
@@ -644,7 +647,7 @@ function combinations(query: AnyQuery): Values[] {
   return found
 }
 
-/** The same, with names that nobody has. */
+/** Replaces the names with unused ones. */
 function unused(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
@@ -663,7 +666,7 @@ async function rowsOf(query: AnyQuery, values: Values, account = caller.id) {
   return await rows(grid, query.sql, query.names.map((name) => name === 'account' ? account : values[name]))
 }
 
-/** The rows as text, without the values that the statement was given. */
+/** Returns the rows as text, without the values passed to the statement. */
 async function answerOf(query: AnyQuery, values: Values, account?: string): Promise<string> {
   const given = Object.entries(values).flatMap(([name, value]) => {
     if (!(name in texts)) return []

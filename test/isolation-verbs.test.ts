@@ -1,7 +1,7 @@
 /**
- * Account isolation of the verbs that only pages and commands call: what programs can call is in `isolation.test.ts`.
- * Each is called with what names a thing of another account, and answers as to a name that nothing has; the owner's
- * rows stay the same. See docs/security.md, "Four nets".
+ * Account isolation of the verbs that only pages and commands call. `isolation.test.ts` covers everything that programs
+ * can call. Each verb is called with the name of something in another account. It answers as for an unused name, and
+ * the owner's rows do not change. See docs/security.md, "Four nets".
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
@@ -63,7 +63,7 @@ const hash = '0'.repeat(64)
 
 const everywhere = { direction: 'both', agents: 'all' } as const
 
-/** Attach a guardrail of the calling account to an agent that it does not have. */
+/** Attaches a guardrail of the calling account to another account's agent. */
 async function attachOwn(account: AccountStore, agent: string) {
   const { id } = await createGuardrail(account, { name: newId(), provider: 'invisible-text' })
   await attachGuardrail(account, id, { direction: 'both', agents: [agent] })
@@ -135,7 +135,7 @@ const week = (kind: 'unread' | 'paused', subject: string) => ({ kind, subject, t
 const members = (account: AccountStore, channel: string, add: string[], remove: string[] = []) =>
   changeChannelMembers(account, { channel, add, remove })
 
-describe('a name of another account', async () => {
+describe('the name of something in another account', async () => {
   const world = await isolatedAccounts()
   const { grid, owner, caller, foreign } = world
   const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
@@ -169,7 +169,7 @@ describe('two accounts', () => {
     await grid.evil.agent('mallory')
   })
 
-  test('the same names in two accounts name two things', async () => {
+  test('the same names in two accounts name different things', async () => {
     const before = await dump(grid, grid.acme)
     await setSkills(storeOf(grid, grid.eve), { skills: [{ name: 'spying', description: 'of Evil' }] })
     await createChannel(grid.evil.store, { name: 'secret', members: ['eve', 'mallory'] })
@@ -183,7 +183,7 @@ describe('two accounts', () => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test('who was written to may answer the writer, and reaches nothing else', async () => {
+  test('the recipient of a message may answer its sender, and reaches nothing else', async () => {
     await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'eve'", [grid.evil.id])
     const unknown = await resultOf(sendMessage(storeOf(grid, grid.eve), { to: 'bob', text: 'before' }), 'bob')
     await sendMessage(storeOf(grid, grid.bob), { to: 'eve', text: 'question' })
@@ -199,7 +199,7 @@ describe('two accounts', () => {
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
-    // The turns of the two are counted in both accounts, and the unread messages of the recipient.
+    // Both accounts count the turns of the pair, and the recipient's unread messages.
     const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
     expect(counted).toHaveLength(2)
     expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
@@ -214,7 +214,7 @@ describe('two accounts', () => {
     await expect(createAgent(grid.acme.store, { alias: 'gone' })).resolves.toBeDefined()
   })
 
-  test('an agent that reuses an alias inherits neither messages nor channels', async () => {
+  test('an agent that reuses an alias inherits no messages or channels', async () => {
     const first = await grid.acme.agent('phoenix')
     await createChannel(grid.acme.store, { name: 'birds', members: ['alice', 'phoenix'] })
     await sendMessage(storeOf(grid, grid.alice), { to: 'phoenix', text: 'for the first' })
@@ -228,7 +228,7 @@ describe('two accounts', () => {
   })
 })
 
-/** The result or error of a call as JSON, without the value that it named. */
+/** Returns the result or error of a call as JSON, without the value it named. */
 async function resultOf(call: Promise<unknown>, value: string): Promise<string> {
   const result = await call.then(
     (result) => ({ result }),

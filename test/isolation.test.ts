@@ -2,12 +2,12 @@
  * The isolation matrix: no account can read, change or learn about anything of another account.
  *
  * Each text argument of each call (`support/calls.ts`, which reads the registries of tools and routes) is given values
- * that name things of another account: ids, names and aliases of each kind, also of deleted things. The answer must be
- * that for a value that names nothing, byte for byte except for the value itself; the rows of the owner stay the same;
- * and no answer contains an id, a name or a hash of the owner. So "not yours" and "does not exist" cannot be told apart.
+ * that name things in another account: ids, names and aliases of each kind, including deleted things. The answer must
+ * equal the one for an unused name, byte for byte except for the value itself. The owner's rows must not change, and no
+ * answer may contain an id, a name or a hash of the owner. So "not yours" and "does not exist" cannot be told apart.
  *
- * What a new tool or route needs here: nothing, if its fields are called as those of others. A field of a new kind of
- * thing needs a value of it in `isolated-accounts.ts`, and an entry in `ownNames`.
+ * A new tool or route needs nothing here if its fields are named like those of others. A field for a new kind of thing
+ * needs a value in `isolated-accounts.ts`, and an entry in `ownNames`.
  *
  * See docs/security.md, "Four nets".
  */
@@ -24,7 +24,7 @@ import {
 import { accessTokenFor } from './support/oauth-token.ts'
 import { membership, person } from './support/people.ts'
 
-/** Arguments that name things of the account that calls. */
+/** Arguments that name things in the calling account. */
 function ownNames(own: NamesByForm, { door, name }: Call): Names {
   const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules|keys)/.test(name)
   const agent = name.includes('delete') ? own['agent alias'] : 'mate'
@@ -61,10 +61,10 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
   }
 }
 
-/** Whose id the `id` of an admin tool is. */
+/** Which kind of id an admin tool's `id` is. */
 const idOf = (tool: string) => tool.includes('channel') ? 'channel id' : 'agent id'
 
-/** Whose id the `id` of a route is. */
+/** Which kind of id a route's `id` is. */
 const partOf = (route: string) => /^PUT|upload$/.test(route) ? 'upload id' : 'part id'
 
 const ofTexts: Form[] = [
@@ -79,12 +79,12 @@ const ofTexts: Form[] = [
   'task id',
 ]
 
-/** Aliases are unique in the whole grid and stay reserved. See docs/security.md, "Account isolation". */
+/** Aliases are unique across the grid and remain reserved. See docs/security.md, "Account isolation". */
 const mayDiffer = (call: Call, path: string, form: Form) =>
   /alias/.test(form) &&
   ['admin_create_agent alias', 'POST /api/v1/agents/{agent}/keys agent'].includes(`${call.name} ${path}`)
 
-describe('an argument that names something of another account', async () => {
+describe('an argument that names something in another account', async () => {
   const world = await isolatedAccounts()
   const { grid } = world
   // The person behind the admin's token owns both accounts. The token is for one of them.
@@ -99,7 +99,7 @@ describe('an argument that names something of another account', async () => {
   let values = 0
   afterAll(() => console.log(`isolation matrix: ${cases.length} calls, ${values} values`))
 
-  // The owner was written to by agents of the caller, so its rows name them.
+  // The caller's agents wrote to the owner, so the owner's rows name them.
   const rowsOfCaller = await world.dumpCaller()
   const secrets = world.secrets.filter((secret) => !rowsOfCaller.includes(secret))
   const secretsIn = (text: string) => secrets.filter((secret) => text.includes(secret))
@@ -109,14 +109,14 @@ describe('an argument that names something of another account', async () => {
     return door === 'mcp' ? world.callMcp(callers[caller]!, name, args) : world.callRest(callers[caller]!, name, args)
   }
 
-  /** The caller's account as before the first call, with new things of every kind. */
+  /** Resets the caller's account to its state before the first call, with new things of every kind. */
   async function restored(): Promise<{ own: NamesByForm; rows: string }> {
     await world.reset()
     const own = await world.createOwn()
     return { own, rows: await world.dumpCaller() }
   }
 
-  test.each(cases)('of %s is answered as one that names nothing', async (_, call) => {
+  test.each(cases)('of %s gets the same answer as an unused name', async (_, call) => {
     const owner = await world.dumpOwner()
     let { own, rows } = await restored()
     const names = () => ownNames(own, call)
@@ -125,7 +125,10 @@ describe('an argument that names something of another account', async () => {
     expect(secretsIn(valid.text)).toEqual([])
     ;({ own, rows } = await restored())
 
-    /** What a call answers to a value. What it changes is undone, unless it was refused: then it changed nothing. */
+    /**
+     * Returns the answer of a call with a value. Undoes the changes of a successful call, and checks that a refused
+     * call changed nothing.
+     */
     const answer = async (path: string, value: string) => {
       values++
       const response = await answerTo(call, argumentsWith(call, names(), path, value))
@@ -140,7 +143,7 @@ describe('an argument that names something of another account', async () => {
 
     for (const path of textPaths(call)) {
       let toUnusedId: string | undefined
-      /** The answer to an unused value of the same form. It is the same for all ids, so one of them is tried. */
+      /** Returns the answer to an unused value of the same form. All ids get the same answer, so only one is tried. */
       const answerToUnused = async (value: string) => {
         const unused = unusedLike(value)
         if (!isId(unused)) return (await answer(path, unused)).bare
@@ -155,7 +158,7 @@ describe('an argument that names something of another account', async () => {
         expect([path, found.outcome]).toEqual([path, 'ok'])
         expect(found.bare, `${path} is not looked up`).not.toBe((await answer(path, unusedLike(named))).bare)
       }
-      // A field that takes any text is tried with fewer values: each of them changes something.
+      // A field that accepts any text is tried with fewer values, because each of them changes something.
       const isText = (await answer(path, 'a text')).outcome === 'ok'
       for (const form of isText ? ofTexts : Object.keys(world.foreign) as Form[]) {
         for (const { [form]: value } of [world.foreign, world.deletedForeign]) {

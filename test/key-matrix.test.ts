@@ -1,7 +1,7 @@
 /**
- * Every change that the look-up of a key depends on, with every way in which keys are used: right after the change the
- * answer is that of the database. Also if the look-up was under way while the change was committed. See
- * docs/security.md, "Keys and tokens".
+ * Every change that a key's lookup depends on, combined with every use of keys. Right after the change, the answer
+ * matches the database, even if a lookup was in progress when the change was committed. See docs/security.md, "Keys and
+ * tokens".
  */
 import { expect, test } from 'vitest'
 import type { Statement } from '../src/store/sql.ts'
@@ -16,7 +16,7 @@ import { hold } from './support/write-queue.ts'
 
 let grid: TestGrid
 
-test.each(cells)('%s: %s is answered as by the database', async (_, name, prepare) => {
+test.each(cells)('%s: %s is answered according to the database', async (_, name, prepare) => {
   let looked = 0
   grid = await testGrid(watched(() => void looked++))
   const prepared = await prepare(grid)
@@ -34,7 +34,7 @@ test.each(cells)('%s: %s is answered as by the database', async (_, name, prepar
 })
 
 test.each(cells)(
-  '%s while %s is looking up: the next one is answered as by the database',
+  '%s while %s is looking up: the next use is answered according to the database',
   async (_, name, prepare) => {
     const held = hold()
     let isHolding = false
@@ -64,7 +64,7 @@ test.each(cells)(
   },
 )
 
-test('messages, however they are sent and read, leave keys in memory', async () => {
+test('messages never evict keys from memory, however they are sent and read', async () => {
   const written: Statement[] = []
   grid = await testGrid(watched(() => {}, (statements) => written.push(...statements)))
   const { alice, bob } = grid
@@ -93,7 +93,7 @@ function expectAfter({ stays }: KeyCase, after: string): void {
   else expect(after).toBe('refused')
 }
 
-/** Calls `onFound` before a look-up hears what key the database found, and `onWrite` before each commit. */
+/** Calls `onFound` before a lookup receives the key from the database, and `onWrite` before each commit. */
 function watched(
   onFound: () => Promise<void> | void,
   onWrite: (statements: Statement[]) => void = () => {},
@@ -119,13 +119,13 @@ function watched(
   }
 }
 
-/** The answer of the database: everything that is in memory is forgotten first. */
+/** Returns the database's answer, by clearing the memory first. */
 async function withoutMemory(use: () => Promise<string>): Promise<string> {
   await forgetAll()
   return await use()
 }
 
-/** A statement that is not message traffic forgets everything. */
+/** A statement that is not message traffic clears the cache. */
 function forgetAll(): Promise<unknown> {
   return grid.store.write([{ sql: 'VALUES (1)', args: [] }])
 }

@@ -1,4 +1,4 @@
-/** Whether the listener reports that a response was taken. Bun does not report it; Deno is tested in `e2e/`. */
+/** Whether the listener reports that a client took its response. Bun does not report it. Deno is tested in `e2e/`. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -6,15 +6,15 @@ import { minute } from '../src/lib/time.ts'
 import { listen, type Listener } from '../src/listen.ts'
 import { waitFor } from './support/wait-for.ts'
 
-/** More than the socket buffers of a connection hold. */
+/** More than a connection's socket buffers hold. */
 const big = 'x'.repeat(20_000_000)
 
 let server: Listener
-/** The newest report of each path. */
+/** The latest report for each path. */
 const sent = new Map<string, Promise<boolean>>()
-/** The paths whose newest answer is sent, as far as a limit of time allows. */
+/** The paths whose latest answer has been sent or has timed out. */
 const ended = new Set<string>()
-/** Streams of `/held` that were given up. */
+/** Number of cancelled streams of `/held`. */
 let cancelled = 0
 beforeAll(async () => {
   server = await listen((request, connection) => {
@@ -48,7 +48,7 @@ test.each([
   expect(await sent.get(path)).toBe(isAll)
 })
 
-test('each response of one connection is reported', async () => {
+test('reports each response of a connection', async () => {
   const reports = []
   for (const path of ['/first', '/second', '/third']) {
     await (await fetch(`http://127.0.0.1:${server.port}${path}`)).text()
@@ -59,15 +59,15 @@ test('each response of one connection is reported', async () => {
 })
 
 test.each(['keep-alive', 'close'])(
-  'a client that dies with the response unread has not taken it: %s',
+  'a client that dies without reading the response has not taken it: %s',
   async (header) => {
     const path = `/unread-${header}`
     const socket = connect(server.port, '127.0.0.1')
-    // What nobody reads stays with the operating system, which then resets the connection.
+    // Unread data remains with the operating system, which then resets the connection.
     socket.pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: ${header}\r\n\r\n`)
     await waitFor('the request', () => sent.has(path))
-    // The response was written in the turn of the request, so before this one.
+    // The response was written in the same turn as the request, so before this one.
     await (await fetch(`http://127.0.0.1:${server.port}/other`)).text()
     socket.destroy()
 
@@ -75,7 +75,7 @@ test.each(['keep-alive', 'close'])(
   },
 )
 
-test('a next request says that the answer before it was taken, also if its own answer is not', async () => {
+test('another request confirms that the previous answer was taken, even if its own answer is not', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /before HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
   await once(socket, 'data')
@@ -88,7 +88,7 @@ test('a next request says that the answer before it was taken, also if its own a
   expect(await sent.get('/before')).toBe(true)
 })
 
-test('streams that were asked for on one connection end with it', async () => {
+test('all streams requested on a connection end with it', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(3))
   await once(socket, 'data')
@@ -97,7 +97,7 @@ test('streams that were asked for on one connection end with it', async () => {
   await waitFor('their end', () => cancelled === 3)
 })
 
-test('an answer is sent once the client has it, without its next request', async () => {
+test('an answer counts as sent once the client has it, without another request', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /kept HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
   await once(socket, 'data')
@@ -108,7 +108,7 @@ test('an answer is sent once the client has it, without its next request', async
   socket.destroy()
 })
 
-test('a client that does not take its answer in time is disconnected', async () => {
+test('disconnects a client that does not take its answer in time', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.pause()
   socket.write('GET /stalled-big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
@@ -119,7 +119,7 @@ test('a client that does not take its answer in time is disconnected', async () 
   await once(socket, 'close')
 })
 
-test('a client that takes nothing of its answer for a while is disconnected', async () => {
+test('disconnects a client that stops reading its answer for a while', async () => {
   let isEnded = false
   const impatient = await listen((_, connection) => {
     connection.answerSent!(10 * minute).then(() => isEnded = true)

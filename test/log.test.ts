@@ -70,7 +70,7 @@ test('a claim link is logged without its token', () => {
   expect(line).not.toContain('canary')
 })
 
-test('characters that control terminals are escaped, and other text stays readable', () => {
+test('terminal control characters are escaped, and other text remains readable', () => {
   const text = '\u001b[2J\u009b31m\u007f\u202eevil\u2066 Grüße 漢字 🙂'
   const [line] = logged('info', (log) => log.info(text))
 
@@ -85,7 +85,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('no secret and no message text is logged at debug level by signup, sending, reading and refusals', async () => {
+test('signup, sending, reading and refusals log no secret and no message text, even at debug level', async () => {
   const canary = 'canary-text-4711'
   const signup = await grid.post('/api/v1/agentic-signup?api_key=canary-query', {
     owner_email: 'canary@owner.example',

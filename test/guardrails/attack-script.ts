@@ -1,6 +1,6 @@
 /**
- * Attacks with the expressions of users, through the verbs, as a program that each runtime can run. It prints for each
- * attack how long it held the event loop, how long it took, and what the attacker was answered.
+ * Attacks with user-supplied expressions, through the verbs, as a program that each runtime can run. Prints for each
+ * attack how long it blocked the event loop, how long it took, and the answer to the attacker.
  */
 import process from 'node:process'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
@@ -16,12 +16,14 @@ export interface Attacked {
 }
 
 const random = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
-/** Each place of the text is another state of the automaton of these expressions, and each of their places is tried. */
+/**
+ * Every position in the text is a new automaton state for these expressions, and matching is tried at every position.
+ */
 const slow = (n: number) => ({
   patterns: [1, 2, 3, 4].map((k) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + 4 * n + k}}\\d`),
 })
 const everywhere = (n: number) => ({ patterns: [`[ab]${'z?'.repeat(n)}`] })
-/** A large program, of which nothing is left. */
+/** A large program that simplifies to nothing. */
 const dear = { patterns: Array(50).fill(`x(?:${'(?i:[\\x41-\\x{ffff}])'.repeat(23)}){0}`) }
 
 async function attacked(run: () => Promise<unknown>): Promise<Attacked> {
@@ -34,7 +36,7 @@ async function attacked(run: () => Promise<unknown>): Promise<Attacked> {
   const startedAt = performance.now()
   const answer = await run().then((result) => JSON.stringify(result), ({ code, message }) => `${code}: ${message}`)
   const tookMs = performance.now() - startedAt
-  // One more, after what held the last.
+  // Waits for one more tick, after whatever blocked the last one.
   await new Promise((resolve) => setTimeout(resolve, 5))
   clearInterval(ticks)
   return { heldMs: Math.round(heldMs), tookMs: Math.round(tookMs), answer: answer.slice(0, 1_000) }

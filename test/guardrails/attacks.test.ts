@@ -11,16 +11,16 @@ import { isLong, someRuntimes } from '../support/long.ts'
 import type { Attacked } from './attack-script.ts'
 import type { OtherAccounts } from './hostile-accounts.ts'
 
-test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor other accounts', async (runtime) => {
+test.each(someRuntimes)('slow expressions on %s block neither the event loop nor other accounts', async (runtime) => {
   const found = await printed<Record<string, Attacked>>(runtime, 'test/guardrails/attack-script.ts')
 
-  // Each takes at least a second. Other work of the machine holds it for some milliseconds.
+  // Each expression takes at least a second. Other work of the machine may block for some milliseconds.
   const held = Object.values(found).map(({ heldMs }) => heldMs)
   expect(Math.max(...held)).toBeLessThan(700)
-  // What used up its time follows the failure mode.
+  // A check that used up its time follows the failure mode.
   expect(found.closed.answer).toMatch(/^guardrail_unavailable: /)
   expect(JSON.parse(found.open.answer).id).toBeDefined()
-  // What got no turn is unavailable, also if the failure mode is open.
+  // A check that got no turn is unavailable, even if the failure mode is open.
   expect(found.many.answer).toMatch(/^guardrail_unavailable: /)
   expect(found.others.answer).toContain('"redacted":["text that is not allowed"]')
   expect(found.everywhere.answer).toContain('"redacted":["text that is not allowed"]')
@@ -29,7 +29,7 @@ test.each(someRuntimes)('slow expressions on %s hold neither the event loop nor 
 })
 
 test.runIf(isLong).each(someRuntimes)(
-  'while five accounts send slow expressions without a pause on %s, no check of others is unavailable',
+  "while five accounts send slow expressions without a pause on %s, no other account's check is unavailable",
   async (runtime) => {
     const forMs = 10 * 60_000
     const found = await printed<OtherAccounts>(runtime, 'test/guardrails/hostile-accounts.ts', {
@@ -38,16 +38,16 @@ test.runIf(isLong).each(someRuntimes)(
 
     expect(Object.keys(found.answers)).toEqual(['found'])
     expect(found.answers.found).toBeGreaterThan(20)
-    // Until the job of another is ended, and the next thread has started.
+    // Long enough for another account's job to be ended and the next thread to start.
     expect(found.slowestMs).toBeLessThan(4_000)
     expect(found.hostile.found).toBeUndefined()
   },
   12 * 60_000,
 )
 
-/** The JSON that a program prints last. */
+/** Parses the JSON that a program prints last. */
 async function printed<Found>(runtime: Runtime, program: string, env: Record<string, string> = {}): Promise<Found> {
-  // Deno may write there alone.
+  // The only folder where Deno can write.
   const folder = mkdtempSync(join(tmpdir(), 'attacks-'))
   const [command, ...words] = runtimeCommand(runtime, `file:${folder}/grid.db`, folder)
   const { stdout } = await promisify(execFile)(command, [...words, program], {

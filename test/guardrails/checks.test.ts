@@ -1,4 +1,4 @@
-/** Running checks, and which are kept prepared. See docs/protocol/guardrails.md, "How a message is checked". */
+/** Running checks, and keeping them prepared. See docs/protocol/guardrails.md, "How a message is checked". */
 import { expect, test } from 'vitest'
 import { LocalChecks } from '../../src/guardrails/local-checks.ts'
 import { type GuardrailCheck, provider, type ProviderTools, runCheck } from '../../src/guardrails/provider.ts'
@@ -12,7 +12,7 @@ function tools(signal: AbortSignal): ProviderTools {
   return { fetch: () => Promise.reject(new Error('no network')), signal, now: () => 0 }
 }
 
-test('a check that ignores its signal is left alone at the deadline, and what it does later is dropped', async () => {
+test('a check that ignores its signal is abandoned at the deadline, and its later result is dropped', async () => {
   const deadline = new AbortController()
   let fail = (_: Error) => {}
   const late: GuardrailCheck = () => new Promise((_, reject) => (fail = reject))
@@ -24,7 +24,7 @@ test('a check that ignores its signal is left alone at the deadline, and what it
   fail(new Error('nobody listens'))
 })
 
-/** Checks of a provider that take `bytes` each. */
+/** Checks of a provider that take up `bytes` each. */
 function checksOf(bytes?: number) {
   const prepared: string[] = []
   const one = provider({
@@ -39,11 +39,11 @@ function checksOf(bytes?: number) {
     },
   })
   const checks = new LocalChecks([one])
-  // Configurations are known by their text.
+  // Configurations are identified by their text.
   return { of: (n: number) => checks.check({ provider: 'one', config: `{}${' '.repeat(n)}`, guarded }), prepared }
 }
 
-test('small checks are prepared once, also thousands of them', async () => {
+test('small checks are prepared once, even thousands of them', async () => {
   const { of, prepared } = checksOf()
 
   for (let round = 0; round < 2; round++) for (let n = 0; n < 3_000; n++) await of(n)
@@ -51,7 +51,7 @@ test('small checks are prepared once, also thousands of them', async () => {
   expect(prepared).toHaveLength(3_000)
 })
 
-test('large checks are kept up to 64 MB together, so that no account makes the process grow', async () => {
+test('large checks are kept up to 64 MB in total, so that no account can make the process grow', async () => {
   const { of, prepared } = checksOf(10 * megabyte)
   for (let n = 0; n < 7; n++) await of(n)
 
@@ -66,14 +66,14 @@ test.each([
   ['five common expressions', ['a+b', '\\d{3}-\\d{4}', '(?i)secret', '[A-Z]{3}', '\\bx\\b'], .5, .7],
   ['a class of Unicode in each place', Array(10).fill('\\pL\\PL'.repeat(60)), 15, 34],
   ['as many places as are allowed', Array(4).fill('a{480}b'), 1, 4],
-])('expressions say how much they take: %s', (_, expressions, least, most) => {
+])('expressions report their size: %s', (_, expressions, least, most) => {
   const { bytes = 0 } = patterns.prepare({ patterns: expressions })
 
   expect(bytes / megabyte).toBeGreaterThan(least)
   expect(bytes / megabyte).toBeLessThan(most)
 })
 
-test('a check of a grid runs on a thread: one that takes too long is ended, and the next one is answered', async () => {
+test('a grid runs a check on a thread: one that takes too long is ended, and the next one is answered', async () => {
   const { deps: { guardrailChecks } } = await testGrid()
   const text = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
   const check = (patterns: string[], text: string) =>
@@ -83,7 +83,7 @@ test('a check of a grid runs on a thread: one that takes too long is ended, and 
       { ...guarded, text },
       () => Promise.reject(new Error('It is local')),
     )
-  // Each place of the text is another state of the automaton of these expressions.
+  // Every position in the text is a new automaton state for these expressions.
   const slow = [1, 2, 3, 4].map((n) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + n}}\\d`)
 
   await expect(check(slow, text)).rejects.toMatchObject({

@@ -1,21 +1,22 @@
 /**
- * Accounts that have slow expressions checked without a pause, next to others with usual ones, as a program that each runtime
- * can run. `HOSTILE_MS` is how long. It prints what the checks of the others came to, and how long the slowest took.
+ * Accounts that have slow expressions checked without a pause, next to others with ordinary ones, as a program that
+ * each runtime can run. `HOSTILE_MS` is the duration. Prints the outcomes of the others' checks, and the slowest
+ * check's time.
  */
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
 import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 
 export interface OtherAccounts {
-  /** Of the others: how many checks, by their outcome. */
+  /** Number of the other accounts' checks by outcome. */
   answers: Record<string, number>
   slowestMs: number
-  /** The same of the hostile ones. */
+  /** Number of the hostile accounts' checks by outcome. */
   hostile: Record<string, number>
 }
 
 const text = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
-/** Each place of the text is another state of the automaton of these expressions. */
+/** Every position in the text is a new automaton state for these expressions. */
 const slow = (n: number) => ({
   patterns: [1, 2, 3, 4].map((k) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + 4 * (n % 20) + k}}\\d`),
 })

@@ -1,4 +1,4 @@
-/** What is split over text parts. See docs/protocol/guardrails.md, "How a message is checked". */
+/** Matches split across text parts. See docs/protocol/guardrails.md, "How a message is checked". */
 import { expect, test } from 'vitest'
 import { LocalChecks } from '../../src/guardrails/local-checks.ts'
 import { oncePerText } from '../../src/guardrails/local/view.ts'
@@ -12,14 +12,14 @@ async function verdictOn(id: string, config: object, guarded: Pick<GuardedText, 
   return await checks.check({ provider: id, config: JSON.stringify(config), guarded: asked })
 }
 
-/** A text with these pieces, one in each line. */
+/** Returns a text with these pieces, one per line. */
 function linesOf(...lines: string[]) {
   let end = -1
   const pieces = lines.map(({ length }) => ({ start: end + 1, end: end += 1 + length }))
   return { text: lines.join('\n'), pieces }
 }
 
-/** What is found of lines that are pieces of one text. */
+/** Returns the matches in lines that are pieces of one text. */
 async function findIn(id: string, config: object, ...lines: string[]) {
   const guarded = linesOf(...lines)
   return foundIn(guarded.text, await verdictOn(id, config, guarded))
@@ -37,7 +37,7 @@ test.each([
     card.slice(12),
   ]],
   ['a key', 'pii', {}, [`key ${key.slice(0, 9)}`, `${key.slice(9)} ok`], [key.slice(0, 9), key.slice(9)]],
-])('%s that is split over pieces is found, and its place in each piece', async (_, id, config, lines, found) => {
+])('%s split across pieces is found, with its position in each piece', async (_, id, config, lines, found) => {
   expect(await findIn(id, config, ...lines)).toEqual(found)
   expect((await verdictOn(id, config, { text: lines.join('\n') })).kinds).toEqual([])
 })
@@ -50,7 +50,7 @@ test.each([
   expect(await findIn('phrases', { phrases: ['heron'] }, ...lines)).toEqual(found)
 })
 
-test('pieces that are long are put together only where they meet', async () => {
+test('long pieces are joined only where they meet', async () => {
   const far = 'x'.repeat(5_000)
   const find = (...lines: string[]) => findIn('patterns', { patterns: ['Ax*B'] }, ...lines)
 
@@ -63,14 +63,14 @@ test('pieces that are long are put together only where they meet', async () => {
   expect(await find('A', `${middle} ${middle}`, 'B')).toEqual([])
 })
 
-test('where the middle of a piece is left out, no word begins', async () => {
+test('no word starts where the middle of a piece is omitted', async () => {
   const line = `${'x'.repeat(2_000)}heron `.padEnd(3_000, 'y')
 
   expect(await findIn('phrases', { phrases: ['heron', 'hero'] }, line, line)).toEqual([])
   expect(await findIn('phrases', { phrases: ['heron', 'hero'] }, `${line} her`, 'on')).toEqual(['her', 'on'])
 })
 
-test('kinds of both ways to read a text are named once', async () => {
+test('kinds found in both readings of a text are listed once', async () => {
   const { text, pieces } = linesOf('bob@mail.example', `write to ${card.slice(0, 7)}`, card.slice(7))
 
   const { kinds } = await verdictOn('pii', {}, { text, pieces })
@@ -94,7 +94,7 @@ test.each([
   ['invisible-text', ['a\nb']],
   ['length', ['a\nb']],
   ['language', ['a\nb']],
-])('of a text with pieces %s reads %j', async (id, expected) => {
+])('in a text with pieces %s reads %j', async (id, expected) => {
   const asked: string[] = []
   const one = provider({
     ...{ id, name: '', kind: 'local', description: '', config: {} },
@@ -110,7 +110,7 @@ test.each([
   expect(asked).toEqual(expected)
 })
 
-test('what is made of a text and of its pieces is kept for the next guardrail, and of no two long texts', () => {
+test('results for a text and its joined pieces are cached for the next guardrail, but never for two long texts', () => {
   let made = 0
   const make = oncePerText(() => ++made)
   const ask = (...texts: string[]) => texts.map((text) => make(text))
@@ -122,13 +122,13 @@ test('what is made of a text and of its pieces is kept for the next guardrail, a
   expect(ask(other, long, other)).toEqual([8, 9, 10])
 })
 
-test('an expression that matches a place objects to the whole text, also in pieces', async () => {
+test('an expression that matches a position objects to the whole text, even in pieces', async () => {
   const { text, pieces } = linesOf('a', 'b')
 
   expect(await verdictOn('patterns', { patterns: ['\\b', 'ab'] }, { text, pieces })).toMatchObject({ spans: [] })
 })
 
-test('so many stretches in pieces that all is masked are one', async () => {
+test('when there are too many stretches in pieces, the whole text is masked as one stretch', async () => {
   const { text, pieces } = linesOf(...Array(1_200).fill('on her'))
 
   expect((await verdictOn('phrases', { phrases: ['heron'] }, { text, pieces })).spans).toEqual([

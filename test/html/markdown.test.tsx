@@ -25,7 +25,7 @@ test.each([
   expect(html(text)).toContain(expected)
 })
 
-test('a link says where it leads, and tells the other side nothing', () => {
+test('a link shows its destination and sends no referrer', () => {
   const link = 'href="https://evil.example/x" rel="noopener noreferrer nofollow" target="_blank"'
 
   expect(html('[bank.example](https://evil.example/x)')).toContain(`<a ${link}>bank.example</a> `)
@@ -55,14 +55,14 @@ test('an image is not loaded, and its host is named', () => {
     )
 })
 
-test('HTML is text', () => {
+test('HTML is shown as text', () => {
   const text = '<img src=x onerror=alert(1)><script>alert(1)</script>\n\n<div style="position:fixed">x</div>'
 
   expect(html(text)).not.toMatch(/<(?!\/?p\b|br)/)
   expect(html(text)).toContain('&lt;script&gt;')
 })
 
-test('no text makes an element or attribute of its own', () => {
+test('no text creates its own elements or attributes', () => {
   const pieces = [
     '*',
     '**',
@@ -115,7 +115,7 @@ test.each([
   ['brackets', '['.repeat(8_000)],
   ['links in links', '[a]('.repeat(2_000)],
   ['backticks', Array.from({ length: 130 }, (_, i) => '`'.repeat(i)).join(' ')],
-])('a hostile text of %s ends and has a bounded depth', (_, text) => {
+])('the output for a hostile text of %s is balanced and has a bounded depth', (_, text) => {
   const page = html(text)
   let depth = 0
   let deepest = 0
@@ -128,11 +128,11 @@ test.each([
   expect(deepest).toBeLessThan(60)
 })
 
-test('a text that is too long to parse is shown as it is', () => {
+test('a text that is too long to parse is shown unformatted', () => {
   expect(html('**x** '.repeat(4_000))).toMatch(/^<pre class="plain" dir="auto">\*\*x\*\*/)
 })
 
-test('emphasis within emphasis ends at a depth, and its text stays', () => {
+test('nested emphasis has a maximum depth, and its text is kept', () => {
   const depth = 60
   const shown = html('*a '.repeat(depth) + 'x' + ' b*'.repeat(depth))
 

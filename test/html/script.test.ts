@@ -1,4 +1,4 @@
-/** What the script adds, and that every page works without it. */
+/** The enhancements by the script, and that every page works without it. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, hasBrowser, useBrowser, type VisitOptions, type Visitor } from '../support/browser.ts'
@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts'
 describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let server: Awaited<ReturnType<typeof serveScriptPages>>
-  /** One for each kind. The pages keep nothing in the browser. */
+  /** One visitor per kind, because the pages store nothing in the browser. */
   const visitors = new Map<string, Visitor>()
   let visitor: Visitor
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^agadm_7Qm3/)
     })
 
-    test('opens the menus by keyboard; Escape and a click outside close them', async () => {
+    test('opens the menus by keyboard, and closes them on Escape or a click outside', async () => {
       const page = await open('/agent')
       const menu = page.locator('details.menu').first()
       await menu.locator('summary').focus()
@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/sign-in', fields: { decision: 'allow' } }])
     })
 
-    test('shows a password and hides it again', async () => {
+    test('toggles the visibility of a password', async () => {
       const page = await open('/sign-in')
       const field = page.locator('#password')
 
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toHaveLength(1)
     })
 
-    test('shows times in the zone of the reader, and in UTC on hover', async () => {
+    test("shows times in the reader's time zone, and in UTC on hover", async () => {
       const page = await open('/agent', { timeZone: 'Asia/Tokyo' })
       const time = page.locator('time[data-local]')
 
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/agent/delete' }])
     })
 
-    test('switches the account and signs out from its menus', async () => {
+    test('switches accounts and signs out from its menus', async () => {
       const page = await open('/agent', { withScript })
       await page.locator('details.menu').first().locator('summary').click()
       await page.getByRole('link', { name: 'Ann at home' }).click()
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/sign-out', fields: { csrf: 'token-of-the-session' } }])
     })
 
-    test('leads to every section at the bottom of a phone', async () => {
+    test("has every section at the bottom of a phone's screen", async () => {
       const page = await open('/agent', { withScript, viewport: 'small' })
       const bar = page.locator('nav.bottom')
       expect(await page.locator('nav.side').isVisible()).toBe(false)
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       await page.waitForURL('**/accounts/a1/guardrails')
     })
 
-    test('opens both menus of the header within the narrowest window', async () => {
+    test('opens both header menus within the narrowest window', async () => {
       const page = await open('/agent', { withScript, viewport: 'small' })
 
       for (const menu of ['details.menu:not(.user)', 'details.user']) {
@@ -206,7 +206,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   })
 
   describe('without script', () => {
-    test('shows nothing that needs script', async () => {
+    test('shows nothing that needs the script', async () => {
       const page = await open('/sign-in', { withScript: false })
       expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)
 

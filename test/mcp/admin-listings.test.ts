@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('pages of agents and channels list each once, in order, and each page has the total', async () => {
+test('pages list each agent and channel once, in order, and each page has the total', async () => {
   for (const name of ['carol', 'dave', 'erin']) {
     await grid.acme.agent(name)
     await createChannel(grid.acme.store, { name: `of-${name}`, members: ['alice', name] })
@@ -22,7 +22,7 @@ test('pages of agents and channels list each once, in order, and each page has t
   expect(await pages('admin_list_channels', 2)).toEqual([['#of-carol', '#of-dave'], ['#of-erin']])
 })
 
-test('a page begins after its cursor, even if that agent has been deleted', async () => {
+test('a page starts after its cursor, even if that agent has been deleted', async () => {
   const first = await list('admin_list_agents', { limit: 1 })
   await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'alice' })
   const second = await list('admin_list_agents', { limit: 1, cursor: first.next_cursor })
@@ -50,7 +50,7 @@ test('10,000 agents are listed once each, in pages of up to 1 MB that all have t
   expect(sizes.slice(0, -1).every((size) => size > 999_000)).toBe(true)
 })
 
-test('skills and guardrails beyond 1 MB come in pages too', async () => {
+test('skills and guardrails beyond 1 MB are paged too', async () => {
   const skills = Array.from(
     { length: 1_000 },
     (_, n) => ({ name: `skill-${1_000 + n}`, description: '\u{1f642}'.repeat(250) }),
@@ -84,7 +84,7 @@ async function list(tool: string, args: Record<string, unknown> = {}, era?: (typ
   return (await callTool(grid, grid.acme.adminKey, tool, args, era)).text
 }
 
-/** The names on each page of `limit` entries. */
+/** Returns the names on each page of `limit` entries. */
 async function pages(tool: string, limit: number): Promise<string[][]> {
   const found: string[][] = []
   let cursor: string | undefined
@@ -97,7 +97,7 @@ async function pages(tool: string, limit: number): Promise<string[][]> {
   return found
 }
 
-/** Insert rows like those that the grid creates, 1,000 in a statement. */
+/** Inserts rows like those that the grid creates, 1,000 per statement. */
 async function addAgents(count: number): Promise<void> {
   const agents = Array.from({ length: count }, (_, n) => ({ id: newId(), alias: `robot-${10_000 + n}` }))
   for (let at = 0; at < count; at += 1_000) {

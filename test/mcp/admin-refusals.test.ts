@@ -1,4 +1,4 @@
-/** Errors of the admin tools, and that they change nothing. */
+/** Errors of the admin tools, which change nothing. */
 import { beforeEach, expect, test } from 'vitest'
 import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -126,7 +126,7 @@ test.each([
   expect(await state()).toEqual(before)
 })
 
-test('one unknown among ten changes neither members nor guardrails', async () => {
+test('one unknown entry among ten leaves members and guardrails unchanged', async () => {
   const own = Array.from({ length: 9 }, (_, n) => `own-${n}`)
   for (const name of own) {
     await grid.acme.agent(name)
@@ -145,7 +145,7 @@ test('one unknown among ten changes neither members nor guardrails', async () =>
   expect(await state()).toEqual(before)
 })
 
-test('a list that is set twice is the same as set once, and an empty list removes all', async () => {
+test('setting a list twice is the same as once, and an empty list removes everything', async () => {
   const set = async (members: string[], guardrails: string[], skills: string[]) => {
     await admin('admin_set_channel_members', { name: 'general', members })
     await admin('admin_set_agent_guardrails', { alias: 'bob', guardrails })
@@ -160,7 +160,7 @@ test('a list that is set twice is the same as set once, and an empty list remove
   expect(await set([], [], [])).toMatchObject({ channel_members: [], agent_guardrails: [], agent_skills: [] })
 })
 
-test('no answer and no list holds a token, a hash or a sealed token', async () => {
+test('no answer or list contains a token, a hash or a sealed token', async () => {
   const created = await admin('admin_create_agent', {
     alias: 'remote-desk',
     type: 'a2a',
@@ -189,7 +189,7 @@ test('no answer and no list holds a token, a hash or a sealed token', async () =
   for (const secret of Object.values(sealed[0])) expect(answers).not.toContain(secret)
 })
 
-/** The rows of the account by table, except credentials, whose use is recorded, and the log, which grows with each call. */
+/** The account's rows by table, except credentials, whose use is recorded, and the log, which grows with each call. */
 async function state(): Promise<Record<string, string[]>> {
   const tables = accountTables.filter((table) => table !== 'credentials' && table !== 'activity')
   const found = await Promise.all(tables.map(async (table) => {

@@ -13,7 +13,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test('an agent is created with every field, listed with eight, and its key sends at once', async () => {
+test('an agent is created with every field, listed with eight, and its key can send at once', async () => {
   const input = {
     alias: 'remote-desk',
     type: 'a2a',
@@ -43,7 +43,7 @@ test('an agent is created with every field, listed with eight, and its key sends
   expect(skills.text).toEqual([{ name: 'faq', description: '' }, { name: 'tax', description: 'Of companies' }])
 })
 
-test('admin_list_agents shows the agents of the account by alias, with defaults', async () => {
+test("admin_list_agents shows the account's agents by alias, with defaults", async () => {
   const { agents, total } = (await adminOf(grid.evil, 'admin_list_agents')).text
 
   expect({ agents, total }).toEqual({
@@ -90,7 +90,7 @@ test('a channel is created with its members, listed with its seven fields, given
   expect(after).toEqual({ channels: [], total: 0 })
 })
 
-test('skills are replaced as a whole, created when unknown, and counted; a repeat changes nothing', async () => {
+test('skills are replaced as a whole, created if unknown, and counted, and a repeat changes nothing', async () => {
   await adminOf(grid.evil, 'admin_set_agent_skills', { alias: 'eve', skills: ['old', 'kept'] })
   const input = { id: grid.eve.id, skills: ['kept', { name: 'new', description: 'Just made' }, 'kept'] }
   const set = await adminOf(grid.evil, 'admin_set_agent_skills', input)
@@ -152,7 +152,7 @@ test('guardrails are listed without their token, and replaced as a whole with di
   })
 })
 
-test('the guardrail providers are the static list, each with a schema of its configuration', async () => {
+test('the guardrail providers are a fixed list, each with a configuration schema', async () => {
   const listed = (await admin('admin_list_guardrail_providers')).text.providers
 
   expect(listed.map(({ id }: { id: string }) => id)).toEqual(providers.map(({ id }) => id))
@@ -202,7 +202,7 @@ test('after admin_delete_agent the key is revoked, the alias stays reserved for 
   expect((await callTool(grid, anew.api_key, 'list_channels')).text).toEqual([])
 })
 
-test('createdAt is the same in a creation and in the listing, also while the clock runs', async () => {
+test('createdAt is the same on creation and in the listing, even while the clock runs', async () => {
   let now = grid.clock.now
   Object.defineProperty(grid.clock, 'now', { get: () => now += 7 })
 

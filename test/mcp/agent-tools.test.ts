@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test.each(eras)('%s: the whole list has objects for schemas and names no $schema', async (era) => {
+test.each(eras)('%s: all schemas in the list are objects, and none names $schema', async (era) => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)
   const text = JSON.stringify(body)
 
@@ -54,7 +54,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
   expect([again.text, again.more]).toEqual([[], undefined])
 })
 
-test('when more messages are unread, the second text part says so', async () => {
+test('the second text part says that more messages are unread', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -84,7 +84,7 @@ test('read_messages with since repeats messages and says how to get more', async
   expect(rest.more).toEqual({ cursor: expect.any(String) })
 })
 
-test('a message longer than max_chars is shown shortened, counts as read, and its rest is fetched by offset', async () => {
+test('a message longer than max_chars is truncated, counts as read, and its rest is fetched by offset', async () => {
   const text = `${'x'.repeat(38)}🙂end`
   for (const message of [text, 'y']) await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
 
@@ -106,13 +106,13 @@ test('a message longer than max_chars is shown shortened, counts as read, and it
   expect(beyond.code).toBe('invalid_input')
 })
 
-test('send_message reports the number of unread messages of the sender', async () => {
+test("send_message reports the sender's number of unread messages", async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
 
   expect((await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'ho' })).text.unread).toBe(1)
 })
 
-test('message_status shows its readers to the sender of a message alone', async () => {
+test("message_status shows a message's readers only to its sender", async () => {
   const { text: sent } = await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
   const asked = { message_id: sent.message_id }
   const before = await callTool(grid, grid.alice.key, 'message_status', asked)
@@ -134,7 +134,7 @@ test('message_status shows its readers to the sender of a message alone', async 
   expect((await callTool(grid, grid.eve.key, 'message_status', asked)).code).toBe('message_not_found')
 })
 
-test('list_agents finds the others of the account, and public agents of other accounts when asked', async () => {
+test("list_agents finds the account's other agents, and other accounts' public agents on request", async () => {
   await grid.evil.agent('open-desk', {
     visibility: 'public',
     description: 'Answers questions',
@@ -155,7 +155,7 @@ test('list_agents finds the others of the account, and public agents of other ac
   }])
 })
 
-test('list_channels shows the channels of the caller', async () => {
+test("list_channels shows the caller's channels", async () => {
   await createChannel(grid.acme.store, { name: 'general', description: 'All of us', members: ['alice', 'bob'] })
   await createChannel(grid.acme.store, { name: 'others', members: ['bob'] })
   const listed = await callTool(grid, grid.alice.key, 'list_channels')
@@ -164,7 +164,7 @@ test('list_channels shows the channels of the caller', async () => {
   expect(listed.more).toBeUndefined()
 })
 
-test('set_skills replaces the skills, list_skills shows the skills of the account or of one agent', async () => {
+test('set_skills replaces the skills, and list_skills shows the skills of the account or of one agent', async () => {
   const skills = [{ name: 'maths', description: 'Sums' }, 'poems']
   const set = await callTool(grid, grid.alice.key, 'set_skills', { skills })
   const ofBob = await callTool(grid, grid.alice.key, 'list_skills', { agent: '@bob' })
@@ -210,7 +210,7 @@ test.each([
   expect(called.more).toBeUndefined()
 })
 
-test('after the trial a send is refused with trial_expired, and reading goes on', async () => {
+test('after the trial a send is refused with trial_expired, and reading continues', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
   await updateTrial(grid, grid.alice, { used: 10, max: 10, expiresAt: grid.clock.now + 1_000 })
 
@@ -220,7 +220,7 @@ test('after the trial a send is refused with trial_expired, and reading goes on'
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toHaveLength(1)
 })
 
-test('an unexpected error is logged, and the answer has no details of it', async () => {
+test('an unexpected error is logged, and the answer reveals no details', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE channels RENAME TO lost', args: [] }])
   const called = await callTool(grid, grid.alice.key, 'list_channels')
   const read = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' })

@@ -1,4 +1,4 @@
-/** How many bytes answers have, printed, so that growth is seen. Every body is in an answer once. */
+/** Sizes of answers in bytes, printed to make growth visible. Every answer contains each message body once. */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -9,7 +9,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-/** The body of an answer as it is on the wire. */
+/** Returns the size of an answer's body as sent. */
 async function bytesOf(what: string, key: string, method: string, params?: Record<string, unknown>): Promise<number> {
   const { body } = await mcp(grid, key, method, params)
   const bytes = Buffer.byteLength(JSON.stringify(body))
@@ -20,7 +20,7 @@ async function bytesOf(what: string, key: string, method: string, params?: Recor
 const reading = { name: 'read_messages', arguments: {} }
 
 test.each([[10, 512, 7_200], [10, 200, 4_000]])(
-  'a read of %i messages of %i characters has less than %i bytes',
+  'a read of %i messages of %i characters takes less than %i bytes',
   async (count, length, most) => {
     for (let n = 0; n < count; n++) {
       await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: `${n}`.repeat(length) })
@@ -30,20 +30,20 @@ test.each([[10, 512, 7_200], [10, 200, 4_000]])(
   },
 )
 
-test('an empty read has less than 60 bytes of text, and 120 on the wire', async () => {
+test('an empty read takes less than 60 bytes of text, and 120 bytes as sent', async () => {
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', reading)
 
   expect(JSON.stringify(body.result.content).length).toBeLessThan(60)
   expect(await bytesOf('An empty read', grid.bob.key, 'tools/call', reading)).toBeLessThan(120)
 })
 
-// Every model has the list in its context. The room is for more tools, not for longer ones.
-test('tools/list of an agent has at most 6,100 bytes, that of an admin less than 12 kB', async () => {
+// The list is in every model's context. The allowance is for more tools, not for longer ones.
+test('tools/list takes at most 6,100 bytes for an agent, and less than 12 kB for an admin', async () => {
   expect(await bytesOf('tools/list of an agent', grid.alice.key, 'tools/list')).toBeLessThanOrEqual(6_100)
   expect(await bytesOf('tools/list of an admin', grid.acme.adminKey, 'tools/list')).toBeLessThan(12_000)
 })
 
-test('admin tools say whether they only read, and whether they take something away', async () => {
+test('admin tools declare whether they are read-only and whether they are destructive', async () => {
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
 
   for (const { name, annotations } of body.result.tools) {
@@ -53,7 +53,7 @@ test('admin tools say whether they only read, and whether they take something aw
   }
 })
 
-test('a time is given to the second, and again where the minute changes', async () => {
+test('a timestamp has seconds, and is repeated only when the minute changes', async () => {
   const times: (string | undefined)[] = []
   for (const milliseconds of [0, 59_000, 2_500, 0]) {
     grid.clock.now += milliseconds
@@ -65,7 +65,7 @@ test('a time is given to the second, and again where the minute changes', async 
   expect(times).toEqual(['2026-11-21T09:00:00Z', undefined, '2026-11-21T09:01:01Z', undefined])
 })
 
-test('a sender is introduced once in an answer, and again in the next', async () => {
+test('a sender is introduced once per answer, and again in the next one', async () => {
   const carol = await grid.acme.agent('carol', { description: 'Sings', skills: [{ name: 'song' }] })
   const send = (key: string, message: string) => callTool(grid, key, 'send_message', { to: 'bob', message })
   for (const message of ['one', 'two']) await send(carol.key, message)

@@ -1,4 +1,4 @@
-/** Arguments as models write them, and the names under which they look for things. */
+/** Arguments as models write them, and the names models use for things. */
 import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -17,13 +17,13 @@ test.each([
   ['send_message', { to: 'bob', message: 'hi', cc: '@carol', subject: 'x' }, ['cc', 'subject']],
   ['list_channels', { toString: 1 }, ['toString']],
   ['list_channels', { wait_seconds: { toString: 1 } }, ['wait_seconds']],
-])('%s of %j ignores what it does not have, and says so', async (name, args, ignored) => {
+])('%s of %j ignores unknown arguments, and says so', async (name, args, ignored) => {
   const { code, whole } = await asAlice(name, args)
 
   expect([code, whole.ignored]).toEqual([undefined, ignored])
 })
 
-test('an argument that resembles one is refused with the right one', async () => {
+test('a misspelled argument is refused with a suggestion', async () => {
   const { code, message } = await asAlice('send_message', { to: 'bob', message: 'hi', waitSeconds: 5 })
 
   expect([code, message]).toEqual([
@@ -32,15 +32,15 @@ test('an argument that resembles one is refused with the right one', async () =>
   ])
 })
 
-test('a number that is an object is refused, also one that cannot be made a number', async () => {
+test('a number given as an object is refused, even one that cannot be converted', async () => {
   expect((await asBob('read_messages', { wait_seconds: { toString: 1 } })).code).toBe('invalid_input')
 })
 
-test('a limit above its maximum is the maximum, and the answer says so', async () => {
+test('a limit above the maximum is lowered to the maximum, and the answer says so', async () => {
   expect((await asBob('read_messages', { limit: 1_000 })).whole).toMatchObject({ messages: [], clipped: { limit: 50 } })
 })
 
-test('every tool of agents reports ignored arguments, and every tool of admins refuses them', async () => {
+test('every agent tool reports ignored arguments, and every admin tool refuses them', async () => {
   const toolsOf = async (key: string) => (await mcp(grid, key, 'tools/list')).body.result.tools as { name: string }[]
   for (const { name } of await toolsOf(grid.acme.adminKey)) {
     const { code, message } = await callTool(grid, grid.acme.adminKey, name, { zzz: 1 })
@@ -64,7 +64,7 @@ test('every tool of agents reports ignored arguments, and every tool of admins r
   }
 })
 
-test('null and empty texts in the entries of a list are absent', async () => {
+test('null and empty texts in list entries count as absent', async () => {
   const skills = [{ name: 'tax', description: null }, { name: 'law', description: '' }, 'art']
   const { code } = await asAlice('set_skills', { skills: JSON.stringify(skills) })
   const { text } = await asAlice('list_skills', {})
@@ -72,7 +72,7 @@ test('null and empty texts in the entries of a list are absent', async () => {
   expect([code, text.map(({ name }: { name: string }) => name)]).toEqual([undefined, ['art', 'law', 'tax']])
 })
 
-test.each(eras)('%s: a number that is not kept is an error of its tool, with its path', async (era) => {
+test.each(eras)('%s: a number that would lose precision is an error of its tool, with its path', async (era) => {
   const { headers, body } = wireRequest(era, 'tools/call', {
     name: 'send_message',
     arguments: { to: 'bob', message: 'hi', parts: [{ data: { id: 'ID' } }] },
@@ -91,7 +91,7 @@ test.each(eras)('%s: a number that is not kept is an error of its tool, with its
   expect((await asBob('read_messages')).text).toEqual([])
 })
 
-test('a tool of admins with such a number is recorded as refused, and another method is refused under its id', async () => {
+test("such a number is recorded as refused for an admin tool, and refused under the request's id for another method", async () => {
   const send = (key: string, message: string) =>
     sendWire(grid, key, { headers: wireRequest('legacy', 'ping').headers, body: message })
   const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"admin_delete_agent","arguments":'
@@ -122,7 +122,7 @@ test('a tool without arguments says so', async () => {
   expect(message).toBe('admin_list_guardrail_providers has no argument all. It takes none.')
 })
 
-test('a number and a boolean may come as a string, in tools of agents and of admins', async () => {
+test('agent and admin tools accept a number or a boolean as a string', async () => {
   for (const message of ['one', 'two']) await asAlice('send_message', { to: 'bob', message })
 
   expect((await asBob('read_messages', { limit: '1', peek: 'true' })).text).toHaveLength(1)
@@ -137,7 +137,7 @@ test.each([['limit', '0'], ['limit', '-1'], ['limit', '1e1'], ['peek', 'yes']])(
   },
 )
 
-test('a text stays a text where a text is wanted', async () => {
+test('a text remains a text where a text is expected', async () => {
   await asAlice('send_message', { to: 'bob', message: '5' })
 
   expect((await asBob('read_messages')).text).toMatchObject([{ message: '5' }])
@@ -160,7 +160,7 @@ test('reply_to with another recipient is refused', async () => {
   expect([code, message]).toEqual(['invalid_input', 'reply_to and to differ. Give to alone.'])
 })
 
-test('admin tools take an id under the name that creations give it', async () => {
+test('admin tools accept an id under the name that creation returns', async () => {
   const admin = (name: string, args: object = {}) => callTool(grid, grid.acme.adminKey, name, { ...args })
   const { agent_id } = (await admin('admin_create_agent', { alias: 'carol' })).text
   const { channel_id } = (await admin('admin_create_channel', { name: 'general' })).text
@@ -180,7 +180,7 @@ test('admin tools take an id under the name that creations give it', async () =>
   expect(deleted.map(({ text }) => text.id)).toEqual([channel_id, agent_id])
 })
 
-test('admin tools take a new alias with @ and spaces, and publish so', async () => {
+test('admin tools accept a new alias with @ and spaces, and document this', async () => {
   const { text } = await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: ' @carol ' })
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
   const patternOf = (tool: string, parameter: string) =>
@@ -194,7 +194,7 @@ test('admin tools take a new alias with @ and spaces, and publish so', async () 
   expect(patternOf('admin_create_agent', 'alias').test('Carol')).toBe(false)
 })
 
-test('null is an argument that is not given', async () => {
+test('null counts as an absent argument', async () => {
   await asAlice('send_message', { to: 'bob', message: 'one', reply_to: null, idempotency_key: null })
 
   expect((await asBob('read_messages', { since: null, limit: null, message_id: null })).text).toHaveLength(1)
@@ -209,7 +209,7 @@ test.each([
   ['2026-11-21T09:30:00+01:00', ['new', 'newest']],
   ['2026-11-21 08:30', ['new', 'newest']],
   ['2026-11-21', ['old', 'new', 'newest']],
-])('since %s is understood', async (since, expected) => {
+])('since accepts %s', async (since, expected) => {
   const noon = Date.parse('2026-11-21T09:00:00Z')
   for (const [message, at] of [['old', noon - 7_200_000], ['new', noon - 60_000], ['newest', noon]] as const) {
     grid.clock.now = at
@@ -220,7 +220,7 @@ test.each([
   expect(text.map(({ message }: { message: string }) => message)).toEqual(expected)
 })
 
-test('since takes the id of a message, and shows what came after it', async () => {
+test('since accepts a message id, and shows everything after that message', async () => {
   const { text: first } = await asAlice('send_message', { to: 'bob', message: 'one' })
   await asAlice('send_message', { to: 'bob', message: 'two' })
   const { text } = await asBob('read_messages', { since: first.message_id })
@@ -230,7 +230,7 @@ test('since takes the id of a message, and shows what came after it', async () =
   expect(foreign.code).toBe('message_not_found')
 })
 
-test.each(eras)('%s: instructions say who the agent is and what waits for it', async (era) => {
+test.each(eras)('%s: instructions tell the agent its name and what is waiting', async (era) => {
   const instructions = async () => {
     const connecting = era === 'modern'
       ? await mcp(grid, grid.bob.key, 'server/discover', {}, era)

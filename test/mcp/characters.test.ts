@@ -1,4 +1,4 @@
-/** Limits count characters, not UTF-16 code units: an emoji counts once. See docs/protocol/README.md, "Limits". */
+/** Limits count characters, not UTF-16 code units, so an emoji counts once. See docs/protocol/README.md, "Limits". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
 const asAlice = (name: string, args: object) => callTool(grid, grid.alice.key, name, { ...args })
-/** A refusal, or undefined. */
+/** Returns the code of a refusal, or undefined. */
 const refusal = async (answer: Promise<{ code?: string }>) => (await answer).code
 const rejection = (work: Promise<unknown>) => work.then(() => undefined, ({ code }) => code as string)
 const a2aRefusal = async (message: object) => {
@@ -52,12 +52,12 @@ const limits: [what: string, limit: number, refusalOf: (text: string) => Promise
   ['context of A2A', 256, (contextId) => a2aRefusal({ contextId })],
 ]
 
-test.each(limits)('%s: %i emoji are taken, and one more is not', async (_, limit, refusalOf) => {
+test.each(limits)('%s: %i emoji are accepted, and one more is not', async (_, limit, refusalOf) => {
   expect(await refusalOf('🙂'.repeat(limit))).toBeUndefined()
   expect(await refusalOf('🙂'.repeat(limit + 1))).toBe('invalid_input')
 })
 
-test('a description is counted without its invisible characters', async () => {
+test('invisible characters of a description do not count', async () => {
   const description = 'x'.repeat(500) + '\u{e0041}'.repeat(100)
   const created = await admin('admin_create_agent', { alias: 'carol', description })
 
@@ -65,7 +65,7 @@ test('a description is counted without its invisible characters', async () => {
   expect((await signUp(grid, { alias: 'zoe', description })).status).toBe(201)
 })
 
-test('the lengths are published, where JSON Schema counts characters too', async () => {
+test('the published lengths count characters, as JSON Schema does', async () => {
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
   const ofAgent = await mcp(grid, grid.alice.key, 'tools/list')
   const parameters = (tools: { name: string; inputSchema: { properties: object } }[], tool: string) =>

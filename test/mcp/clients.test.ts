@@ -11,7 +11,7 @@ import { eras, gridPath, toolResult, wireRequest } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { rpcOver } from '../support/stdio-rpc.ts'
 
-/** What these tests use of every client. */
+/** The interface of clients that these tests use. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -57,7 +57,7 @@ test('client 1: lists, sends, reads and sees a refusal', async () => {
   await converse(await connect(grid.alice.key), await connect(grid.bob.key))
 })
 
-test('both clients read resources and see an unknown one refused', async () => {
+test('both clients read resources and report an unknown resource', async () => {
   const v1 = new ClientV1(info)
   await v1.connect(new TransportV1(new URL('/api/v1/grid', grid.url), { requestInit: bearing(grid.alice.key) }))
   const v2 = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
@@ -126,7 +126,7 @@ test.each(eras)('%s: 200 clients that all use id 0 get their own messages', asyn
   expect(received).toEqual(agents.map(({ alias }) => `for ${alias}`))
 })
 
-/** What every client must be able to do. `alias` is the alias of `bob`. */
+/** Checks the basic operations of a client. `alias` is the alias of `bob`. */
 async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promise<void> {
   const { tools } = await alice.listTools()
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
@@ -154,7 +154,9 @@ function bearing(key: string) {
   return { headers: { Authorization: `Bearer ${key}` } }
 }
 
-/** A client that speaks JSON-RPC with mcp-remote over its standard streams; mcp-remote speaks HTTP with the grid. */
+/**
+ * A client that speaks JSON-RPC with mcp-remote over standard input and output. mcp-remote speaks HTTP with the grid.
+ */
 async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
   const home = join(grid.folder, `home-${callbackPort}`)
   mkdirSync(home)

@@ -31,7 +31,7 @@ test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((metho
 )
 
 test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`])))(
-  'the metadata that the challenge of %s names describes exactly this resource',
+  'the metadata named in the challenge of %s describes exactly this resource',
   async (url) => {
     const challenge = (await grid.request(url)).headers.get('www-authenticate')!
     const response = await grid.request(challenge.match(/resource_metadata="([^"]+)"/)![1], { headers: fromPage })
@@ -56,7 +56,7 @@ test('the metadata address without a path describes the first path, and other pa
   expect([other.status, deeper.status]).toEqual([404, 404])
 })
 
-test('on a loopback address each spelling is a resource of its own', async () => {
+test('each spelling of a loopback address is its own resource', async () => {
   const local = await testGrid({ env: { PORT: '8787' } })
   for (const host of ['localhost', '127.0.0.1', '[::1]']) {
     const url = `http://${host}:8787/mcp/v1/grid`
@@ -102,7 +102,7 @@ test('the credential is checked before the method and the body', async () => {
   expect(response.status).toBe(401)
 })
 
-test('an unknown Host is 421 before anything else', async () => {
+test('an unknown Host is 421 before any other check', async () => {
   const response = await grid.request('https://other.example/mcp/v1/grid', { method: 'POST' })
 
   expect(response.status).toBe(421)
@@ -124,7 +124,7 @@ test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/g
   },
 )
 
-test('every kind of answer can be read by a page of another origin', async () => {
+test('a page of another origin can read every kind of answer', async () => {
   const read = (wait_seconds: number) => ({ name: 'read_messages', arguments: { wait_seconds } })
   const post = (request: WireRequest, key: string | undefined = grid.alice.key) =>
     grid.request(gridPath, {
@@ -186,7 +186,7 @@ test.each([
   expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
 })
 
-test('a body above 512 KiB is 413, for signup above 16 KiB', async () => {
+test('a body above 512 KiB, or above 16 KiB for signup, is 413', async () => {
   const padded = (bytes: number) => ({ ...wireRequest('legacy', 'ping'), body: ' '.repeat(bytes) + '{}' })
 
   const large = await sendWire(grid, grid.alice.key, padded(512 * 1024))
@@ -196,7 +196,7 @@ test('a body above 512 KiB is 413, for signup above 16 KiB', async () => {
   expect(large.body).toMatchObject({ id: null, error: { code: -32600 } })
 })
 
-test('the alias is the same endpoint', async () => {
+test('the alternative path is the same endpoint', async () => {
   const listed = await sendWire(grid, grid.alice.key, wireRequest('legacy', 'tools/list'), '/api/v1/grid')
 
   expect(listed.body).toEqual((await mcp(grid, grid.alice.key, 'tools/list')).body)

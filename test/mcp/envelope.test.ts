@@ -1,4 +1,7 @@
-/** Which messages are requests, and of which era. The SDK is the reference: the grid judges the usual ones without it. */
+/**
+ * Which messages are requests, and of which era. The grid parses the usual messages without the SDK, which is the
+ * reference.
+ */
 import { classifyInboundRequest, isJSONRPCRequest } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import { eraOf } from '../../src/mcp/protocol.ts'
@@ -8,12 +11,12 @@ const versionKey = 'io.modelcontextprotocol/protocolVersion'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 const clientKey = 'io.modelcontextprotocol/clientInfo'
 
-/** Values that a member or a header may wrongly have. `undefined` leaves it out. */
+/** Invalid values for a member or a header. `undefined` omits it. */
 const texts = [undefined, '', 'x', '2.0', '2026-07-28', '2025-11-25', '1999-01-01', 'initialize']
 const values = [...texts, null, 0, 1.5, 2 ** 53, true, [], [{}], {}]
 const members = ['jsonrpc', 'id', 'method', 'params', '_meta', versionKey]
 
-test.each(eras)('a request of the %s era with a wrong member is served only as what the SDK takes it for', (era) => {
+test.each(eras)('a request of the %s era with a wrong member is served only as the SDK would interpret it', (era) => {
   const requests = members.flatMap((member) => values.map((value) => request(era, member, value)))
   const served = requests.filter((one) => judged(one) === era)
 
@@ -21,7 +24,7 @@ test.each(eras)('a request of the %s era with a wrong member is served only as w
   for (const one of requests) expectAsSdk(one)
 })
 
-test.each(eras)('a request of the %s era with a wrong header is served only as what the SDK takes it for', (era) => {
+test.each(eras)('a request of the %s era with a wrong header is served only as the SDK would interpret it', (era) => {
   for (const header of ['MCP-Protocol-Version', 'Mcp-Method']) {
     for (const value of texts) {
       for (const method of ['tools/call', 'initialize']) {
@@ -34,21 +37,21 @@ test.each(eras)('a request of the %s era with a wrong header is served only as w
   }
 })
 
-test.each([undefined, 'x', 5, true, []])('capabilities of %j are refused in the words of the SDK', (value) => {
+test.each([undefined, 'x', 5, true, []])("capabilities of %j are refused with the SDK's message", (value) => {
   const one = request('modern', capabilitiesKey, value)
 
   expect(judged(one)).toMatch(/^Invalid _meta envelope .* io\.modelcontextprotocol\/clientCapabilities: /)
   expect(judged(one)).toBe(bySdk(one))
 })
 
-test('members of _meta that the grid does not use may have any form', () => {
+test('unused members of _meta may have any form', () => {
   const unused = { [capabilitiesKey]: { roots: true, elicitation: [] }, [clientKey]: { title: 5 }, progressToken: [] }
 
   expect(judged(request('modern', '_meta', envelope(unused)))).toBe('modern')
   expect(judged(request('legacy', '_meta', { progressToken: [] }))).toBe('legacy')
 })
 
-/** A call of a tool in which one member has another value. */
+/** Builds a tool call in which one member has another value. */
 function request(era: Era, member: string, value: unknown): WireRequest {
   const one = wireRequest(era, 'tools/call', { name: 'list_agents', arguments: {} })
   const { params } = one.body
@@ -64,7 +67,7 @@ function expectAsSdk(one: WireRequest): void {
   expect([one, era, true]).toEqual([one, bySdk(one), isJSONRPCRequest(one.body)])
 }
 
-/** The era, or why the message is refused; undefined for a notification. */
+/** Returns the era or the reason for refusal, and undefined for a notification. */
 function judged({ headers, body }: WireRequest): string | undefined {
   try {
     return eraOf(new Headers(headers), body)

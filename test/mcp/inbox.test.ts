@@ -22,7 +22,7 @@ beforeEach(async () => {
   grid = await liveGrid({ stopping: stop.signal })
 })
 
-test('client 1 hears of its messages, and another agent of the account does not', async () => {
+test('client 1 is notified of its messages, and another agent of the account is not', async () => {
   const carol = await grid.acme.agent('carol')
   const heard = { bob: [] as string[], carol: [] as string[] }
   const clients = []
@@ -43,7 +43,7 @@ test('client 1 hears of its messages, and another agent of the account does not'
   for (const client of clients) await client.close()
 })
 
-test('client 2 hears of its messages in the modern era, and another agent of the account does not', async () => {
+test('client 2 is notified of its messages in the modern era, and another agent of the account is not', async () => {
   const carol = await grid.acme.agent('carol')
   const heard = { bob: [] as string[], carol: [] as string[] }
   const clients = []
@@ -64,7 +64,7 @@ test('client 2 hears of its messages in the modern era, and another agent of the
   await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
-test('client 1 waits for messages longer than an answer in one piece may take', async () => {
+test('client 1 waits for messages longer than a single answer may take', async () => {
   const client = new ClientV1(info)
   await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(grid.bob.key) }))
   const reading = client.callTool({ name: 'read_messages', arguments: { wait_seconds: 50 } })

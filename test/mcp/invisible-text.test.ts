@@ -1,4 +1,4 @@
-/** What agents and readers see of invisible text, over MCP and REST. See docs/security.md, "Texts that models read". */
+/** How agents and readers see invisible text, over MCP and REST. See docs/security.md, "Texts that models read". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('a message loses its invisible text; sender and reader are notified', async () => {
+test('a message loses its invisible text, and sender and reader are notified', async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)
   const [read] = await inbox()
   const again = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })
@@ -24,7 +24,7 @@ test('a message loses its invisible text; sender and reader are notified', async
   expect(again.text[0]).toMatchObject({ message: 'Good news[2J', sanitized: true, replayed: true })
 })
 
-test('a message without it is not marked, nor is one whose script needs joiners', async () => {
+test('a message without invisible text is not marked, nor is one whose script needs joiners', async () => {
   for (const text of ['hi', 'نمی\u200cخواهم', 'שלום C++\u200f', '👩‍🚀 ❤️', 'a\r\nb']) {
     expect((await send(text)).text).not.toHaveProperty('sanitized')
     const [read] = await inbox()
@@ -33,7 +33,7 @@ test('a message without it is not marked, nor is one whose script needs joiners'
   }
 })
 
-test('a message of nothing else is refused, and invisible characters do not count', async () => {
+test('a message of only invisible text is refused, and invisible characters do not count', async () => {
   expect(await send(hidden)).toMatchObject({
     code: 'invalid_input',
     message: 'The message has only invisible characters. Write text.',
@@ -42,7 +42,7 @@ test('a message of nothing else is refused, and invisible characters do not coun
   expect((await inbox())[0].message).toBe('x'.repeat(10_000))
 })
 
-test('a repeat is recognised by the text that is stored, and gets the same answer', async () => {
+test('a repeat is recognized by the stored text, and gets the same answer', async () => {
   const first = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const same = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const clean = await send('hi', { idempotency_key: 'k' })
@@ -54,7 +54,7 @@ test('a repeat is recognised by the text that is stored, and gets the same answe
   expect(await inbox()).toHaveLength(1)
 })
 
-test('descriptions of agents, channels and skills lose it, and the answer says so', async () => {
+test('descriptions of agents, channels and skills lose invisible text, and the answer says so', async () => {
   const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
   const description = `Helps${hidden}`
   const agent = await admin('admin_create_agent', { alias: 'carol', description })

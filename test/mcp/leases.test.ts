@@ -13,7 +13,7 @@ const isClaim = (sql: string) => /^UPDATE deliveries SET state = 'read', lease_i
 
 let grid: TestGrid | undefined
 
-test.each(eras)('%s: a read whose client goes away before the answer comes again, flagged', async (era) => {
+test.each(eras)('%s: a read whose client leaves before the answer is redelivered, with a flag', async (era) => {
   const client = new AbortController()
   grid = await testGrid(atClaim(() => client.abort()))
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -26,7 +26,7 @@ test.each(eras)('%s: a read whose client goes away before the answer comes again
   expect(rest.text).toEqual([])
 })
 
-test('a release that the database refuses once is tried again', async () => {
+test('a release is retried after the database refuses it once', async () => {
   let refusals = 0
   grid = await testGrid({
     connect(settings) {
@@ -54,7 +54,7 @@ test('a release that the database refuses once is tried again', async () => {
 })
 
 test.each([['an answer in one piece', 20], ['an event stream', 50]])(
-  '%s that its client did not take to the end comes again, flagged, and one that it took does not',
+  '%s that its client did not fully read is redelivered with a flag, but not one that it read',
   async (_, wait_seconds) => {
     grid = await testGrid()
     const { app, alice, bob, deps } = grid
@@ -74,7 +74,7 @@ test.each([['an answer in one piece', 20], ['an event stream', 50]])(
   },
 )
 
-test('a long wait whose client leaves before it took the first heartbeat is released', async () => {
+test('a long wait is released if its client leaves before it reads the first heartbeat', async () => {
   grid = await testGrid()
   const { bob, alice, store } = grid
   const response = await grid.request(gridPath, readRequest(bob.key, 'legacy', { wait_seconds: 50 }))
@@ -87,7 +87,7 @@ test('a long wait whose client leaves before it took the first heartbeat is rele
   expect((await callTool(grid, bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi', redelivered: true }])
 })
 
-test('a read that fails has leased nothing', async () => {
+test('a failed read leases nothing', async () => {
   let broken = false
   grid = await testGrid({
     inspect(sql, crossAccountQuery) {
@@ -106,7 +106,7 @@ test('a read that fails has leased nothing', async () => {
   expect(text[0].redelivered).toBeUndefined()
 })
 
-test('an answer that was taken is not released when the connection ends later', async () => {
+test('an answer that was read is not released when the connection ends later', async () => {
   const client = new AbortController()
   grid = await testGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -117,7 +117,7 @@ test('an answer that was taken is not released when the connection ends later', 
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
 })
 
-test('over a socket, cut off after any number of bytes, each message comes again or was sent', async () => {
+test('cut off after any number of bytes over a socket, each message is redelivered or was sent', async () => {
   let onClaim = () => Promise.resolve()
   const live = await liveGrid(heldClaims(() => onClaim()))
   grid = live
@@ -138,7 +138,7 @@ test('over a socket, cut off after any number of bytes, each message comes again
     await callTool(live, live.alice.key, 'send_message', { to: 'bob', message })
     const answered = live.logs.length
     await cutOff(live, bytes)
-    // The client is gone before the server has come to its answer.
+    // The client is gone before the server has its answer.
     await waitFor('the log line of the read', () => live.logs.length > answered)
     const next = await callTool(live, live.bob.key, 'read_messages')
     const last = await callTool(live, live.bob.key, 'read_messages', { since: 'last_batch' })
@@ -146,7 +146,7 @@ test('over a socket, cut off after any number of bytes, each message comes again
     return next.text[0].message === message && next.text[0].redelivered ? 'redelivered' : 'wrong'
   }
 
-  /** Read, and end the connection after that many bytes of the answer; with 0, while the claim is executed. */
+  /** Reads, and closes the connection after that many bytes of the answer, or during the claim if 0. */
   function cutOff({ url, bob }: typeof live, bytes: number): Promise<number> {
     const { headers, body } = readRequest(bob.key)
     const lines = Object.entries({ ...headers, Host: new URL(url).host, 'Content-Length': `${body.length}` })
@@ -160,7 +160,7 @@ test('over a socket, cut off after any number of bytes, each message comes again
         outcome = newest.answerTaken!()
         if (bytes > 0) return
         socket.destroy()
-        // The server sees that its client has left.
+        // The server notices that its client has left.
         expect(await outcome).toBe(false)
       }
       socket.write(
@@ -170,7 +170,7 @@ test('over a socket, cut off after any number of bytes, each message comes again
         received += chunk.length
         if (received >= bytes) socket.destroy()
       })
-      // Both ends know.
+      // Both sides know the outcome.
       socket.on('close', () => void outcome.then(() => ended(received)))
     })
   }
@@ -186,7 +186,7 @@ function atClaim(act: () => void): TestGridOptions {
   }
 }
 
-/** Commits of claims wait for `act`, which is called when they begin. */
+/** Claims call `act` when their commit starts, and wait for it. */
 function heldClaims(act: () => Promise<void>): TestGridOptions {
   return {
     connect(config) {

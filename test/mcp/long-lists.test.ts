@@ -1,4 +1,4 @@
-/** No list is larger than its budget, whatever an account says about itself. */
+/** No list exceeds its budget, whatever accounts say about themselves. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -8,7 +8,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, gridPath, mcp, wireRequest } from '../support/mcp.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** The text of a page, with some room for the brackets. */
+/** Maximum text of a page, with some allowance for the brackets. */
 const pageBytes = 30_000
 
 let grid: TestGrid
@@ -16,7 +16,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('200 public agents with 200 skills each come in pages of about 32 kB, each agent once', async () => {
+test('200 public agents with 200 skills each are listed in pages of about 32 kB, each agent once', async () => {
   const crowd = await addCrowd(grid.store, grid.evil.id, { agents: 200, skills: 200 })
   const pages = await pagesOf('list_agents', { public: true })
 
@@ -28,14 +28,14 @@ test('200 public agents with 200 skills each come in pages of about 32 kB, each 
   expect(skills[0]).toEqual({ name: 'skill-1000', description: `${'x'.repeat(99)}…` })
 })
 
-test('of many skills, those that match the search are shown', async () => {
+test('of many skills, only those that match the search are shown', async () => {
   await addCrowd(grid.store, grid.evil.id, { agents: 3, skills: 200 })
   const { text } = await callTool(grid, grid.alice.key, 'list_agents', { public: true, search: 'SKILL-1177' })
 
   expect(text.map(({ skills }: Entry) => skills[0].name)).toEqual(['skill-1177', 'skill-1177', 'skill-1177'])
 })
 
-test('the agents, channels and skills of the own account come in pages too', async () => {
+test("the account's own agents, channels and skills are paged too", async () => {
   const { aliases, skills } = await addCrowd(grid.store, grid.acme.id, { agents: 200, skills: 200 })
   for (let n = 10; n < 25; n++) await createChannel(grid.acme.store, { name: `c-${n}`, members: ['alice', ...aliases] })
 
@@ -85,10 +85,10 @@ test('one credential has at most 6 lists at a time, and other credentials have t
   expect(answers.map(({ code }) => code)).toEqual(Array(18).fill(undefined))
 })
 
-test('the lists of one account that are not sent have a byte budget, and other accounts have their own', async () => {
+test("an account's unsent lists have a byte budget, and other accounts have their own", async () => {
   const { lists, answerBytes: { ofAccounts, ofKeys } } = grid.store.waiting
   const ends: (() => void)[] = []
-  /** A list whose client does not read the answer until its end is called. */
+  /** A list whose client reads the answer only when `end` is called. */
   const list = async (key: string, tool = 'admin_list_agents') => {
     const connection: Connection = {
       remoteAddress: '203.0.113.7',
@@ -128,7 +128,7 @@ interface Entry {
   skills_left_out?: number
 }
 
-/** All pages of a list for alice, each fetched with the cursor of the previous one. */
+/** Returns all pages of a list for alice, each fetched with the previous page's cursor. */
 async function pagesOf(tool: string, args: Record<string, unknown>): Promise<Entry[][]> {
   const pages: Entry[][] = []
   let cursor: string | undefined

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 
 test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
-  'initialize with %s is answered with it',
+  'initialize with %s gets the same version',
   async (revision) => {
     const answer = await initialize(grid.alice.key, revision)
 
@@ -32,13 +32,13 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
 )
 
 test.each(['2026-07-28', '1999-01-01'])(
-  'initialize with %s is answered with 2025-11-25',
+  'initialize with %s gets 2025-11-25',
   async (revision) => {
     expect((await initialize(grid.alice.key, revision)).body.result.protocolVersion).toBe('2025-11-25')
   },
 )
 
-test('an admin token and signup declare tools alone', async () => {
+test('an admin token and signup declare only tools', async () => {
   const admin = await initialize(grid.acme.adminKey, '2025-11-25')
   const signup = await initialize(undefined, '2025-11-25', signupPath)
 
@@ -78,7 +78,7 @@ test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of
   }
 })
 
-test('a tool of agents at the signup endpoint is unknown, and the message says what to do', async () => {
+test('an agent tool at the signup endpoint is unknown, and the message says what to do', async () => {
   const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })
   const { body } = await sendWire(grid, undefined, request, signupPath)
 
@@ -89,11 +89,14 @@ test('a tool of agents at the signup endpoint is unknown, and the message says w
   })
 })
 
-test.each(eras)('%s: a call that asks to be a task is a plain call: the grid declares no tasks', async (era) => {
-  const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
+test.each(eras)(
+  '%s: a call that asks to be a task is a plain call, because the grid declares no tasks',
+  async (era) => {
+    const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
 
-  expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
-})
+    expect((await mcp(grid, grid.alice.key, 'tools/call', params, era)).body.result.content).toHaveLength(1)
+  },
+)
 
 test.each(eras)('%s: bad arguments are a tool error with the code invalid_input', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 'send_message', arguments: { to: 5 } }, era)
@@ -128,7 +131,7 @@ test.each(
   }
 })
 
-test('ping has an empty result before 2026-07-28, and is unknown in it', async () => {
+test('ping has an empty result before 2026-07-28, and is unknown in that version', async () => {
   const legacy = await mcp(grid, grid.alice.key, 'ping')
   const modern = await mcp(grid, grid.alice.key, 'ping', {}, 'modern')
   const initialized = await mcp(grid, grid.alice.key, 'initialize', {}, 'modern')
@@ -155,7 +158,7 @@ test.each(['1900-01-01', '2024-01-01'])(
   },
 )
 
-test('modern: an unknown version is 400, -32022 with the supported and the requested one', async () => {
+test('modern: an unknown version is 400, -32022 with the supported and requested versions', async () => {
   const request = wireRequest('modern', 'tools/list')
   request.headers['MCP-Protocol-Version'] = '1900-01-01'
   request.body.params._meta[versionKey] = '1900-01-01'
@@ -218,7 +221,7 @@ test.each(['application/json', '*/*'])(
   },
 )
 
-test.each(eras)('%s: a body that is not declared as JSON is 415', async (era) => {
+test.each(eras)('%s: a body not declared as JSON is 415', async (era) => {
   const request = wireRequest(era, 'tools/list')
   request.headers['Content-Type'] = 'text/plain'
 
@@ -242,7 +245,7 @@ test.each(eras)('%s: a notification is 202 without a body', async (era) => {
   expect([answer.status, answer.body]).toEqual([202, undefined])
 })
 
-test('no session id is created, and one that is sent is ignored', async () => {
+test('no session id is created, and a session id in a request is ignored', async () => {
   const request = wireRequest('legacy', 'tools/list')
   request.headers['Mcp-Session-Id'] = 'made-up'
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -251,7 +254,7 @@ test('no session id is created, and one that is sent is ignored', async () => {
   expect(answer.headers.has('mcp-session-id')).toBe(false)
 })
 
-test('lists have a cache lifetime in the modern era only', async () => {
+test('lists have a cache lifetime only in the modern era', async () => {
   for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
     const legacy = await mcp(grid, grid.alice.key, method)
     const modern = await mcp(grid, grid.alice.key, method, {}, 'modern')

@@ -1,4 +1,4 @@
-/** The prompts of agents. See docs/protocol/mcp.md, "Resources and prompts". */
+/** The prompts for agents. See docs/protocol/mcp.md, "Resources and prompts". */
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'

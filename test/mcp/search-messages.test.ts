@@ -28,7 +28,7 @@ async function found(agent: TestAgent, query: string, more: object = {}): Promis
 
 const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
 
-test('a message is found by its sender and its recipient, by the beginnings of its words in any order', async () => {
+test('a message is found by its sender and its recipient, by word prefixes in any order', async () => {
   await say(grid.alice, 'bob', 'an older deployment')
   const { id } = await say(grid.alice, 'bob', `The Blue deployment ${'went wrong '.repeat(40)}`)
   await say(grid.bob, 'alice', 'which one?')
@@ -41,7 +41,7 @@ test('a message is found by its sender and its recipient, by the beginnings of i
   expect(first.text.length).toBeLessThan(165)
 })
 
-test('words of one or two letters are whole words, and the answer says so', async () => {
+test('words of one or two letters match only whole words, and the answer says so', async () => {
   await say(grid.alice, 'bob', 'deployed by team D')
   await say(grid.alice, 'bob', 'a decision of Ed')
 
@@ -53,7 +53,7 @@ test('words of one or two letters are whole words, and the answer says so', asyn
   expect((await callTool(grid, grid.bob.key, 'search_messages', { query: 'dec' })).more?.note).toBeUndefined()
 })
 
-test('agents do not find what is between others, in their account or another', async () => {
+test('agents do not find messages between others, in their account or another', async () => {
   const carol = await grid.acme.agent('carol')
   await say(grid.alice, 'bob', 'a word for bob')
 
@@ -61,7 +61,7 @@ test('agents do not find what is between others, in their account or another', a
   expect(await found(grid.eve, 'word')).toEqual([])
 })
 
-test('unread messages are found and stay unread', async () => {
+test('unread messages are found and remain unread', async () => {
   await say(grid.alice, 'bob', 'still unread')
 
   expect(await found(grid.bob, 'unread')).toEqual(['still unread'])
@@ -70,7 +70,7 @@ test('unread messages are found and stay unread', async () => {
 })
 
 test.each(['parked', 'expired', 'withdrawn', 'task'])(
-  'a message that is %s is found by its sender alone',
+  'a message that is %s is found only by its sender',
   async (state) => {
     const { id } = await say(grid.alice, 'bob', 'a lost word')
     await rows(
@@ -88,7 +88,7 @@ test.each(['parked', 'expired', 'withdrawn', 'task'])(
   },
 )
 
-test('a message is not found from the moment on at which it expires', async () => {
+test('a message is not found from the moment it expires', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'a short word', expiresInSeconds: 60 })
   expect(await found(grid.bob, 'short')).toHaveLength(1)
 
@@ -96,7 +96,7 @@ test('a message is not found from the moment on at which it expires', async () =
   expect(await found(grid.bob, 'short')).toEqual([])
 })
 
-test('words of retracted and removed messages leave the index, taken in or not', async () => {
+test('words of retracted and removed messages leave the index, whether indexed yet or not', async () => {
   const store = storeOf(grid, grid.alice)
   const taken = await say(grid.alice, 'bob', 'a mistaken word')
   expect(await found(grid.alice, 'mistaken')).toHaveLength(1)
@@ -111,7 +111,7 @@ test('words of retracted and removed messages leave the index, taken in or not',
   expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'wmistaken'")).toEqual([])
 })
 
-test('what a guardrail took out of a message is not found by its recipient', async () => {
+test('the recipient cannot find text that a guardrail removed from a message', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await say(grid.alice, 'bob', `the password is ${secret}`)
 
@@ -119,7 +119,7 @@ test('what a guardrail took out of a message is not found by its recipient', asy
   expect(await found(grid.bob, 'password')).toHaveLength(1)
 })
 
-describe('a post of which a guardrail took a key from @bob', () => {
+describe('a post from which a guardrail removed a key for @bob', () => {
   const key = 'zq7k3m'
   const alphabet = [...'abcdefghijklmnopqrstuvwxyz0123456789']
 
@@ -133,7 +133,7 @@ describe('a post of which a guardrail took a key from @bob', () => {
     return { texts: text.map(({ text }: { text: string }) => text), hasMore: page?.cursor !== undefined }
   }
 
-  test('is found by the words that he was given', async () => {
+  test('is found by the words that he received', async () => {
     await say(grid.alice, '#ops', `the login is ${key} https://x.example`)
 
     expect(await found(grid.bob, 'login')).toEqual(['the login is [redacted] https://x.example'])
@@ -141,10 +141,10 @@ describe('a post of which a guardrail took a key from @bob', () => {
     expect(await found(grid.alice, `login ${key}`)).toHaveLength(1)
   })
 
-  test('answers every guess alike, whatever is found around it', async () => {
+  test('answers every guess alike, whatever else matches', async () => {
     await say(grid.bob, 'alice', 'older mine')
     await say(grid.alice, '#ops', `the login is ${key}, mine`)
-    // A decoy makes each guess a hit of his own, so that a further one would make a cursor.
+    // A decoy makes every guess match a message of his own, so that an additional match would cause a cursor.
     const decoys = [...key].flatMap((_, n) => alphabet.map((letter) => key.slice(0, n) + letter))
     await say(grid.bob, 'alice', decoys.join(' '))
     await followLog(grid.store)
@@ -168,7 +168,7 @@ describe('a post of which a guardrail took a key from @bob', () => {
   })
 })
 
-test('a sender does not find out which words a guardrail of another account took', async () => {
+test("a sender does not learn which words another account's guardrail removed", async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.evil, 'desk', { direction: 'inbound', action: 'redact' })
   await say(grid.alice, 'desk', `the login is ${secret}`)
@@ -179,7 +179,7 @@ test('a sender does not find out which words a guardrail of another account took
   expect(await found(grid.alice, 'login')).toEqual(['the login is elsewhere'])
 })
 
-test('a copy for which there is no room is not found by its words', async () => {
+test('a copy for which there is no space is not found by its words', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   const members = ['bob', 'alice']
   for (let n = 0; n < 12; n++) {
@@ -202,7 +202,7 @@ test('a copy for which there is no room is not found by its words', async () => 
   expect(hits.filter((n) => n === 0)).toHaveLength(2)
 })
 
-test('a message that is retracted while its words are cut does not come into the index, and no words come twice', async () => {
+test('a message retracted while its words are extracted is not indexed, and no words are indexed twice', async () => {
   const { conversations, pulses, searchIndex } = grid.store.global
   await followLog(grid.store)
   const { messages: after } = await pulses.read()
@@ -229,7 +229,7 @@ test('a message that is retracted while its words are cut does not come into the
 })
 
 test.each(['{"parts":["x"]}', '{"parts":5}', '{"parts":null}', '{'])(
-  'a long message whose details are damaged, %s, does not keep others from the index',
+  'a long message with damaged details, %s, does not keep others out of the index',
   async (a2a) => {
     const { id } = await say(grid.alice, 'bob', 'broken '.repeat(2_000))
     await rows(grid, 'UPDATE messages SET a2a = ? WHERE account_id = ? AND id = ?', [a2a, grid.acme.id, id])
@@ -240,7 +240,7 @@ test.each(['{"parts":["x"]}', '{"parts":5}', '{"parts":null}', '{'])(
   },
 )
 
-test('posts are found by the members of the time, and filters choose sender, recipient and time', async () => {
+test('posts are found by the members at the time, and filters select sender, recipient and time', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', description: '', members: ['alice', 'bob'] })
   await say(grid.alice, 'bob', 'word one')
   grid.clock.now += hour
@@ -257,7 +257,7 @@ test('posts are found by the members of the time, and filters choose sender, rec
   expect(await found(grid.alice, 'word', { after: '30m' })).toEqual(['word two'])
 })
 
-test('times take what is stored at `after`, not at `before`, page by page, and although a clock was behind', async () => {
+test('a time range includes `after` and excludes `before`, page by page, even if a clock was behind', async () => {
   const begin = grid.clock.now
   for (const minutes of [0, 1, 2, 3, 4, 5, 2.5, 6]) {
     grid.clock.now = begin + minutes * minute
@@ -278,7 +278,7 @@ test('times take what is stored at `after`, not at `before`, page by page, and a
   expect(await found(grid.bob, 'word', { before: '4m' })).toEqual(['word 1', 'word 0'])
 })
 
-test('there are 10 on a page, or up to 50, and aliases are taken in any case and form', async () => {
+test('a page has 10 results, or up to 50, and aliases are accepted in any case and form', async () => {
   for (let n = 0; n < 51; n++) await say(grid.alice, 'bob', `word ${n}`)
   expect(await found(grid.bob, 'word')).toHaveLength(10)
   expect(await found(grid.bob, 'word', { limit: 50, from: 'ALICE', to: '@Bob' })).toHaveLength(50)
@@ -286,7 +286,7 @@ test('there are 10 on a page, or up to 50, and aliases are taken in any case and
   expect(messages).toHaveLength(50)
 })
 
-test('a letter alone is a whole word', async () => {
+test('a single letter is a whole word', async () => {
   await say(grid.alice, 'bob', 'apples')
   await say(grid.alice, 'bob', 'plan A')
 
@@ -321,7 +321,7 @@ test.each([
   expect(refused).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(message) })
 })
 
-test('no query is an error of the index', async () => {
+test('no query causes an error in the index', async () => {
   await say(grid.alice, 'bob', 'word AND OR NOT NEAR 𞤀𞤁 ½')
 
   for (

@@ -7,7 +7,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '3' } })
 })
 
-test.each(eras)('%s: the endpoint lists the one tool and asks for no credential', async (era) => {
+test.each(eras)('%s: the endpoint lists one tool and asks for no credential', async (era) => {
   const { status, body } = await sendWire(grid, undefined, wireRequest(era, 'tools/list'), signupPath)
 
   expect(status).toBe(200)
@@ -19,7 +19,7 @@ test.each(eras)('%s: the endpoint lists the one tool and asks for no credential'
   expect(JSON.stringify(body)).not.toContain('$schema')
 })
 
-test.each(eras)('%s: a signup answers as over REST, and its key works at once', async (era) => {
+test.each(eras)('%s: a signup is answered as over REST, and its key works at once', async (era) => {
   const signed = await signUp({ owner_email: 'zoe@example.com', alias: 'zoe-agent', skills: ['maths'] }, era)
   const { api_key: key } = signed.text
 
@@ -44,7 +44,7 @@ test.each(eras)('%s: a signup answers as over REST, and its key works at once', 
   ])
 })
 
-test('the Authorization header is ignored, even a bad one', async () => {
+test('the Authorization header is ignored, even an invalid one', async () => {
   const request = wireRequest('legacy', 'tools/list')
 
   for (const key of ['nonsense', grid.alice.key, grid.acme.adminKey]) {
@@ -64,7 +64,7 @@ test.each([
   expect(signed.code).toBe(code)
 })
 
-test('too many signups from one address are refused, over MCP and REST together', async () => {
+test('too many signups from one address are refused, counting MCP and REST together', async () => {
   const owner_email = 'zoe@example.com'
   await signUp({ owner_email, alias: 'zoe-1' })
   await grid.post('/api/v1/agentic-signup', { owner_email, alias: 'zoe-2' })

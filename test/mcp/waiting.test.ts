@@ -15,7 +15,7 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
 })
 
-test.each(eras)('%s: read_messages with wait_seconds answers when a message comes', async (era) => {
+test.each(eras)('%s: read_messages with wait_seconds answers when a message arrives', async (era) => {
   const reading = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 }, era)
   await idle(1)
   await send('hello')
@@ -46,7 +46,7 @@ test.each(eras)('%s: a wait above 20 s is answered as a stream, with a heartbeat
   expect(await events.frame()).toBeUndefined()
 })
 
-test.each(eras)('%s: a send that waits above 20 s for its answer is answered as a stream', async (era) => {
+test.each(eras)('%s: a send that waits more than 20 s for its answer is answered as a stream', async (era) => {
   await callTool(grid, grid.alice.key, 'read_messages')
   const question = { to: '@alice', message: 'ready?', wait_seconds: 50 }
   const events = readEvents(await calling('send_message', question, era))
@@ -67,7 +67,7 @@ test('a wait up to 20 s is one JSON answer', async () => {
   await response.body?.cancel()
 })
 
-test.each([20, 50])('when the caller of a wait of %i s leaves, nothing is leased', async (wait_seconds) => {
+test.each([20, 50])('leases nothing when the caller of a wait of %i s leaves', async (wait_seconds) => {
   const client = new AbortController()
   const response = waiting({ wait_seconds }, 'legacy', client.signal)
   await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
@@ -89,7 +89,7 @@ test('waits are answered when the process stops', async () => {
   expect(await long.event()).toContain('event: message')
 })
 
-test('the inbox resource counts and leases nothing', async () => {
+test('the inbox resource counts messages and leases nothing', async () => {
   await send('hello')
   const read = async () => {
     const { body } = await mcp(grid, grid.bob.key, 'resources/read', { uri: 'grid://inbox' })
@@ -99,7 +99,7 @@ test('the inbox resource counts and leases nothing', async () => {
   expect([await read(), await read()]).toEqual([{ unread: 1 }, { unread: 1 }])
 })
 
-test('an agent may subscribe to its inbox and to nothing else, an admin to nothing', async () => {
+test('an agent can subscribe only to its inbox, and an admin to nothing', async () => {
   const subscribe = async (key: string, uri: string) => (await mcp(grid, key, 'resources/subscribe', { uri })).body
 
   expect((await subscribe(grid.bob.key, 'grid://inbox')).result).toEqual({})
@@ -107,7 +107,7 @@ test('an agent may subscribe to its inbox and to nothing else, an admin to nothi
   expect((await subscribe(grid.acme.adminKey, 'grid://inbox')).error).toMatchObject({ code: -32601 })
 })
 
-test('an event stream signals new messages of its own inbox only', async () => {
+test('an event stream signals only new messages of its own inbox', async () => {
   const [bob, alice] = [await stream(grid.bob.key), await stream(grid.alice.key)].map(readEvents)
   expect(await bob.frame()).toBe('retry: 15000')
   expect(await bob.frame()).toMatch(/^:/)
@@ -121,7 +121,7 @@ test('an event stream signals new messages of its own inbox only', async () => {
   for (let said; (said = await alice.frame()) !== undefined;) expect(said).not.toContain('data:')
 })
 
-test('a fourth event stream is 405 until one of the others is closed', async () => {
+test('a fourth event stream is 405 until another one is closed', async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await stream(grid.bob.key)))
   expect((await stream(grid.bob.key)).status).toBe(405)
@@ -162,7 +162,7 @@ function waiting(args: object, era?: (typeof eras)[number], signal?: AbortSignal
   return calling('read_messages', args, era, signal)
 }
 
-/** A call of @bob. */
+/** Starts a call of @bob. */
 function calling(
   name: string,
   args: object,

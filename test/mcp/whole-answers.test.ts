@@ -1,4 +1,7 @@
-/** Coding clients cut long answers, so a read gives no more than they show. See docs/protocol/mcp.md, "read_messages". */
+/**
+ * Coding clients truncate long answers, so a read returns no more than they show. See docs/protocol/mcp.md,
+ * "read_messages".
+ */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { maxAnswerBytes } from '../../src/grid/messaging/inbox-message.ts'
@@ -37,7 +40,7 @@ async function sendMany(count: number, textOf: (n: number) => string): Promise<s
 
 const long = (n: number) => `word-${n} `.padEnd(1_600, 'x')
 
-test('50 messages of 1,600 characters come each once, in answers that are shown whole', async () => {
+test('50 messages of 1,600 characters arrive once each, in answers that are shown in full', async () => {
   const sent = await sendMany(50, long)
 
   const reads = [await read()]
@@ -50,7 +53,7 @@ test('50 messages of 1,600 characters come each once, in answers that are shown 
   expect(JSON.stringify(reads)).not.toContain('redelivered')
 })
 
-test('has_more and unread stand before the messages', async () => {
+test('has_more and unread come before the messages', async () => {
   await sendMany(25, long)
 
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name: 'read_messages', arguments: {} })
@@ -67,7 +70,7 @@ test('max_chars asks for more', async () => {
   expect(bytes).toBeGreaterThan(maxAnswerBytes)
 })
 
-test('a message that is longer than an answer comes alone and whole', async () => {
+test('a message longer than an answer arrives alone and complete', async () => {
   const text = '文'.repeat(10_000)
   await send(text)
   await send('next')
@@ -91,7 +94,7 @@ test.each([
   }
 })
 
-test('no answer is too long: what messages say besides their text', async () => {
+test('no answer is too long: content besides the message text', async () => {
   const skills = Array.from({ length: 10 }, (_, n) => ({ name: `${n}"`.repeat(16) }))
   const senders = await Promise.all(Array.from({ length: 20 }, (_, n) => {
     return grid.acme.agent(`sender-${n}`, { description: '"'.repeat(500), skills })
@@ -111,7 +114,7 @@ test('no answer is too long: what messages say besides their text', async () => 
   for (const { bytes } of reads) expect(bytes).toBeLessThanOrEqual(maxAnswerBytes)
 })
 
-test('since last:20 shows the newest 20, oldest first, and its cursor those before them', async () => {
+test('since last:20 shows the newest 20, oldest first, and its cursor the ones before', async () => {
   await sendMany(30, (n) => `${n}`)
   await read({ limit: 10 })
   const textsOf = ({ messages }: Read) => messages.map(({ message }) => Number(message))
@@ -126,7 +129,7 @@ test('since last:20 shows the newest 20, oldest first, and its cursor those befo
   expect(textsOf(await read())).toEqual(numbers(10, 30))
 })
 
-test('since last:20 leaves out the older of those that do not fit', async () => {
+test('since last:20 omits the older messages that do not fit', async () => {
   const sent = await sendMany(30, long)
 
   const newest = await read({ since: 'last:20' })

@@ -48,7 +48,7 @@ test.each(eras)('%s: wrong parameters of resources and lists are -32602 and name
   }
 })
 
-test('a resource that is refused because of a limit is -32000, as every limit', async () => {
+test('a resource that is refused because of a limit is -32000, like every limit', async () => {
   const { lists } = grid.acme.store.waiting
   const [{ id }] = await rows(grid, 'SELECT id FROM credentials WHERE account_id = ? AND agent_id = ?', [
     grid.acme.id,
@@ -65,7 +65,7 @@ test('a resource that is refused because of a limit is -32000, as every limit', 
   })
 })
 
-test('an admin has no subscriptions/listen, and a fourth stream of an agent is a limit', async () => {
+test("an admin has no subscriptions/listen, and an agent's fourth stream hits a limit", async () => {
   const params = { notifications: { resourceSubscriptions: ['grid://inbox'] } }
   const refused = await mcp(grid, grid.acme.adminKey, 'subscriptions/listen', params, 'modern')
   const { headers, body } = wireRequest('modern', 'subscriptions/listen', params)
@@ -79,7 +79,7 @@ test('an admin has no subscriptions/listen, and a fourth stream of an agent is a
   await Promise.all(open.map((stream) => stream.body!.cancel()))
 })
 
-test('every call of an admin that is refused before its tool leaves one row, and nothing else does', async () => {
+test("an admin's call leaves one row if it is refused before or by its tool, and other methods leave none", async () => {
   const key = grid.acme.adminKey
   const calls = [
     wireRequest('legacy', 'tools/call', { name: 'admin_nothing', arguments: { token: 'CANARY' } }),
@@ -110,7 +110,7 @@ test('every call of an admin that is refused before its tool leaves one row, and
   expect(log.every(({ credentialKind, requestId }) => credentialKind === 'admin_key' && requestId)).toBe(true)
 })
 
-test('a refused call of an agent leaves no row', async () => {
+test("an agent's refused call leaves no row", async () => {
   await mcp(grid, grid.alice.key, 'tools/call', { name: 'admin_list_agents', _meta: envelope() }, 'modern')
 
   expect(await grid.acme.store.read.activity.list()).toEqual([])

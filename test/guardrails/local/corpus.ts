@@ -1,10 +1,10 @@
-/** Texts with what each local guardrail has to say about them. */
+/** Texts with the expected verdict of each local guardrail. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { providers } from '../../../src/guardrails/providers.ts'
 import type { GuardrailCheck, Verdict } from '../../../src/guardrails/provider.ts'
 
-/** The local guardrails, as the corpus has them configured. */
+/** Configurations of the local guardrails for the corpus. */
 const configs: Record<string, unknown> = {
   'phrases': { phrases: ['blue heron', 'Project Nightingale'], preset: 'all' },
   'patterns': { patterns: ['(?i)\\bconfidential\\b', '\\bproject-x-\\d+\\b', '(a+)+!$'] },
@@ -19,13 +19,13 @@ export const localGuardrails: { id: string; check: GuardrailCheck }[] = Object.e
   check: prepared(id, config),
 }))
 
-/** The check of a configuration, with the defaults of its schema. */
+/** Prepares the check of a configuration, with its schema's defaults. */
 export function prepared(id: string, config: unknown): GuardrailCheck {
   const provider = providers.find((provider) => provider.id === id)!
   return provider.prepare(provider.config.parse(config))
 }
 
-/** The verdict on a text that an agent sends. Local guardrails answer at once, when they are loaded. */
+/** Returns the verdict on a text that an agent sends. Local guardrails answer synchronously once they are loaded. */
 export function verdictOn(check: GuardrailCheck, text: string): Verdict {
   const guarded = { text, direction: 'outbound', sender: '@alice', recipient: '@bob' } as const
   const fetch = () => Promise.reject(new Error('A local guardrail asks nobody'))
@@ -34,24 +34,25 @@ export function verdictOn(check: GuardrailCheck, text: string): Verdict {
 
 await Promise.all(localGuardrails.map(({ check }) => verdictOn(check, '')))
 
-/** What a verdict objects to, as it stands in the text. */
+/** Returns the stretches of text that a verdict objects to. */
 export function foundIn(text: string, { spans = [] }: Verdict): string[] {
   return spans.map(({ start, end }) => text.slice(start, end))
 }
 
 export interface CorpusText {
-  /** Where it stands, such as `keys.txt:12`. */
+  /** File and line, such as `keys.txt:12`. */
   readonly place: string
   readonly text: string
-  /** The guardrails that have to object to it. */
+  /** The guardrails that must object to the text. */
   readonly expected: ReadonlySet<string>
 }
 
 const folder = new URL('../corpus/', import.meta.url)
 
 /**
- * The texts of all files. `#` begins a comment, `>` tells what is expected of the texts that follow, every other line is
- * a text, as in a JSON string. Keys are made of `{PREFIX:LENGTH}`, so that no file contains one.
+ * Reads the texts of all files. `#` starts a comment, `>` lists the guardrails expected to object to the following
+ * texts, and every other line is a text, escaped as in a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so
+ * that no file contains one.
  */
 export function corpus(): CorpusText[] {
   return readdirSync(folder).sort().flatMap((file) => {
@@ -84,13 +85,13 @@ const alphabets: Record<string, string> = {
   all: 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789',
 }
 
-/** Always the same letters, that look random. */
+/** Returns random-looking letters, the same ones for each length. */
 function randomText(length: number, letters = 'all'): string {
   const alphabet = alphabets[letters]
   return Array.from({ length }, (_, i) => alphabet[(i * i * 7 + i * 13 + length) % 61 % alphabet.length]).join('')
 }
 
-/** A well-formed key of the grid. */
+/** Returns a well-formed key of the grid. */
 function ownKey(prefix: string): string {
   const body = prefix + randomText(43)
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,4 +1,4 @@
-/** What all local guardrails have in common, and the small ones. */
+/** Properties that all local guardrails share, and the small guardrails. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { joined } from '../../../src/guardrails/local/view.ts'
@@ -6,7 +6,9 @@ import { maxGuardedLength } from '../../../src/grid/message/guarded-text.ts'
 import { isLong } from '../../support/long.ts'
 import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
 
-/** Any text: of all of Unicode with lone surrogates, of what matters to the guardrails, of pieces of the corpus. */
+/**
+ * Arbitrary text: any Unicode with lone surrogates, characters that matter to the guardrails, and pieces of the corpus.
+ */
 const pieces = corpus().map(({ text }) => text).filter((text) => text.length < 200)
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
@@ -32,7 +34,7 @@ test.each(localGuardrails)('$id never throws, and its spans are ordered stretche
 })
 
 test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'invisible-text'].includes(id)))(
-  '$id finds nothing more in a text that was masked',
+  '$id finds nothing more in a masked text',
   ({ check }) => {
     fc.assert(fc.property(anyText, (text) => {
       const { spans = [] } = verdictOn(check, text)
@@ -45,7 +47,10 @@ test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'inv
   },
 )
 
-/** Each is repeated until it is a quarter as long as the longest text that guardrails see, in the long form as long. */
+/**
+ * Each text is repeated up to a quarter of the maximum length that guardrails see, or up to the full length in the long
+ * form.
+ */
 const repeatedLength = isLong ? maxGuardedLength : maxGuardedLength / 4
 
 test.each([
@@ -66,7 +71,7 @@ test.each([
   'YWJj',
   'heron ',
 ])(
-  '%j, again and again, takes no guardrail long',
+  '%j, repeated many times, takes no guardrail long',
   (piece) => {
     const text = piece.repeat(repeatedLength).slice(0, repeatedLength)
     const listed = prepared('phrases', { phrases: ['heron', 'a'.repeat(12), 'heron heron heron'] })
@@ -74,13 +79,13 @@ test.each([
     for (const check of [...localGuardrails.map(({ check }) => check), listed]) {
       const startedAt = process.cpuUsage()
       verdictOn(check, text)
-      // Generous: what is quadratic takes many times as long.
+      // Generous, because quadratic time would be many times as long.
       expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(isLong ? 6_000 : 2_000)
     }
   },
 )
 
-test('length counts characters, and masks what is too much', () => {
+test('length counts characters, and masks the excess', () => {
   const check = prepared('length', { maxCharacters: 3 })
 
   expect(verdictOn(check, '👍é👍').kinds).toEqual([])
@@ -95,11 +100,11 @@ test.each([
   ['می‌خواهم', []],
   ['👨‍👩‍👧‍👦 ❤️‍🔥', []],
   ['葛' + '葛\u{e0100}'.repeat(10), Array(10).fill('\u{e0100}')],
-])('in %j invisible text is %j', (text, found) => {
+])('in %j the invisible text is %j', (text, found) => {
   expect(foundIn(text, verdictOn(prepared('invisible-text', {}), text))).toEqual(found)
 })
 
-test('a foreign script is masked alone, and of a foreign language in an allowed script its stretch', () => {
+test("only the foreign script is masked, and in an allowed script only the foreign language's stretch", () => {
   const check = prepared('language', { languages: ['en'] })
   const mixed = 'The report: все проверки прошли. Thanks for your help with this!'
 

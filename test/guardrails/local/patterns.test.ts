@@ -4,7 +4,7 @@ import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { testGrid } from '../../support/grid.ts'
 import { foundIn, prepared, verdictOn } from './corpus.ts'
 
-test('all matches of all expressions are found, and overlapping ones are one', () => {
+test('all matches of all expressions are found, and overlapping matches are merged', () => {
   const text = 'aab 12-34 é👍 ABBA'
   const verdict = verdictOn(prepared('patterns', { patterns: ['a+b', '\\d+-\\d+', '👍', '(?i)abb', 'BBA'] }), text)
 
@@ -12,7 +12,7 @@ test('all matches of all expressions are found, and overlapping ones are one', (
   expect(foundIn(text, verdict)).toEqual(['aab', '12-34', '👍', 'ABBA'])
 })
 
-test('an expression that matches a place alone objects to the whole text', () => {
+test('an expression that matches only a position objects to the whole text', () => {
   const verdict = verdictOn(prepared('patterns', { patterns: ['\\b'] }), 'word')
 
   expect(verdict).toEqual({ kinds: ['text that is not allowed'] })
@@ -24,14 +24,14 @@ test.each([
   ['(a)\\1', 'patterns.1', 'This is not a valid RE2 expression: invalid escape sequence: `\\1`.'],
   ['a*', 'patterns.1', 'This expression matches an empty text, so it would object to every message.'],
   ['.{1,400}z', 'patterns.1', 'This expression is too large. Repeat fewer times, or use fewer alternatives.'],
-])('%j is refused when it is saved, with its field and what is wrong', (pattern, field, message) => {
+])('%j is refused on saving, with its field and the fault', (pattern, field, message) => {
   const prepare = () => prepared('patterns', { patterns: ['ok', pattern] })
 
   expect(prepare).toThrow(RefusedConfig)
   expect(prepare).toThrow(expect.objectContaining({ field, message }))
 })
 
-test('a refused expression is invalid input of the guardrail, by the path of its field', async () => {
+test("a refused expression is invalid guardrail input, with its field's path", async () => {
   const { acme } = await testGrid()
 
   const created = createGuardrail(acme.store, { name: 'p', provider: 'patterns', config: { patterns: ['ok', '(a'] } })
@@ -43,7 +43,7 @@ test('a refused expression is invalid input of the guardrail, by the path of its
   })
 })
 
-/** Expressions that take exponential or quadratic time elsewhere, with what makes them. */
+/** Expressions that take exponential or quadratic time in other engines, with the inputs that cause it. */
 test.each([
   ['(a+)+$', 'a', '!'],
   ['(a|aa)+$', 'a', '!'],
@@ -54,14 +54,14 @@ test.each([
   ['x*y|x', 'x', ''],
   ['\\s+$', ' ', 'x'],
   ['(?:a?){50}a{50}$', 'a', 'b'],
-])('%j ends on a text of 10,000 characters', (pattern, char, end) => {
+])('%j finishes on a text of 10,000 characters', (pattern, char, end) => {
   const text = char.repeat(10_000 - end.length) + end
   const check = prepared('patterns', { patterns: [pattern] })
   const startedAt = process.cpuUsage()
 
   const verdict = verdictOn(check, text)
 
-  // Generous: elsewhere they take hours.
+  // Generous: other engines take hours.
   expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000)
   if (verdict.spans) expect(verdict.spans.at(-1)!.end).toBeLessThanOrEqual(text.length)
 })

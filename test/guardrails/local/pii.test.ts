@@ -19,13 +19,13 @@ test.each([
   expect(verdictOn(prepared('pii', {}), text).kinds).toContain(name)
 })
 
-test('only the chosen kinds are looked for', () => {
+test('only the chosen kinds are searched for', () => {
   const text = 'alice@example.com, 4111 1111 1111 1111'
 
   expect(foundIn(text, verdictOn(prepared('pii', { kinds: ['card'] }), text))).toEqual(['4111 1111 1111 1111'])
 })
 
-test('a key of the grid is found, and one with a wrong check sum is not', () => {
+test('a key of the grid is found, but not one with a wrong checksum', () => {
   const { key } = mintKey('agent_key')
   const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
   const text = `${key} ${wrong}`
@@ -33,7 +33,7 @@ test('a key of the grid is found, and one with a wrong check sum is not', () => 
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([key])
 })
 
-test('a private key without its end is masked to the end of the text', () => {
+test('a private key without an end marker is masked to the end of the text', () => {
   const text = `see -----BEGIN ${'PRIVATE KEY'}-----\nMIIE\nabc`
 
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([text.slice(4)])

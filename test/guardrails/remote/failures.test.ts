@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const json = { 'Content-Type': 'application/json' }
-/** An answer that repeats what it got, as services do in their errors. */
+/** Answers with a copy of the request, as services do in their errors. */
 const status = (code: number): Answer => ({ headers, text }, response) =>
   response.writeHead(code, json).end(
     JSON.stringify({ error: `canary of the answer ${text} ${JSON.stringify(headers)}` }),
@@ -106,7 +106,7 @@ describe.each(ids)('%s fails if its service', (id) => {
     expect(failure.message).toContain(new URL(service.url).host)
     expect(failure.message).toContain(says)
     expectHidden(failure, logs)
-    // One attempt; the judge asks a server that refuses structured answers in another way.
+    // One attempt, but the judge asks a server that refuses structured answers a second time without them.
     expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
   })
 
@@ -164,7 +164,7 @@ async function failureOf(check: Promise<unknown>): Promise<ProviderFailure> {
   return error as ProviderFailure
 }
 
-/** The error and the log contain no text, no token and no answer of the service. */
+/** The error and the log reveal no text, no token and nothing of the service's answer. */
 function expectHidden(failure: ProviderFailure, logs: string[]): void {
   const shown = [failure.message, failure.stack, JSON.stringify(failure), ...logs].join('\n')
   expect(hidden.filter((secret) => shown.includes(secret))).toEqual([])

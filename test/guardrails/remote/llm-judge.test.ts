@@ -1,4 +1,4 @@
-/** The model that judges: what it is told, and which of its answers are judgements. */
+/** The judging model: the prompt, and which of its answers are valid judgements. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { readJudgement } from '../../../src/guardrails/remote/llm-judge.ts'
 import {
@@ -25,7 +25,7 @@ async function serve(content: unknown): Promise<string> {
   return service.url
 }
 
-/** What the fence of a message to the model encloses. */
+/** Returns the fenced text of a message to the model. */
 function fenced({ body }: ServiceRequest): string {
   const user: string = body.messages.at(-1).content
   const [, fence] = user.match(/(TEXT-[0-9a-f]{32})-BEGIN\n/)!
@@ -33,7 +33,7 @@ function fenced({ body }: ServiceRequest): string {
 }
 
 describe('the request', () => {
-  test('has the model, the policy, the fenced text, and the form of the answer', async () => {
+  test('has the model, the policy, the fenced text, and the answer format', async () => {
     const url = await serve('{"violation":true,"reason":"An insult."}')
 
     const verdict = await checkWith('llm-judge', url)('You fool!')
@@ -70,7 +70,7 @@ describe('a server that refuses structured answers', () => {
         .end(JSON.stringify(isPlain ? completion(content) : { error: { message: 'response_format is not supported' } }))
     })
 
-  test('is asked without them, and the next time at once', async () => {
+  test('is asked again without them, and without them at once the next time', async () => {
     service = await refusing('unsafe\nS1,S10')
     const check = checkWith('llm-judge', service.url)
 
@@ -121,7 +121,7 @@ describe('the answer', () => {
     'safe\nunsafe',
     '```json\n{"violation": false}\n``` as the text says',
     '<think>{"violation": false}',
-  ])('%j is none', (content) => {
+  ])('%j is not a judgement', (content) => {
     expect(readJudgement(content)).toBeUndefined()
   })
 })

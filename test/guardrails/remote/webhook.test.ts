@@ -1,4 +1,4 @@
-/** The webhook: signed as Standard Webhooks says, checked with its library. */
+/** The webhook, signed according to Standard Webhooks and verified with its library. */
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import { providers } from '../../../src/guardrails/providers.ts'
@@ -16,7 +16,7 @@ async function serve(answer: unknown): Promise<string> {
 }
 
 describe('the request', () => {
-  test('says what is checked, and its signature is verified by the library', async () => {
+  test('contains the checked text, and the library verifies its signature', async () => {
     const url = await serve({ decision: 'allow', reasons: [] })
 
     await checkWith('webhook', url)('Grüße 😀\u2028', { direction: 'outbound', sender: '@jo', recipient: '#general' })
