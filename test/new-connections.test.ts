@@ -1,4 +1,4 @@
-/** How long a new connection waits under load. The long form: `npm run lab -- new-connections`. */
+/** Waiting time of a new connection under load. The long form: `npm run lab -- new-connections`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp, runtimes, startScript } from '../scripts/bench/server.ts'
 import { measureNewConnections } from '../scripts/new-connections/measure.ts'
@@ -10,12 +10,11 @@ afterAll(cleanUp)
 const clients = Number(process.env.CONNECTION_CLIENTS ?? 200)
 const seconds = Number(process.env.CONNECTION_SECONDS ?? (isLong ? 5 : 1))
 
-// The server of Node as it is takes 3 to 5 seconds here, and serves only some of the clients.
-// Both requests take a millisecond.
+// An unmodified Node server takes 3 to 5 seconds here, and serves only some clients. Both requests take a millisecond.
 test.each(
   runtimes.flatMap((runtime) => (isLong ? ['/work', '/readyz'] : ['/work']).map((path) => [runtime, path] as const)),
 )(
-  'a new connection to %s is served while others ask for %s without end',
+  'a new connection to %s is served while others keep requesting %s',
   async (runtime, path) => {
     const server = await startScript(runtime, ['scripts/new-connections/server.ts'])
     const measured = await measureNewConnections(server.port, clients, seconds, path)

@@ -1,4 +1,4 @@
-/** What an overloaded process answers (docs/security.md, "Overload"). */
+/** Responses of an overloaded process (docs/security.md, "Overload"). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/http/body.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
@@ -50,19 +50,19 @@ describe('an overloaded process', () => {
     expect(response.headers.get('x-request-id')).toBeTruthy()
   })
 
-  test('is alive and ready', async () => {
+  test('remains alive and ready', async () => {
     expect((await grid.request('/healthz')).status).toBe(200)
     expect((await grid.request('/readyz')).status).toBe(200)
   })
 
-  test('answers again when it no longer is', async () => {
+  test('answers again once it is no longer overloaded', async () => {
     for (let n = 0; n < 4; n++) grid.deps.overload.sample()
 
     expect((await mcp()).status).toBe(200)
   })
 })
 
-describe('a call that waited too long for its turn', () => {
+describe('a call that waits too long for its turn', () => {
   const call = (path: string, method: string, waitedMs: number) => {
     const headers = {
       Authorization: `Bearer ${grid.alice.key}`,
@@ -83,7 +83,7 @@ describe('a call that waited too long for its turn', () => {
     ['/mcp/v1/grid', 'POST', inRpc],
     ['/a2a/v1/grid', 'POST', inRpc],
     ['/api/v1/inbox', 'GET', { error: { code: 'unavailable', message } }],
-  ])('is refused at %s in the words of the door, and is served in time', async (path, method, body) => {
+  ])("is refused at %s in the door's format, but served if it is in time", async (path, method, body) => {
     const refused = await call(path, method, 3_001)
 
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
@@ -95,7 +95,7 @@ describe('a call that waited too long for its turn', () => {
 describe('bodies in flight', () => {
   const stranger = '198.51.100.1'
 
-  /** Requests of a caller whose bodies do not end after what has come. Each declares so many bytes. */
+  /** Opens requests whose bodies stall after `sent` bytes, each with a declared length. */
   async function hold(
     count: number,
     { declared, sent }: { declared: number; sent: number },
@@ -111,19 +111,19 @@ describe('bodies in flight', () => {
     await turn()
   }
 
-  test('are counted until they are answered, and no longer', async () => {
+  test('count only until they are answered', async () => {
     expect((await mcp()).status).toBe(200)
     expect(grid.deps.bodies.bytes).toBe(0)
     await hold(1, { declared: 1_000, sent: 1 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('are counted as they come if they are large or of undeclared length', async () => {
+  test('count as they arrive if they are large or of undeclared length', async () => {
     await hold(100, { declared: 200_000, sent: 10 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('2,000 silent uploads from two addresses leave most of the budget', async () => {
+  test('leave most of the budget despite 2,000 silent uploads from two addresses', async () => {
     const other = '198.51.100.2'
     await hold(500, { declared: 65_000, sent: 1 })
     await hold(500, { declared: 65_000, sent: 1 }, other)
@@ -138,7 +138,7 @@ describe('bodies in flight', () => {
 
   const full = () => hold(5_000, { declared: 16_000, sent: 1 }, 'any')
 
-  test('are limited for each caller: 503 with Retry-After beyond', async () => {
+  test('are limited per caller, with 503 and Retry-After beyond', async () => {
     await full()
     const response = await mcp(list.padEnd(16_000))
 
@@ -151,7 +151,7 @@ describe('bodies in flight', () => {
     expect((await grid.request('/healthz')).status).toBe(200)
   })
 
-  test('are limited for A2A too', async () => {
+  test('are limited over A2A too', async () => {
     await full()
     const body = list.padEnd(16_000)
     const headers = { Authorization: `Bearer ${grid.alice.key}`, 'Content-Length': `${body.length}` }

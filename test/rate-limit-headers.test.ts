@@ -1,4 +1,4 @@
-/** Every HTTP answer that is limited says which limit it is, and when to come back (docs/protocol/README.md). */
+/** Every limited HTTP response names the limit and when to retry (docs/protocol/README.md). */
 import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send03 } from './support/a2a.ts'
 import { browser } from './support/browse.ts'
@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 type Answer = { status: number; headers: Headers }
 
-/** Repeat a request until it is limited. Its status and headers. */
+/** Repeats a request until it is limited. Returns the response's status and headers. */
 async function whenLimited(most: number, send: () => Promise<Answer>) {
   let answer: Answer
   for (let n = 0; n < most; n++) if ((answer = await send()).status === 429) break
@@ -54,7 +54,7 @@ test('event streams', async () => {
   for (const response of opened.slice(0, -1)) await response.body!.cancel()
 })
 
-test('quotas of a day, over A2A', async () => {
+test('daily quotas, over A2A', async () => {
   const seconds = 15 * 3_600
 
   expect(await whenLimited(2, () => postA2a(grid, grid.alice.key, send03()))).toEqual([

@@ -1,4 +1,4 @@
-/** What programs rely on stays as it was in each release of the same major version. See docs/stability.md. */
+/** Everything that programs rely on stays the same across releases of one major version. See docs/stability.md. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { version } from '../src/lib/version.ts'
@@ -8,10 +8,10 @@ import { currentInterface } from './support/interface.ts'
 const folder = 'test/fixtures/released/'
 const releases = readdirSync(folder).filter((release) => parseInt(release) >= parseInt(version))
 
-/** Changes that break a program, as the test prints them, each with its reason: a fault of security, say. */
+/** Accepted breaking changes, as the test prints them, each with its reason, such as a security fault. */
 const accepted: Record<string, string> = {}
 
-test('nothing that a release of this major version promised is broken', async () => {
+test('no promise of a release of this major version is broken', async () => {
   const now = await currentInterface()
   const broken = releases.flatMap((release) => {
     const released: Interface = JSON.parse(readFileSync(`${folder}${release}/interface.json`, 'utf8'))
@@ -60,7 +60,7 @@ test.each<[what: string, before: Schema, after: Schema, input: string[], answer:
   expect(schemaChanges(before, after, 'answer')).toEqual(answer)
 })
 
-test('a call, an answer and a name that are gone are found, through references too; what is new passes', () => {
+test('removed calls, answers and names are found, even through references, and additions pass', () => {
   const before: Interface = {
     inputs: { 'tool a': object({}), 'tool b': object({}) },
     answers: { 'tool b': { $ref: '#/components/schemas/B' } },
@@ -85,7 +85,7 @@ test('a call, an answer and a name that are gone are found, through references t
   expect(() => schemaChanges({ allOf: [] }, {}, 'input')).toThrow('does not know the keyword allOf')
 })
 
-test('the schema of values requires what all of them have', () => {
+test('the schema of values requires only members that all of them have', () => {
   expect(schemaOf([{ a: 1, list: [{ b: 'x' }] }, { a: null }])).toEqual(
     object(
       {

@@ -1,7 +1,7 @@
 /**
  * The roles matrix: each kind of credential makes each call of `support/calls.ts`, in both MCP eras and over REST, and
- * sends over A2A. A call that the credential may not make is refused with exactly its refusal; any other is answered as
- * to another credential that may make it. See docs/people.md, "Roles".
+ * sends over A2A. A call that the credential may not make gets exactly its refusal. Any other call is answered as for
+ * another credential that may make it. See docs/people.md, "Roles".
  */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { minute, second } from '../src/lib/time.ts'
@@ -18,29 +18,29 @@ import { accessTokenFor } from './support/oauth-token.ts'
 import { callRest } from './support/rest.ts'
 import { membership } from './support/people.ts'
 
-/** The toolset that a credential opens. */
+/** The toolset that a credential unlocks. */
 type Opens = 'admin' | 'agent' | 'nothing'
 
-/** A row of the matrix: a credential and what it opens. */
+/** A row of the matrix: a credential and its toolset. */
 interface Holder {
   holder: string
   opens: Opens
   key: string | undefined
-  /** An OAuth access token, which opens no more than MCP, event streams and the fetching of keys. */
+  /** An OAuth access token, which unlocks only MCP, event streams and fetching keys. */
   isOAuth?: true
 }
 
-/** What a call answers: its HTTP status, and `ok` or the error code. */
+/** A call's HTTP status, and `ok` or the error code. */
 type Outcome = [status: number, code: string | number]
 
 const unknownTool = -32602
-// It ends the key that calls, so it comes last.
+// This call revokes its own key, so it comes last.
 const isEnding = ({ name }: Call) => name === 'DELETE /api/v1/key'
 const matrix = calls.filter(({ door }) => door !== 'a2a').sort((a, b) => Number(isEnding(a)) - Number(isEnding(b)))
 
 describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
-  // One address tries more refused keys here than a minute allows.
+  // This test tries more refused keys from one address than a minute allows.
   beforeEach(() => void (grid.clock.now += minute))
   const holders = await holdersOf(grid)
   let ran = 0
@@ -62,7 +62,7 @@ describe('each credential calls each tool and route', async () => {
       for (const era of call.door === 'mcp' ? eras : [undefined]) {
         const expected = refusalOf(holder, call) ?? await outcomeOf(grid, reference[call.caller], call, era)
         expect(await outcomeOf(grid, key, call, era), `${call.name} ${era ?? ''}`).toEqual(expected)
-        // Also the credential that is compared with was let in.
+        // The reference credential was accepted too.
         if (!refusalOf(holder, call)) expect(refusals).not.toContain(expected[1])
         ran++
       }
@@ -73,7 +73,7 @@ describe('each credential calls each tool and route', async () => {
 
 const refusals: unknown[] = ['unauthenticated', 'wrong_credential', 'not_allowed', 'agent_token_required', unknownTool]
 
-/** How a call is refused to a credential that may not make it; undefined if it may. */
+/** Returns the refusal for a credential that may not make the call, or undefined if it may. */
 function refusalOf({ opens, isOAuth }: Holder, { door, caller }: Call): Outcome | undefined {
   if (opens === 'nothing') return [401, 'unauthenticated']
   if (caller === 'agent access token') return opens === 'agent' && isOAuth ? undefined : [400, 'agent_token_required']
@@ -88,7 +88,7 @@ function toolsOf(caller: Opens): string[] {
 
 let made = 0
 
-/** A call whose arguments name nothing that exists. */
+/** Makes a call whose arguments name nothing that exists. */
 async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, era?: Era): Promise<Outcome> {
   const name = `nothing-${++made}`
   const names = { to: `@${name}`, alias: name, name, message: 'hi', provider: 'pii' }
@@ -109,7 +109,7 @@ async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, er
 
 type Reference = Record<Call['caller'], string>
 
-/** Good credentials of each kind, which no row of the matrix uses. */
+/** Valid credentials of each kind that no row of the matrix uses. */
 async function referenceFor(grid: TestGrid): Promise<Reference> {
   const { acme } = grid
   const { id, key } = await acme.agent(`reference-${++made}`)
@@ -124,7 +124,7 @@ describe('a key that worked', () => {
     grid = await testGrid()
   })
 
-  test('is refused on the next call after its user lost the role, and works again when the role comes back', async () => {
+  test('is refused on the next call after its user lost the role, and works again when the role is restored', async () => {
     const { key, userId } = await keyOfUser(grid, 'owner')
     const setRole = (role: string) =>
       rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [role, grid.acme.id, userId])
@@ -188,14 +188,14 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   ]
 }
 
-/** Access tokens of users in every role: for the admin of the account, and for one of its agents. */
+/** Access tokens of users in every role: for the account's admin, and for one of its agents. */
 async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   const { acme, evil, alice, store, clock } = grid
   const gone = await acme.agent('gone')
   const holders = await Promise.all(
     (['owner', 'admin', 'member', 'viewer', undefined] as const).flatMap((role) =>
       [null, alice.id].map(async (agentId): Promise<Holder> => {
-        // The grant is given as an owner. What counts is the current role, which changes here.
+        // The grant is made by an owner. The current role counts, and it changes here.
         const { userId } = await keyOfUser(grid, 'owner')
         const { token } = await accessTokenFor(grid, userId, acme.id, agentId)
         if (role) await setRole(grid, userId, role)
@@ -245,7 +245,7 @@ function setRole(grid: TestGrid, userId: string, role: string) {
   ])
 }
 
-/** An admin key created by a user with this role in Acme, or with none. */
+/** Creates an admin key of a user with this role in Acme, or with none. */
 async function keyOfUser(
   { store, acme }: TestGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,

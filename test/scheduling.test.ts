@@ -1,4 +1,4 @@
-/** What requests without end cost, and what waiting reads cost their account. See docs/security.md, "Overload". */
+/** The cost of endless requests, and of waiting reads for their own account. See docs/security.md, "Overload". */
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
@@ -12,7 +12,7 @@ import { waitFor } from './support/wait-for.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(cleanUp)
 
-/** Sends `count` requests as fast as the server takes them, without reading the answers one by one. */
+/** Sends `count` requests as fast as the server accepts them, without reading the answers one by one. */
 function sendWithoutEnd(port: number, count: number): Socket {
   const requests = Buffer.from(`GET /work HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`.repeat(100))
   const socket = connect(port, '127.0.0.1')
@@ -31,7 +31,7 @@ function sendWithoutEnd(port: number, count: number): Socket {
 }
 
 test.each(runtimes)(
-  'a connection that sends requests without end is closed, and the others are served: %s',
+  'a connection that sends endless requests is closed, and others are served: %s',
   async (runtime) => {
     const server = await startScript(runtime, ['scripts/new-connections/server.ts', 'listen'])
     const before = server.residentKiB()
@@ -42,12 +42,12 @@ test.each(runtimes)(
     const growth = (server.residentKiB() - before) / 1_024
     await server.stop()
 
-    // What has been read at once is refused at once. All of these requests would take some gigabytes.
+    // Requests that were read together are refused together. Storing all of them would take some gigabytes.
     expect(growth).toBeLessThan(300)
   },
 )
 
-test.each(someRuntimes)('an account with 80 waiting reads sends at once: %s', async (runtime) => {
+test.each(someRuntimes)('an account with 80 waiting reads can still send at once: %s', async (runtime) => {
   const env = { DATABASE_URL: `file:${join(temporaryFolder(), 'grid.db')}`, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
   const { flooding, honest: [other] } = await createAccounts(env, { honest: 1, agents: 82 })
   const server = await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz')
@@ -55,7 +55,7 @@ test.each(someRuntimes)('an account with 80 waiting reads sends at once: %s', as
   const [sender, ...readers] = flooding.agents
   const send = sendMessageRequest(port, sender, `@${readers[80].alias}`)
   const connection = new Connection(port)
-  // The first calls of each key compile code and are the first of strangers.
+  // The first calls of each key compile code and come from unknown callers.
   for (const reader of [...other.agents, ...readers]) await connection.send(readMessagesRequest(port, reader))
   for (let n = 0; n < 20; n++) await connection.send(send)
   await connection.send(readMessagesRequest(port, other.agents[0]))
@@ -65,7 +65,7 @@ test.each(someRuntimes)('an account with 80 waiting reads sends at once: %s', as
     await wait.send(readMessagesRequest(port, reader, { wait_seconds: 10 })).catch(() => {})
   })
   const startedAt = performance.now()
-  // Both over connections of their own, which are accepted behind those of the waits.
+  // Both use their own connections, which are accepted after those of the waits.
   const neighbour = new Connection(port).send(readMessagesRequest(port, other.agents[0]))
   const { status } = await new Connection(port).send(send)
   const ms = performance.now() - startedAt

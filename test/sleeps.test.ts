@@ -1,8 +1,10 @@
-/** Tests wait for conditions (`support/wait-for.ts`). A fixed sleep is flaky on a loaded machine and slow on all others. */
+/**
+ * Tests wait for conditions (`support/wait-for.ts`). A fixed sleep is flaky on a loaded machine and slow on all others.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** What makes a fixed sleep, and other ways to poll than our own. */
+/** Fixed sleeps, and ways to poll other than our own. */
 const refused = [
   /\bsetTimeout\(/,
   /\bsleep\(/,

@@ -1,7 +1,7 @@
 /**
- * A grid without its optional features: it starts, serves the main job, and empties the tables of features that are not
- * registered. In the suite without all of them together; in the long form also without each, with the types and the tests of
- * the core. See docs/architecture.md, "Optional features".
+ * A grid without its optional features starts, does its main job, and erases the tables of unregistered features. The
+ * suite runs without all features at once. The long form also runs without each one, with the type check and the core's
+ * tests. See docs/architecture.md, "Optional features".
  */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -75,7 +75,7 @@ test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))
   },
 )
 
-test('an account is erased and removed with the rows of features that are not registered', async () => {
+test('an account is erased and removed with its rows of unregistered features', async () => {
   const grid = await withRowsOfFeatures()
   const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events', 'mail_digests']
     .concat('incoming_hooks', 'push_subscriptions', 'sso_providers', 'sso_sign_ins')
@@ -97,7 +97,7 @@ test('an account is erased and removed with the rows of features that are not re
     .toEqual([])
 })
 
-test('what waits for a feature that is not registered keeps no other outbox from its turn', async () => {
+test('work for an unregistered feature does not delay other outboxes', async () => {
   const { store, clock } = await withRowsOfFeatures()
   const due = async (...kinds: string[]) => {
     const found = await store.global.outboxes.due(clock.now, store.instanceId, { origins: [], accounts: [], kinds }, 1)
@@ -112,7 +112,7 @@ test('what waits for a feature that is not registered keeps no other outbox from
   expect(duty).toMatchObject({ at: ['inbox outboxes', 'task outboxes'] })
 })
 
-test('messages to a mirrored channel wait without the feature, and say so, and go to Slack when it is back', async () => {
+test('messages to a mirrored channel wait while the feature is missing, report it, and go to Slack once it is back', async () => {
   const grid = await withRowsOfFeatures({ isOpen: true })
   const { store, acme, clock } = grid
   const agent = (await acme.store.read.agents.byAlias('slack-town'))!
@@ -139,12 +139,12 @@ test('messages to a mirrored channel wait without the feature, and say so, and g
   expect(page.text).not.toContain('Read the card')
 
   await rows(grid, 'DELETE FROM slack_messages WHERE account_id = ?', [acme.id])
-  // The server is closed. What waited longer than a failure may last has not failed for so long.
+  // The server is down. The time a message waited for its feature does not count as time it has been failing.
   await run()
   expect(await remoteState(acme.store, agent.id)).toMatchObject({ unread: 1, attempts: 1, failingSince: clock.now })
 })
 
-test('an account that requires its provider is not opened by a password where no feature signs people in', async () => {
+test('without any sign-in feature, a password does not open an account that requires its provider', async () => {
   const removed = (features as Feature[]).splice(0)
   const grid = await testGrid().finally(() => (features as Feature[]).push(...removed))
   await requireProvider(grid)
@@ -161,19 +161,19 @@ test('an account that requires its provider is not opened by a password where no
   expect((await rita.open(home)).status).toBe(200)
 })
 
-test.runIf(isLong).each(featureNames)('without %s the types hold', async (name) => {
+test.runIf(isLong).each(featureNames)('without %s the types are valid', async (name) => {
   const copy = copied([name], { isDeleted: true })
 
   await run('npx', ['deno', 'check', 'src/main.ts', 'src/client.ts', 'src/thread.ts'], { cwd: copy })
 })
 
 test.runIf(isLong).each(featureNames)(
-  'without the line of %s the tests of the core pass',
+  "without the line of %s the core's tests pass",
   async (name) => {
-    // Tests of isolation make rows of every table, so they need the folder.
+    // The isolation tests create rows in every table, so they need the folder.
     const copy = copied([name], { isDeleted: false })
     const words = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--exclude', 'test/features/**']
-    // Documents have the settings of all features, and Deno may not load what lies in the linked folder of packages.
+    // The documentation has the settings of all features, and Deno cannot load files from the linked packages folder.
     const left = [
       'test/without-features.test.ts',
       'test/docs.test.ts',
@@ -217,7 +217,7 @@ async function signUp(url: string): Promise<{ alias: string; key: string }> {
   return { alias: body.alias, key: body.api_key }
 }
 
-/** Acme has rows in the tables of each feature, with words of @alice where a table has words. */
+/** Creates rows for Acme in each feature's tables, with words of @alice wherever a table has words. */
 async function withRowsOfFeatures({ isOpen = false } = {}) {
   const slack = await startSlack()
   const grid = await testGrid({ safeFetch: slack.safeFetch })

@@ -1,4 +1,4 @@
-/** `/oauth/authorize`: which requests are valid, and how errors are reported. See docs/security.md, "OAuth". */
+/** `/oauth/authorize`: valid requests, and how errors are reported. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import {
@@ -44,7 +44,7 @@ test('an unknown client is reported with the steps to fix it', async () => {
   expect(html).toContain('In the program, sign out of this server, or remove it and add it again.')
 })
 
-test('a parameter sent twice leads to an error page', async () => {
+test('a duplicate parameter leads to an error page', async () => {
   const query = authorizeQuery(grid)
   query.append('redirect_uri', callback)
 
@@ -76,7 +76,7 @@ test.each(reported)('%s is reported by redirect with state and iss', async (_, c
   })
 })
 
-test('a client that another user approved, or whose grant has ended, is not reported to without a click', async () => {
+test('an error is not redirected without a click to a client that only another user approved, or whose grant has ended', async () => {
   await codeFor(grid, `agent:${grid.eve.id}`, { browser: grid.ed })
   expect((await openConsentPage(grid, grid.ann, { response_type: 'token' })).response.status).toBe(400)
 
@@ -107,7 +107,7 @@ test('a user has at most 20 pending requests, and a browser at most 10 consent c
   expect(grid.ann.cookies.size).toBe(1 + 10)
 })
 
-test('sign-in comes before any redirect to a client, also for invalid requests', async () => {
+test('sign-in comes before any redirect to a client, even for invalid requests', async () => {
   const registered = await grid.post(`${issuer}/oauth/register`, { redirect_uris: ['https://phish.example/'] })
   const client = { client_id: (await registered.json()).client_id, redirect_uri: 'https://phish.example/' }
   const query = authorizeQuery(grid, { ...client, response_type: 'token' })

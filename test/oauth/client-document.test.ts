@@ -24,12 +24,12 @@ const callback = 'http://localhost:51234/callback'
 interface Document {
   status?: number
   headers?: Headers
-  /** The body; the default is `json` as text. */
+  /** The body. By default, the serialized `json`. */
   text?: string
   json?: unknown
 }
 
-/** A `safeFetch` that serves these documents by URL, and the list of fetched URLs. */
+/** Creates a `safeFetch` that serves these documents by URL, and a list of the fetched URLs. */
 function fakeWeb(documents: Record<string, Document>) {
   const fetched: string[] = []
   const safeFetch: SafeFetch = (address) => {
@@ -65,7 +65,7 @@ async function tokensOf() {
   return await exchange(grid, redirectParameters(allowed).code, { client_id: url, redirect_uri: callback })
 }
 
-test('a client signs in with the URL of its document, on any loopback port', async () => {
+test("a client signs in with its document's URL, on any loopback port", async () => {
   const { fetched } = await open({ [url]: { json: good } })
 
   const { html, response } = await page()
@@ -164,7 +164,7 @@ test('concurrent requests share one fetch of a document, and at most 8 documents
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE kind = 'document'")).toHaveLength(1)
 })
 
-test('one user whose documents are slow does not keep others from signing in', async () => {
+test('a user with slow documents does not prevent others from signing in', async () => {
   const { safeFetch } = fakeWeb({ [url]: { json: good } })
   let fail = () => {}
   const slow = new Promise<never>((_, reject) => fail = () => reject(new Error('slow')))
@@ -185,7 +185,7 @@ test('one user whose documents are slow does not keep others from signing in', a
   await Promise.all(slowPages)
 })
 
-test('eight documents are fetched at a time, two of them for one user, and a fetch that ends makes room', async () => {
+test('eight documents are fetched at a time, two of them per user, and a completed fetch frees a slot', async () => {
   const { fakeFetch, asked } = unanswered()
   grid = await oauthGrid({ safeFetch: fakeFetch, env: { OAUTH_CIMD: 'on' } })
   const clients = createClients(grid.store)
@@ -193,7 +193,7 @@ test('eight documents are fetched at a time, two of them for one user, and a fet
   const found = ['a', 'b', 'c', 'd', 'e'].flatMap((user) => [1, 2, 3].map((n) => find(user + n, user)))
   await waitFor('eight requests', () => asked.length === 8)
 
-  // All others were refused: they wait for nothing.
+  // All others were refused at once instead of waiting.
   expect(await Promise.all([found[2], found[14]])).toEqual([undefined, undefined])
   for (const { fail } of asked) fail()
   await Promise.all(found)
@@ -203,7 +203,7 @@ test('eight documents are fetched at a time, two of them for one user, and a fet
   await later
 })
 
-/** A web that answers on demand. */
+/** A web whose requests fail only when told to. */
 function unanswered() {
   const asked: { fail(): void }[] = []
   const fakeFetch: SafeFetch = () =>

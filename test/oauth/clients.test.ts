@@ -112,7 +112,7 @@ function provider() {
   }
 }
 
-test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes by itself', async (kind) => {
+test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes automatically', async (kind) => {
   const pick = kind === 'admin' ? `admin:${grid.acme.id}` : `agent:${grid.alice.id}`
   const authProvider = provider()
   const connect = () => {
@@ -140,7 +140,7 @@ test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes by it
   await second.client.close()
 })
 
-test.each(['legacy', 'auto'] as const)('SDK 2 (%s) signs in, checks iss, and refreshes by itself', async (mode) => {
+test.each(['legacy', 'auto'] as const)('SDK 2 (%s) signs in, checks iss, and refreshes automatically', async (mode) => {
   const authProvider = provider()
   const connect = () => {
     // deno-lint-ignore no-explicit-any -- the provider above serves both SDKs

@@ -1,4 +1,4 @@
-/** Answers to the consent page: Allow, Deny, and the checks of an answer. See docs/security.md, "OAuth". */
+/** Answers to the consent page: Allow, Deny, and how answers are checked. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const admin = () => `admin:${grid.acme.id}`
 const agent = (agent = grid.alice) => `agent:${agent.id}`
 
-test('Allow redirects with a code, state and iss, each once, and the code yields tokens of the chosen entry', async () => {
+test('Allow redirects with a code, state and iss, each once, and the code yields tokens for the chosen entry', async () => {
   for (const [pick, tools] of [[admin(), 'admin tools'], [agent(), 'agent tools']]) {
     const { handle } = await openConsentPage(grid, grid.ann)
     const response = await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' })
@@ -47,7 +47,7 @@ test('Allow redirects with a code, state and iss, each once, and the code yields
   }
 })
 
-test('@admin needs a proof of the last ten minutes, an agent does not', async () => {
+test('@admin requires an identity confirmation within the last ten minutes, an agent does not', async () => {
   grid.clock.now += 10 * minute
   const { handle } = await openConsentPage(grid, grid.ann)
 
@@ -88,7 +88,7 @@ test('Deny redirects with access_denied, state and iss', async () => {
   expect((await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(400)
 })
 
-test('a page is answered once, also by 20 concurrent answers', async () => {
+test('a page is answered once, even with 20 concurrent answers', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const cookies = new Map(grid.ann.cookies)
 
@@ -124,7 +124,7 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
   }
 })
 
-test("another browser's page, another session's page and an old page are 400", async () => {
+test('a page of another browser, another session or an earlier time is 400', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const decision = { handle, pick: admin(), decision: 'allow' }
   const sessionAlone = [...grid.ann.cookies].filter(([name]) => name.endsWith('session'))
@@ -153,7 +153,7 @@ test('two tabs have independent pages, each with its own cookie', async () => {
   }
 })
 
-test('a form of another session is 403 and grants nothing', async () => {
+test("another session's form is 403 and grants nothing", async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const csrf = 'csrf of another session'
 

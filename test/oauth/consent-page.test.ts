@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
   }
 
   test.each(Object.entries(pages))(
-    'with %s entries is accessible and fits the screen',
+    'is accessible and fits the screen with %s entries',
     async (name, { of, client, redirect }) => {
       const visitor = await visit()
       await openAccountPicker(visitor.page, await authorizeUrl(redirect, client), { ...of(), password })
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     },
   )
 
-  test('shows a name that imitates the page as it is, and the badge is not text', async () => {
+  test('shows a name that imitates the page unchanged, and its badge is not text', async () => {
     const { page, close } = await visit()
     await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
 
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('Allow cannot be pressed in the first half second', async () => {
+  test('disables Allow for the first half second', async () => {
     const { page, close } = await visit()
     const url = await authorizeUrl(remoteCallback)
     await openAccountPicker(page, url, { ...many, password })
@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await visitor.close()
   })
 
-  /** Choose an agent and press Allow. */
+  /** Chooses an agent and presses Allow. */
   async function allowed({ page }: Visitor, redirect: string) {
     await openAccountPicker(page, await authorizeUrl(redirect), ann)
     await chooseEntry(page, '@alice')

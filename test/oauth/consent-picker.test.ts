@@ -78,7 +78,7 @@ test('only agents that the user can act as are listed', async () => {
   expect((await openConsentPage(grid, grid.ann)).picks).toEqual([admin(), agent(grid.alice)])
 })
 
-test('many agents are found with the search, without a script', async () => {
+test('many agents can be searched without a script', async () => {
   for (let n = 0; n < 55; n++) await grid.acme.agent(`robot-${n}`)
 
   const all = await openConsentPage(grid, grid.ann)
@@ -91,7 +91,7 @@ test('many agents are found with the search, without a script', async () => {
   expect(found.html).toContain('name="client_id"')
 })
 
-test('an agent is shown with its description, and found by it or by its account; so is @admin', async () => {
+test('an agent is shown with its description, and a search finds agents and @admin', async () => {
   const { id } = await grid.acme.agent('night-watch', { description: 'Reads logs <at night>' })
   const picksOf = async (find: string) => (await openConsentPage(grid, grid.ann, { find })).picks
 
@@ -106,7 +106,7 @@ test('an agent is shown with its description, and found by it or by its account;
   expect(nothing.html).toMatch(/<a [^>]*href="\/oauth\/authorize\?response_type=code[^"]*state=x7[^"]*">Show all/)
 })
 
-test('client names are escaped, cleaned and cut, and the redirect host comes first', async () => {
+test('client names are escaped, cleaned and truncated, and the redirect host comes first', async () => {
   const hostile = '<script>alert(1)</script>\u202egrid\u200b' + 'x'.repeat(200)
   const registration = await grid.post(`${issuer}/oauth/register`, {
     client_name: hostile,
@@ -146,7 +146,7 @@ test('a new agent is created on the page, logged, and preselected when the page 
   expect(await mcpAccess(grid, (await exchange(grid, code)).body.access_token)).toBe('agent tools')
 })
 
-test('a new agent cannot be created in a foreign account, nor by a member', async () => {
+test('a new agent can be created neither in a foreign account nor by a member', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const member = await signedInPerson(grid, 'member')
   const page = await openConsentPage(grid, member)
@@ -169,7 +169,7 @@ test('a new agent cannot be created in a foreign account, nor by a member', asyn
   expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'spy'", [grid.evil.id])).toEqual([])
 })
 
-test('an agent that the client asks for is selected, whatever its place in the list', async () => {
+test('an agent that the client requests is selected, whatever its position in the list', async () => {
   for (let n = 0; n < 50; n++) await grid.acme.agent(`a-${n}`)
   const last = await grid.acme.agent('zz-last')
   const { html, picks } = await openConsentPage(grid, grid.ann, { login_hint: '@zz-last', scope: 'agent:use' })
@@ -191,7 +191,7 @@ test("an unknown alias is offered as a new agent, and another account's agent lo
   }
   expect(pages[0]).toBe(pages[1])
 
-  // A member makes no agents, so the page only says that there is none.
+  // A member cannot create agents, so the page only says that there is none.
   const member = await signedInPerson(grid, 'member')
   const { html } = await openConsentPage(grid, member, { login_hint: '@eve' })
   expect(html).toContain('but you cannot act as an agent with this alias')

@@ -1,4 +1,4 @@
-/** The static key that a client fetches with the access token of an agent. See docs/protocol/rest.md. */
+/** The static key that a client fetches with an agent's access token. See docs/protocol/rest.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { maxKeys, reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
@@ -32,7 +32,7 @@ const keyOf = async (tokens: { access_token: string }): Promise<string> =>
 const revoke = (token: string) => postForm(grid, '/oauth/revoke', { token, client_id: grid.clientId })
 const page = async (path: string) => await (await browse(grid, grid.ann, path)).text()
 
-test('an agent with an access token gets a static key, which replaces the one that the client fetched before', async () => {
+test("an agent with an access token gets a static key, which replaces the client's previous key", async () => {
   const tokens = await obtainTokens(grid, agent())
 
   const { status, body } = await fetchApiKey(grid, tokens.access_token)
@@ -58,7 +58,7 @@ test('an agent with an access token gets a static key, which replaces the one th
   expect(stored.name).toBe('Demo')
 })
 
-test('keys with other names stay alive, and each replaces only its own', async () => {
+test('keys with other names remain valid, and each key replaces only the one with its name', async () => {
   const fetch = async (name?: string) => {
     const { access_token } = await obtainTokens(grid, agent())
     return (await fetchApiKey(grid, access_token, name === undefined ? undefined : { name })).body.apiKey as string
@@ -74,7 +74,7 @@ test('keys with other names stay alive, and each replaces only its own', async (
   expect(row).toMatchObject({ tool: 'fetch_agent_key', arguments: expect.stringContaining('claude on laptop') })
 })
 
-test('two keys of one grant are one program in the lists, and end with it', async () => {
+test('two keys of one grant are listed as one program, and end with the grant', async () => {
   const { access_token } = await obtainTokens(grid, agent())
   const keys = []
   for (const name of ['one', 'two']) keys.push((await fetchApiKey(grid, access_token, { name })).body.apiKey)
@@ -94,16 +94,16 @@ test.each([
   expect(await fetchApiKey(grid, access_token, body)).toMatchObject({ status: 400, body: { error: { code } } })
 })
 
-test('an agent has no more than 50 keys, and one of them can still be replaced', async () => {
+test('an agent has at most 50 keys, and an existing key can still be replaced', async () => {
   const { access_token } = await obtainTokens(grid, agent())
   const fetch = (n: number) => fetchApiKey(grid, access_token, { name: `key ${n}` })
-  // It has one already.
+  // The agent already has one key.
   for (let n = 1; n < maxKeys; n++) expect((await fetch(n)).status).toBe(200)
   expect(await fetch(maxKeys)).toMatchObject({ status: 409, body: { error: { code: 'key_limit_reached' } } })
   expect((await fetch(1)).status).toBe(200)
 })
 
-test('a fetched key replaces no key of an admin, of another client, of another person or of another agent', async () => {
+test('a fetched key does not replace a key of an admin, of another client, of another person or of another agent', async () => {
   const client_id = await otherClient(grid)
   const member = await signedInPerson(grid, 'member')
   const others = [
@@ -127,7 +127,7 @@ const endings: [string, (id: string, refreshToken: string) => Promise<unknown>][
 ]
 
 test.each(endings)(
-  'when %s revokes a grant, the static key that was fetched with it is refused, and no other',
+  'when %s revokes a grant, only the static key fetched with it is refused',
   async (_, end) => {
     const [one, other] = [await obtainTokens(grid, agent()), await obtainTokens(grid, `agent:${grid.bob.id}`)]
     const [key, otherKey] = [await keyOf(one), await keyOf(other)]
@@ -142,7 +142,7 @@ test.each(endings)(
   },
 )
 
-test('a fetched key is listed with its program, also when the tokens have expired, and ends after 90 days', async () => {
+test('a fetched key is listed with its program even after its tokens expire, and expires after 90 days', async () => {
   const key = await keyOf(await obtainTokens(grid, agent()))
   const started = grid.clock.now
   const listed = async () => (await listOwnGrants(grid.store, grid.ann.visitor.user.id)).map(({ key }) => key?.last4)
@@ -161,7 +161,7 @@ test('a fetched key is listed with its program, also when the tokens have expire
   expect(await mcpAccess(grid, key)).toBe('401')
 })
 
-test('a key that an admin created for the agent afterwards replaces the fetched one, and outlives the grant', async () => {
+test('a key that an admin creates for the agent later replaces the fetched key and outlives the grant', async () => {
   const key = await keyOf(await obtainTokens(grid, agent()))
   const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
   const [grant] = await listGrants(grid.acme.store)

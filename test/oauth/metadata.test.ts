@@ -55,7 +55,7 @@ test.each([
 )
 
 test.each([api, issuer, internal])(
-  'the challenge and the metadata of the resource at %s name it, and no scope',
+  'the challenge and the resource metadata at %s name that resource, and no scope',
   async (origin) => {
     const refused = await grid.request(`${origin}/mcp/v1/grid`, { method: 'POST' })
     const challenge = refused.headers.get('www-authenticate')!
@@ -69,7 +69,7 @@ test.each([api, issuer, internal])(
   },
 )
 
-test('each spelling of a loopback address is an issuer', async () => {
+test('each spelling of a loopback address is its own issuer', async () => {
   const local = await testGrid({ env: { PORT: '8787' } })
   for (
     const [host, segment] of [['localhost', ''], ['127.0.0.1', '/127.0.0.1%3A8787'], ['[::1]', '/%5B%3A%3A1%5D%3A8787']]
@@ -85,35 +85,38 @@ test('each spelling of a loopback address is an issuer', async () => {
   }
 })
 
-/** The requests of a client that knows the grid by one of its names; Ann answers on the page. */
-test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`, and a token', async (origin) => {
-  const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
-    await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
-  // As clients do that do not parse the address.
-  const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
-  const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
-  const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
-  const [, pick] = shown.match(/name="pick" value="(agent:[^"]+)"/)!
-  const { code, iss } = redirectParameters(
-    await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' }),
-  )
+/** The requests of a client that knows the grid by one of its names. Ann answers on the page. */
+test.each([issuer, api, internal])(
+  'a client that signs in at %s gets that issuer as `iss`, and a token',
+  async (origin) => {
+    const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
+      await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
+    // As clients do that do not parse the address.
+    const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
+    const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
+    const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
+    const [, pick] = shown.match(/name="pick" value="(agent:[^"]+)"/)!
+    const { code, iss } = redirectParameters(
+      await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' }),
+    )
 
-  expect(iss).toBe(issuer)
-  const { body } = await postForm(grid, tokens, {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: callback,
-    client_id: grid.clientId,
-    code_verifier: verifier,
-    resource: `${origin}/mcp/v1/grid`,
-  })
-  const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
-    Authorization: `Bearer ${body.access_token}`,
-  })
-  expect(tools.status).toBe(200)
-})
+    expect(iss).toBe(issuer)
+    const { body } = await postForm(grid, tokens, {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      client_id: grid.clientId,
+      code_verifier: verifier,
+      resource: `${origin}/mcp/v1/grid`,
+    })
+    const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
+      Authorization: `Bearer ${body.access_token}`,
+    })
+    expect(tools.status).toBe(200)
+  },
+)
 
-test('every way back from the page keeps its issuer', async () => {
+test('every redirect back from the page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`
   const open = async (changes = {}) => await browse(grid, grid.ann, `${page}?${authorizeQuery(grid, changes)}`)
   const handleOf = async (response: Response) => (await response.text()).match(/name="handle" value="([^"]+)"/)![1]
@@ -136,7 +139,7 @@ test('every way back from the page keeps its issuer', async () => {
   expect(`${strayed.headers.get('location')} ${await strayed.text()}`).toContain(`iss=${encodeURIComponent(internal)}`)
 })
 
-test('a host that the grid is not has no page of consent', async () => {
+test("a host that is not one of the grid's has no consent page", async () => {
   const response = await browse(grid, grid.ann, `/oauth/authorize/evil.example?${authorizeQuery(grid)}`)
 
   expect(response.status).toBe(404)

@@ -1,4 +1,4 @@
-/** A password reset ends the access of all programs, and is logged in each account where one loses it. */
+/** A password reset ends the access of all programs, and is logged in each account where a program loses access. */
 import { beforeEach, expect, test } from 'vitest'
 import { maxAccountsAtOnce } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
@@ -34,7 +34,7 @@ const ann = () => grid.ann.visitor.user.id
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
 
-test('a reset ends all programs of the user, and is logged in each account where one lost its access, and in no other', async () => {
+test("a reset revokes all of the user's programs, and is logged only in accounts where a program lost access", async () => {
   await joinEvil(grid)
   const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
   const { apiKey } = (await fetchApiKey(grid, tokens[1].access_token)).body
@@ -85,7 +85,7 @@ test('a reset is logged once in each of very many accounts', async () => {
   }
 })
 
-test('a reset is one unit: when one account cannot be logged, nothing is revoked in the others', async () => {
+test('a reset is atomic: when one account cannot be logged, nothing is revoked in the others', async () => {
   await joinEvil(grid)
   const [here, there] = [
     await accessTokenFor(grid, ann(), grid.acme.id),
@@ -106,7 +106,7 @@ test('a reset is one unit: when one account cannot be logged, nothing is revoked
   ])
 })
 
-test('a reset checks again when a program is authorized in another account meanwhile', async () => {
+test('a reset checks again when a program is authorized in another account in the meantime', async () => {
   await joinEvil(grid)
   await accessTokenFor(grid, ann(), grid.acme.id)
   let late: { token: string } | undefined
@@ -126,7 +126,7 @@ test('a reset checks again when a program is authorized in another account meanw
   }
 })
 
-test('after a reset neither an unused code nor an open consent page gives access', async () => {
+test('after a reset, neither an unused code nor an open consent page gives access', async () => {
   const code = await codeFor(grid)
   const { handle, picks } = await openConsentPage(grid, grid.ann)
 
@@ -139,7 +139,7 @@ test('after a reset neither an unused code nor an open consent page gives access
   for (const one of [code, lateCode]) {
     if (one) expect((await exchange(grid, one)).body).toMatchObject({ error: 'invalid_grant' })
   }
-  // An answer that passed the session check finds no pending request.
+  // A submission that passed the session check finds no pending request.
   expect(await rows(grid, 'SELECT * FROM oauth_requests WHERE user_id = ?', [grid.ann.visitor.user.id])).toEqual([])
 })
 
@@ -154,7 +154,7 @@ test('changing the password keeps the grants', async () => {
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-/** The rows of an account, newest first. */
+/** Returns the account's rows, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }
@@ -164,7 +164,7 @@ async function logOf(id: string) {
   return await activity.list()
 }
 
-/** The id of a new account owned by Ann. */
+/** Creates an account owned by Ann. Returns its id. */
 async function newAccount(): Promise<string> {
   const { accounts } = grid.store.global
   const id = newId()

@@ -24,7 +24,7 @@ async function register(metadata: unknown, address?: string) {
   return { status: response.status, headers: response.headers, body: await response.json() }
 }
 
-/** Store `n` registered clients: `old 1`, `old 2` and so on. */
+/** Stores `n` registered clients: `old 1`, `old 2` and so on. */
 async function fill(n: number, { createdAt, lastUsedAt }: { createdAt: number; lastUsedAt: number | null }) {
   await rows(
     grid,
@@ -100,7 +100,7 @@ test('60 of 200 registrations from one /64 are stored, and another network has i
   expect((await register({ redirect_uris: [callback] }, '2001:db8:0:1::1')).status).toBe(201)
 })
 
-test('the grid keeps 10,000 clients: the oldest unused ones are removed, used ones stay', async () => {
+test('the grid keeps 10,000 clients: the oldest unused ones are removed, and used ones are kept', async () => {
   await fill(9_999, { createdAt: 0, lastUsedAt: null })
   await rows(grid, "UPDATE oauth_clients SET created_at = substr(id, 5) WHERE id LIKE 'old %'")
   await rows(grid, 'UPDATE oauth_clients SET last_used_at = created_at WHERE created_at < 100')
@@ -116,7 +116,7 @@ test('the grid keeps 10,000 clients: the oldest unused ones are removed, used on
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id = 'old 100'")).toEqual([])
 })
 
-test('when 20,000 clients are in use, registration fails until one was not used for 7 days', async () => {
+test('when 20,000 clients are in use, registration fails until one has been unused for 7 days', async () => {
   await fill(20_000, { createdAt: 0, lastUsedAt: grid.clock.now - 7 * day + 1 })
   await rows(grid, 'DELETE FROM oauth_clients WHERE last_used_at IS NULL')
 

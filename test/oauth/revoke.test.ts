@@ -38,7 +38,7 @@ test('revoking an access token ends only this token, revoking a refresh token en
   expect((await refresh(grid, next.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a client cannot revoke the tokens of another', async () => {
+test("a client cannot revoke another client's tokens", async () => {
   const tokens = await obtainTokens(grid)
   const other = await (await grid.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })).json()
 
@@ -48,7 +48,7 @@ test('a client cannot revoke the tokens of another', async () => {
   expect(await mcpAccess(grid, tokens.access_token)).toBe('admin tools')
 })
 
-test('revoking an unknown, ended or malformed token is answered with 200', async () => {
+test('revoking an unknown, ended or malformed token returns 200', async () => {
   const tokens = await obtainTokens(grid)
   await revoke(tokens.refresh_token)
 

@@ -1,4 +1,4 @@
-/** Refresh tokens, and what ends the tokens of a grant. See docs/security.md, "OAuth". */
+/** Refresh tokens, and the events that end a grant's tokens. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const agent = () => `agent:${grid.alice.id}`
 
-test('a refresh token gives a new pair, repeatedly', async () => {
+test('a refresh token can be exchanged for a new pair, repeatedly', async () => {
   let tokens = await obtainTokens(grid, agent())
 
   for (let n = 0; n < 3; n++) {
@@ -42,7 +42,7 @@ test('a refresh token gives a new pair, repeatedly', async () => {
   }
 })
 
-test('within the grace period an old refresh token gives another pair', async () => {
+test('within the grace period an old refresh token yields another pair', async () => {
   const first = await obtainTokens(grid)
   const second1 = (await refresh(grid, first.refresh_token)).body
   grid.clock.now += 120 * second - 1
@@ -71,7 +71,7 @@ test('an old refresh token after the grace period revokes the grant with its acc
   expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a third process that comes with the old token, after its successor was used, ends nothing', async () => {
+test('a third process that presents the old token after its successor was used revokes nothing', async () => {
   const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
   const last = (await refresh(grid, next.refresh_token)).body
@@ -86,7 +86,7 @@ test('a third process that comes with the old token, after its successor was use
   expect((await refresh(grid, last.refresh_token)).status).toBe(200)
 })
 
-test('a used refresh token gives one more pair a second, and at most five', async () => {
+test('a used refresh token yields one more pair per second, and at most five', async () => {
   const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
   const at = async () =>
@@ -101,7 +101,7 @@ test('a used refresh token gives one more pair a second, and at most five', asyn
   expect((await refresh(grid, next.refresh_token)).status).toBe(200)
 })
 
-test('a refresh for a resource that is not of this grid is refused, and the token stays', async () => {
+test('a refresh for a resource outside this grid is refused, and the token remains valid', async () => {
   const { refresh_token } = await obtainTokens(grid)
 
   const refused = await refresh(grid, refresh_token, { resource: 'https://bank.example/mcp' })
@@ -110,7 +110,7 @@ test('a refresh for a resource that is not of this grid is refused, and the toke
   expect((await refresh(grid, refresh_token, { resource: gridUrl })).status).toBe(200)
 })
 
-test('another client cannot use a refresh token, and revokes nothing by trying', async () => {
+test('another client cannot use a refresh token, and the attempt revokes nothing', async () => {
   const tokens = await obtainTokens(grid)
 
   const refused = await refresh(grid, tokens.refresh_token, { client_id: await otherClient(grid) })
@@ -119,7 +119,7 @@ test('another client cannot use a refresh token, and revokes nothing by trying',
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-test('a token for a deleted agent is rejected, also when its alias is used again', async () => {
+test('a token for a deleted agent is rejected, even when its alias is reused', async () => {
   const tokens = await obtainTokens(grid, agent())
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')
@@ -182,7 +182,7 @@ const ends: [how: Role | 'removal' | 'leaving', admin: string, agent: string][] 
   ['removal', '401', '401'],
   ['leaving', '401', '401'],
 ]
-test.each(ends)('after %s and the old role again: admin %s, agent %s', async (how, admin, agent) => {
+test.each(ends)('after %s and the return of the old role: admin %s, agent %s', async (how, admin, agent) => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user
   const asAdmin = await obtainTokens(grid, `admin:${grid.acme.id}`, { browser: bea })

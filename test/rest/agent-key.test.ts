@@ -1,4 +1,4 @@
-/** What an agent key can ask of itself. See docs/protocol/rest.md, "Keys". */
+/** Self-service of an agent key. See docs/protocol/rest.md, "Keys". */
 import { beforeEach, expect, test } from 'vitest'
 import { addKey } from '../../src/grid/agents/agent-settings.ts'
 import { version } from '../../src/lib/version.ts'
@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('an agent key shows its agent, and can end only itself', async () => {
+test('an agent key describes its agent, and can revoke only itself', async () => {
   const { apiKey } = await addKey(grid.acme.store, { agent: 'bob', name: 'claude on laptop' })
   expect(await call('GET', '/api/v1/me', apiKey)).toEqual({
     status: 200,
@@ -34,7 +34,7 @@ test('an agent key shows its agent, and can end only itself', async () => {
   ])
 })
 
-test('other methods are refused, with those that there are', async () => {
+test('other methods are refused with a list of the allowed ones', async () => {
   const headers = { Authorization: `Bearer ${grid.bob.key}` }
   const [me, key] = await Promise.all([
     grid.request('/api/v1/me', { method: 'DELETE', headers }),

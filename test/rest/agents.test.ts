@@ -1,4 +1,4 @@
-/** `PATCH /api/v1/agents/{agent}`, and keys for sessions. Which credentials it takes is in `test/roles.test.ts`. */
+/** `PATCH /api/v1/agents/{agent}`, and session keys. `test/roles.test.ts` covers the accepted credentials. */
 import { expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callRest } from '../support/rest.ts'
@@ -6,7 +6,7 @@ import { callRest } from '../support/rest.ts'
 const call = (grid: TestGrid, agent: string, args: Record<string, unknown>) =>
   callRest(grid, grid.acme.adminKey, 'PATCH /api/v1/agents/:agent', { agent, ...args })
 
-test('an admin says how calls over A2A are answered; what the call leaves out stays', async () => {
+test('an admin sets how calls over A2A are answered, and omitted fields keep their values', async () => {
   const grid = await testGrid()
 
   expect((await call(grid, '@bob', { callersWait: 'yes' })).body).toEqual({
@@ -32,12 +32,12 @@ test('an agent of another account, an unknown value and another setting are refu
   expect(await call(grid, 'bob', { visibility: 'public' })).toMatchObject({ status: 400 })
 })
 
-test('a program of an admin gets a key of an agent, which is made if the account has none of its alias', async () => {
+test("an admin's program gets a key for an agent, which is created if the account has none with its alias", async () => {
   const grid = await testGrid()
   const keyOf = (agent: string) =>
     callRest(grid, grid.acme.adminKey, 'POST /api/v1/agents/:agent/keys', { agent, name: 'session on laptop' })
 
-  // Of two that come at once, one makes the agent.
+  // Of two concurrent calls, one creates the agent.
   const both = await Promise.all([keyOf('@worker-3'), keyOf('@worker-3')])
   expect(both.map(({ body }) => body.isNew).sort()).toEqual([false, true])
   for (const { body: { apiKey } } of [...both, await keyOf('bob')]) {

@@ -68,7 +68,10 @@ function signUp(n: number, more: Record<string, unknown> = {}): Promise<Response
   )
 }
 
-/** Signups do not wait for their emails. Each email takes two units, so it is sent once two later ones are committed. */
+/**
+ * Waits for the emails, because signups do not. Each email takes two units, so it has been sent once two later ones are
+ * committed.
+ */
 async function emailsSettled(): Promise<void> {
   for (const n of [1, 2]) {
     const email = `settled-${n}-${grid.clock.now}@x.example`

@@ -1,4 +1,4 @@
-/** Errors that say what was wrong and what to do (docs/protocol/README.md, "Errors"). */
+/** Errors that state the fault and the remedy (docs/protocol/README.md, "Errors"). */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { newId } from '../../src/lib/id.ts'
@@ -18,7 +18,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('a lease that never was is not found, and one that has ended is stale', async () => {
+test('a lease that never existed is not found, and one that has ended is stale', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'hi' })
   const { body: { lease_id, messages: [{ message_id }] } } = await lease(grid, grid.bob.key)
   const errors = async (id: string) => {
@@ -72,7 +72,7 @@ test('broken JSON has one code on every route', async () => {
   }
 })
 
-test('an upload that can never fit has no time to try it again', async () => {
+test('an upload that can never fit has no retry time', async () => {
   const mebibyte = 2 ** 20
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 24 * hour })
   const begin = async (bytes: number, { key } = grid.alice) => {
@@ -90,7 +90,7 @@ test('an upload that can never fit has no time to try it again', async () => {
   expect(await begin(1)).toEqual(never)
 })
 
-test('the wake stream refuses a parameter that it does not have', async () => {
+test('the wake stream refuses an unknown parameter', async () => {
   const { status, body } = await callInbox(grid, grid.bob.key, 'GET', '/api/agents/wake-stream?foo=x')
 
   expect([status, body.error]).toEqual([400, {
@@ -99,7 +99,7 @@ test('the wake stream refuses a parameter that it does not have', async () => {
   }])
 })
 
-test('a held post to a channel that was replaced says that the channel is another one', async () => {
+test('a held post to a channel that was replaced is refused because it is another channel', async () => {
   const ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
   const made = () => createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await made()

@@ -3,7 +3,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
 
-test('a grid that was not built says how the package for clients is made', async () => {
+test('a grid that was not built explains how to make the client package', async () => {
   grid = await testGrid()
   const answer = await grid.request('/agent-grid.tgz')
 

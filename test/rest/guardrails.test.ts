@@ -1,4 +1,7 @@
-/** `/api/v1/guardrails`. Which credentials it takes is in `test/roles.test.ts`. See docs/protocol/guardrails.md, "Over REST". */
+/**
+ * `/api/v1/guardrails`. `test/roles.test.ts` covers the accepted credentials. See docs/protocol/guardrails.md, "Over
+ * REST".
+ */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
 import { dump, rows } from '../support/database.ts'
@@ -122,7 +125,7 @@ describe('an admin', () => {
 })
 
 describe('the token', () => {
-  test('is set, kept, replaced and removed, and is in no answer', async () => {
+  test('is set, kept, replaced and removed, and appears in no answer', async () => {
     const id = await makeJudge(grid.acme)
     const sealed = async () => (await ofAcme('encrypted_token FROM guardrails'))[0].encrypted_token
     const first = await sealed()
@@ -142,7 +145,7 @@ describe('the token', () => {
     for (const { text } of [kept, replaced, refused, removed, on]) expect(text).not.toMatch(/sk-very|"[a-z]*token"/i)
   })
 
-  test('has to be written again for another server address', async () => {
+  test('must be given again for another server address', async () => {
     const id = await makeJudge(grid.acme)
     const config = { baseUrl: 'https://elsewhere.example', model: 'm', policy: 'p' }
 
@@ -158,7 +161,7 @@ describe('the token', () => {
     expect([changed.status, changed.body.config]).toEqual([200, config])
   })
 
-  test('a change of one setting does not undo another at the same time', async () => {
+  test('changing one setting does not undo a concurrent change to another', async () => {
     const id = await makeJudge(grid.acme)
 
     await Promise.all([

@@ -1,4 +1,4 @@
-/** What the inbox and messages over REST refuse, with nothing changed. See docs/protocol/rest.md, "Inbox". */
+/** Input that the inbox and messages refuse over REST, without changes. See docs/protocol/rest.md, "Inbox". */
 import { beforeAll, expect, test } from 'vitest'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -9,7 +9,7 @@ let grid: TestGrid
 beforeAll(async () => {
   grid = await testGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
-  // The first use of the key is recorded.
+  // Records the key's first use.
   await callTool(grid, grid.bob.key, 'list_channels')
 })
 
@@ -79,7 +79,7 @@ test.each([
   }
 })
 
-test('what a route does not have is ignored, and the answer says so', async () => {
+test('unknown fields are ignored, and the answer says so', async () => {
   const peeked = await callInbox(grid, grid.bob.key, 'GET', '/api/v1/inbox?limit=1000&peek=true')
   const sent = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', {
     ...message,
@@ -91,7 +91,7 @@ test('what a route does not have is ignored, and the answer says so', async () =
   expect([sent.status, sent.body]).toMatchObject([201, { recipient: '@alice', ignored: ['from'] }])
 })
 
-test('a key of another length than 1 to 200 characters is refused', async () => {
+test('a key that is not 1 to 200 characters long is refused', async () => {
   for (const key of ['', 'x'.repeat(201)]) {
     const { body } = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', message, {
       'Idempotency-Key': key,
@@ -100,7 +100,7 @@ test('a key of another length than 1 to 200 characters is refused', async () => 
   }
 })
 
-test('a null or an empty text never acknowledges, and null for acks acknowledges nothing', async () => {
+test('a null or empty text never acknowledges, and null for acks acknowledges nothing', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'one' })
   const { body: lease } = await callInbox(grid, grid.bob.key, 'POST', leases)
   const ids = lease.messages.map(({ message_id }: { message_id: string }) => message_id)

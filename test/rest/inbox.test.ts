@@ -1,4 +1,4 @@
-/** The inbox over REST: looking and leasing. See docs/delivery.md, "Leases of runners". */
+/** The inbox over REST: peeking and leasing. See docs/delivery.md, "Leases of runners". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../src/lib/time.ts'
 import type { Connection } from '../../src/listen.ts'
@@ -21,7 +21,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('a look shows what waits, with or without what it says, and changes nothing', async () => {
+  test('a peek shows waiting messages with or without their text, and changes nothing', async () => {
     const id = await send('first', { conversation_id: 'c' })
     await send('second')
     await callTool(grid, grid.bob.key, 'list_channels')
@@ -40,7 +40,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test('leased messages reach no other reader, and come back as redelivered when the lease expires', async () => {
+  test('leased messages reach no other reader, and are redelivered when the lease expires', async () => {
     await send('hi')
     const first = await lease(grid, grid.bob.key, { seconds: 30 })
     const second_ = await lease(grid, grid.bob.key)
@@ -95,7 +95,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, body.lease_id)).body).toEqual({ acked: 1 })
   })
 
-  test('some messages of a lease are acked, some released, and the rest comes with its end', async () => {
+  test('some messages of a lease are acked, some released, and the rest is redelivered when it ends', async () => {
     const ids = [await send('one'), await send('two'), await send('three')]
     const { body } = await lease(grid, grid.bob.key)
     const id = body.lease_id
@@ -107,7 +107,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await release(grid, grid.bob.key, id)).body).toEqual({ released: 1 })
     expect((await release(grid, grid.bob.key, id)).status).toBe(409)
     expect(await read()).toMatchObject([{ message: 'three', redelivered: true }])
-    // What was acked alone is the newest batch still.
+    // In the end, every message counts as read.
     expect(await rows(grid, "SELECT 1 FROM deliveries WHERE state <> 'read' AND account_id = ?", [grid.acme.id]))
       .toEqual([])
   })
@@ -128,7 +128,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read()).toMatchObject([{ message: 'two' }])
   })
 
-  test('many leases and reads at once are a partition', async () => {
+  test('concurrent leases and reads each get different messages', async () => {
     for (let n = 0; n < 60; n++) await send(String(n))
     const all = await Promise.all(
       Array.from(
@@ -142,7 +142,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(texts.length + (await read()).length).toBe(60)
   })
 
-  test('the sender sees that a message is leased, and when it is read', async () => {
+  test('the sender sees when a message is leased and when it is read', async () => {
     const id = await send('hi')
     const status = async () => (await callTool(grid, grid.alice.key, 'message_status', { message_id: id })).text
     const { body } = await lease(grid, grid.bob.key)
@@ -156,7 +156,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test('who leases counts as a runner until all leases have ended, and a look tells whether a person attends', async () => {
+test('an agent counts as a runner until all its leases have ended, and a peek shows whether a person attends', async () => {
   grid = await testGrid()
   const { presence } = grid.acme.store.waiting
   const ids = [await send('one'), await send('two')]
@@ -178,7 +178,7 @@ test('who leases counts as a runner until all leases have ended, and a look tell
   expect(attended.body.presence).toEqual({ attended: true })
 })
 
-test('without a body a lease is one with the defaults, and an ack is of all', async () => {
+test('without a body, a lease uses the defaults, and an ack covers everything', async () => {
   grid = await testGrid()
   await send('hi')
   const { body } = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/inbox/leases')

@@ -1,4 +1,4 @@
-/** The pages for agents. Their commands are run as they stand. See docs/protocol/README.md, "Addresses". */
+/** The pages for agents. Their commands are run as printed. See docs/protocol/README.md, "Addresses". */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => home.remove())
 
-test('every command of the page that an agent is pointed at works as it stands', async () => {
+test('every command on the page for new agents works as printed', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'welcome' })
   const text = await textOf('/join.md', 'text/markdown')
   const blocks = [...text.matchAll(/```(\w+)\n(.*?)\n```/gs)].map(([, kind, code]) => ({ kind, code }))
@@ -51,7 +51,7 @@ test('every command of the page that an agent is pointed at works as it stands',
   })
 })
 
-test('llms.txt has a title, a summary and links that lead somewhere', async () => {
+test('llms.txt has a title, a summary and working links', async () => {
   const text = await textOf('/llms.txt', 'text/plain')
   expect(text).toMatch(/^# agent-grid\n\n> /)
   const links = [...text.matchAll(/\]\((\S+)\)/g)].map(([, url]) => url)
@@ -64,7 +64,7 @@ test('llms.txt has a title, a summary and links that lead somewhere', async () =
   for (const [, url] of text.matchAll(/^- MCP[^:]*: (\S+)/gm)) {
     const response = await fetch(url, { method: 'POST' })
     await response.body?.cancel()
-    // They are there, and ask for a key or a body.
+    // They exist, and ask for a key or a body.
     expect([401, 415, 400]).toContain(response.status)
   }
 })
@@ -76,8 +76,8 @@ async function textOf(path: string, type: string): Promise<string> {
 }
 
 /**
- * What a line that connects says, with the key of alice if it has none. In place of npx, which fetches the package, the
- * built program runs.
+ * Runs a command line that connects, with alice's key if it has none. Returns the output. The built program replaces
+ * npx, which would fetch the package.
  */
 async function connected(line: string): Promise<string> {
   writeFileSync(
@@ -91,7 +91,7 @@ async function connected(line: string): Promise<string> {
   return (await run('sh', ['-c', line], { env, cwd: home.folder })).stdout
 }
 
-/** The JSON that a command prints. */
+/** Returns the JSON that a command prints. */
 async function shell(command: string, key = grid.alice.key) {
   const env = { ...process.env, AGENT_GRID_KEY: key }
   const { stdout } = await run('sh', ['-c', command], { env })

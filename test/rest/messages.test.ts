@@ -1,4 +1,4 @@
-/** Sending over REST, and acking with it. See docs/delivery.md, "Leases of runners". */
+/** Sending over REST, with acknowledgements. See docs/delivery.md, "Leases of runners". */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
@@ -23,7 +23,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('a message is answered as send_message does', async () => {
+  test('a message is answered as with send_message', async () => {
     const overRest = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' })
     const overMcp = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
 
@@ -35,7 +35,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     ])
   })
 
-  test('the same key sends once, also over MCP, and other content under it is refused', async () => {
+  test('the same key sends once, even over MCP, and different content with it is refused', async () => {
     const first = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' }, 'k')
     const again = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' }, 'k')
     const overMcp = await callTool(grid, grid.alice.key, 'send_message', {
@@ -49,7 +49,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await stored()).toHaveLength(1)
   })
 
-  test('an answer acks the lease in one unit, and a stale lease stores nothing', async () => {
+  test('an answer acks the lease in the same unit, and a stale lease stores nothing', async () => {
     const question = await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer', reply_to_message_id: question, acks: { lease_id: id } }
@@ -65,7 +65,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
   })
 
-  test('an answer acks some messages, and only if the lease has all of them', async () => {
+  test('an answer acks some messages, but only if the lease has all of them', async () => {
     const ids = [await send('one'), await send('two')]
     const id = await leased()
     const answer = (...message_ids: string[]) =>
@@ -78,7 +78,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, id)).body).toEqual({ acked: 1 })
   })
 
-  test('a refused answer leaves the lease as it is', async () => {
+  test('a refused answer leaves the lease unchanged', async () => {
     await send('question')
     const id = await leased()
     const before = await dump(grid, grid.acme)
@@ -93,7 +93,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, id)).body).toEqual({ acked: 1 })
   })
 
-  test('a repeated answer acks once, and acks a lease that its first time did not', async () => {
+  test('a repeated answer acks once, even a lease that the first attempt did not name', async () => {
     await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer' }
@@ -105,7 +105,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await leases()).toEqual([])
   })
 
-  test('many answers to one lease at once: one is stored', async () => {
+  test('of many concurrent answers to one lease, one is stored', async () => {
     await send('question')
     const id = await leased()
     const answers = await Promise.all(
@@ -119,13 +119,13 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await stored()).toHaveLength(2)
   })
 
-  test('what changes between reading and writing decides: nothing is stored and nothing acked', async () => {
+  test('a change between reading and writing prevails: nothing is stored and nothing acked', async () => {
     let meddle: (() => Promise<unknown>) | undefined
     await grid.close()
     grid = await openGrid({
       inspect(sql, crossAccountQuery) {
         tripwire(sql, crossAccountQuery)
-        // The unit is inspected before it waits for its commit, so this one is committed before it.
+        // The unit is inspected before it waits for its commit, so this change is committed before it.
         if (meddle && /^INSERT INTO messages\b/.test(sql)) {
           const act = meddle
           meddle = undefined

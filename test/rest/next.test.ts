@@ -44,7 +44,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.bob.key))).toEqual(['three'])
   })
 
-  test('a send that is refused takes nothing, whether before its commit or in it', async () => {
+  test('a refused send leases nothing, whether refused before its commit or in it', async () => {
     await ask('one')
     const refused = [
       await answer({ to: '@nobody', next: {} }),
@@ -66,7 +66,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.alice.key))).toEqual(['answer'])
   })
 
-  test('a send waits for its answer or for the next messages, not for both', async () => {
+  test('a send can wait for its answer or for the next messages, but not for both', async () => {
     const { status, body } = await answer({ wait_seconds: 1, next: {} })
 
     expect([status, body.error.code, body.error.message])
@@ -74,7 +74,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read(grid.alice.key)).toEqual([])
   })
 
-  test('a repeat gets the same receipt, and the same lease while it is open, otherwise a new one', async () => {
+  test('a repeat gets the same receipt, and the same lease while it is open, or else a new one', async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')
     await ask('two')
@@ -91,7 +91,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(other.body.next.lease_id).not.toBe(first.body.next.lease_id)
   })
 
-  test('a lease acknowledges earlier work first, and leases nothing if that has come back', async () => {
+  test('a lease acknowledges earlier work first, and leases nothing if that work has been returned', async () => {
     for (const text of ['one', 'two', 'three']) await ask(text)
     const first = (await lease(grid, grid.bob.key, { limit: 1 })).body
     const acks = { lease_id: first.lease_id }
@@ -105,7 +105,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test('the answer of a repeat keeps its lease when the answer of the first call turns out to be lost', async () => {
+test("a repeat's answer keeps its lease even if the first call's answer turns out to be lost", async () => {
   grid = await testGrid()
   await ask('one')
   let lose = () => {}
@@ -117,7 +117,7 @@ test('the answer of a repeat keeps its lease when the answer of the first call t
   const again = await answer({ next: {} }, 'k')
 
   lose()
-  // Its commit comes after the one that would release the lease.
+  // This commit comes after the one that would release the lease.
   await ask('after the loss')
 
   expect((await ack(grid, grid.bob.key, again.body.next.lease_id)).body).toEqual({ acked: 1 })
@@ -139,7 +139,7 @@ test('a lease and a next wait for a message, and the answer is delivered before 
   expect([textsOf(first.messages), textsOf(early), textsOf(body.next.messages)]).toEqual([['one'], ['answer'], ['two']])
 })
 
-test.each(['rest', 'mcp'])('an answer that the caller of %s took is not leased to it any more', async (door) => {
+test.each(['rest', 'mcp'])('an answer that the caller of %s received is not leased again', async (door) => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   await read(grid.alice.key)
@@ -156,7 +156,7 @@ test.each(['rest', 'mcp'])('an answer that the caller of %s took is not leased t
   expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('a wait ends when its credential ends', async () => {
+test('a wait ends when its credential is revoked', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   const leased = lease(grid, grid.bob.key, { wait_seconds: 50 })
@@ -169,7 +169,7 @@ test('a wait ends when its credential ends', async () => {
 })
 
 test.each(['/api/v1/inbox/leases', '/api/v1/messages'])(
-  'when the caller of a wait at %s leaves, nothing is leased',
+  'leases nothing when the caller of a wait at %s leaves',
   async (path) => {
     grid = await testGrid()
     const idle = followIdle(grid.store)
@@ -190,7 +190,7 @@ test.each(['/api/v1/inbox/leases', '/api/v1/messages'])(
   },
 )
 
-/** Call as @bob, over a connection of the test. */
+/** Makes a call as @bob, over a connection controlled by the test. */
 async function request(
   path: string,
   body: object,

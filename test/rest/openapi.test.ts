@@ -1,4 +1,4 @@
-/** The OpenAPI document is valid. That answers are as it says is checked by each call of `support/rest.ts`. */
+/** The OpenAPI document is valid. Each call of `support/rest.ts` checks its answer against the document. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   closed = openApiDocument(restRoutes, ['http://localhost'], 'closed')
 })
 
-test('the document is valid OpenAPI 3.1, and is public, also for pages of other origins', async () => {
+test('the document is valid OpenAPI 3.1, and public, even for pages of other origins', async () => {
   const response = await grid.request(path, { headers: { Origin: 'http://localhost:1' } })
   const document = await response.json() as Json
   const { valid, errors } = await new Validator().validate(structuredClone(document))
@@ -31,7 +31,7 @@ test('the document is valid OpenAPI 3.1, and is public, also for pages of other 
   expect(response.headers.get('access-control-allow-origin')).toBe('*')
 })
 
-test('what an answer may have later is not forbidden to it', () => {
+test('future fields of an answer are not forbidden', () => {
   expect(JSON.stringify(closed.components.schemas.GridMessage)).toContain('"additionalProperties":false')
   const open = openApiDocument(restRoutes, ['http://localhost']) as Json
   expect(JSON.stringify(open.components.schemas.GridMessage)).not.toContain('additionalProperties')
@@ -40,7 +40,7 @@ test('what an answer may have later is not forbidden to it', () => {
   )
 })
 
-test('what each kind of call answers is as the document says', async () => {
+test('the answers of each kind of call match the document', async () => {
   const { acme, alice, bob } = grid
   const send = (args: object, headers = {}) => callRest(grid, alice.key, 'POST /api/v1/messages', { ...args }, headers)
   await guard(acme, 'alice', { direction: 'outbound', action: 'block' })

@@ -21,7 +21,7 @@ onEachDatabase((open) => {
     path = `/api/v1/parts/${message.parts[0].part_id}`
   })
 
-  test('the whole part, as a download that no page of the grid shows', async () => {
+  test('returns the whole part, as a download that no page of the grid displays', async () => {
     const response = await get()
 
     expect(response.status).toBe(200)
@@ -37,7 +37,7 @@ onEachDatabase((open) => {
     expect(await bodyOf(response)).toEqual(content)
   })
 
-  test('a part of a message that was parked cannot be read, and the message neither', async () => {
+  test('neither a parked message nor its parts can be read', async () => {
     const parked = "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?"
     await rows(grid, parked, [grid.acme.id])
 
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
   )
 
   test.each(['bytes=5-2', 'bytes=0-1,4-5', 'lines=1-2', 'bytes=-', 'bytes=a-b'])(
-    'Range: %s is answered with the whole part',
+    'Range: %s returns the whole part',
     async (range) => {
       const response = await get({ Range: range })
 
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('the ETag answers If-None-Match with 304, and If-Range with the range of that version alone', async () => {
+  test('the ETag yields 304 for If-None-Match, and the range only of that version for If-Range', async () => {
     const etag = (await get()).headers.get('etag')!
 
     expect((await get({ 'If-None-Match': `"other", W/${etag}` })).status).toBe(304)
@@ -90,7 +90,7 @@ onEachDatabase((open) => {
     expect((await get({ Range: 'bytes=0-1', 'If-Range': '"other"' })).status).toBe(200)
   })
 
-  test('it takes the key of an agent that sent or received the message', async () => {
+  test('accepts the key of an agent that sent or received the message', async () => {
     const statusWith = async (key: string) => (await get({}, key)).status
 
     expect(await statusWith(grid.alice.key)).toBe(200)

@@ -1,4 +1,7 @@
-/** The account in which a signup puts its agent, and what the agent can reach. See docs/security.md, "Signup and claims". */
+/**
+ * The account in which a signup creates its agent, and whom the agent can reach. See docs/security.md, "Signup and
+ * claims".
+ */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listAgents } from '../../src/grid/agents/find-agent.ts'
@@ -48,7 +51,7 @@ test('a claimed account is never joined', async () => {
   expect(await accountCount(grid)).toBe(4)
 })
 
-test('the address of a user who has an account opens another account', async () => {
+test('the address of a user with an account opens another account', async () => {
   const before = await dump(grid, grid.acme)
 
   await signedUp(grid, { alias: 'zoe-one', owner_email: 'ann@acme.example' })
@@ -66,7 +69,7 @@ test('SIGNUP_JOIN=never gives every signup its own account', async () => {
   expect(await accountCount(grid)).toBe(4)
 })
 
-test('after 20 agents an account takes no more: the 21st opens another', async () => {
+test('an account takes 20 agents, and the 21st opens another', async () => {
   for (let n = 0; n < 21; n++) expect((await signUp(grid, { alias: `zoe-${n}` })).status).toBe(201)
 
   expect(await agentsInAccountOf(grid, 'zoe-0')).toHaveLength(20)
@@ -85,7 +88,7 @@ test('50 parallel signups for one new address fill accounts of at most 20, witho
   expect([...sizes.values()].sort()).toEqual([10, 20, 20])
 })
 
-test('50 signups parallel to a claim: none joins after it', async () => {
+test('of 50 signups parallel to a claim, none joins after it', async () => {
   await signUp(grid, { alias: 'zoe-first' })
 
   const early = Array.from({ length: 25 }, (_, n) => signUp(grid, { alias: `zoe-${n}` }))
@@ -101,7 +104,7 @@ test('50 signups parallel to a claim: none joins after it', async () => {
   expect(await agentsInAccountOf(grid, 'zoe-last')).not.toContain('zoe-first')
 })
 
-test('the answers are the same for a first, a joining and a separate signup, apart from key, alias and link', async () => {
+test('a first, a joining and a separate signup get the same answer, apart from key, alias and link', async () => {
   const first = await comparable(await signUp(grid, { alias: 'zoe-1' }))
   const joining = await comparable(await signUp(grid, { alias: 'zoe-2' }))
   await claim(grid, 'zoe-1')
@@ -111,7 +114,7 @@ test('the answers are the same for a first, a joining and a separate signup, apa
   expect([joining, separate, ofPerson]).toEqual([first, first, first])
 })
 
-test('provisional agents neither reach nor are reached by public agents of other accounts', async () => {
+test('provisional agents cannot reach public agents of other accounts, nor be reached by them', async () => {
   await grid.acme.agent('desk', { visibility: 'public' })
   const account = await signedUp(grid, { alias: 'zoe-one' })
   const [{ account_id }] = await signups(grid, 'ann@owner.example')
@@ -128,7 +131,7 @@ test('provisional agents neither reach nor are reached by public agents of other
   expect((await listAgents(alice, { public: true })).agents).toEqual([])
 })
 
-test('after the claim they reach public agents', async () => {
+test('provisional agents can reach public agents after the claim', async () => {
   await grid.acme.agent('desk', { visibility: 'public' })
   const account = await signedUp(grid, { alias: 'zoe-one' })
   await claim(grid, 'zoe-one')
@@ -138,7 +141,7 @@ test('after the claim they reach public agents', async () => {
   expect(await messageStatus(account, id)).toMatchObject({ recipient: '@desk', delivery: 'queued' })
 })
 
-/** A response without the values that differ between any two signups. */
+/** Removes the values that differ between any two signups from a response. */
 async function comparable(response: Response): Promise<string> {
   const text = (await response.text()).replace(/grid_agt_\w+/g, 'KEY').replace(/claim\/\w+/g, 'LINK')
     .replace(/(?:@|--as )zoe-\d/g, 'ALIAS')

@@ -1,4 +1,4 @@
-/** Errors of the fields of a signup. See docs/protocol/signup.md, "Errors". */
+/** Errors of the signup fields. See docs/protocol/signup.md, "Errors". */
 import { beforeEach, expect, test } from 'vitest'
 import { dump, rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -21,11 +21,11 @@ test.each([
   ['with a Cyrillic letter', 'аdmin1'],
   ['with a lone surrogate', 'zoe\ud800'],
   ['that is missing', undefined],
-])('invalid_alias: alias does not meet the format (one %s)', async (_, alias) => {
+])('invalid_alias: alias does not match the format (one %s)', async (_, alias) => {
   expect(await refusal(grid, { alias })).toEqual({ status: 400, code: 'invalid_alias' })
 })
 
-test.each(['123', 'a'.repeat(32), 'a--b'])('the alias %s meets the format', async (alias) => {
+test.each(['123', 'a'.repeat(32), 'a--b'])('the alias %s matches the format', async (alias) => {
   expect((await signUp(grid, { alias })).status).toBe(201)
 })
 
@@ -39,7 +39,7 @@ test('alias_taken: the alias is in use in any account', async () => {
   expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ code: 'alias_taken' })
 })
 
-test('alias_taken: the alias of a deleted agent of another account', async () => {
+test('alias_taken: the alias belonged to a deleted agent of another account', async () => {
   await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, grid.alice.id])
 
   expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ status: 409, code: 'alias_taken' })

@@ -9,7 +9,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
 
-test('of 20 parallel signups of one address exactly SIGNUP_PER_HOUR are stored', async () => {
+test('of 20 parallel signups from one address, exactly SIGNUP_PER_HOUR are stored', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '10' } })
 
   const answers = await Promise.all(
@@ -74,7 +74,7 @@ test('behind a trusted proxy the client is the one in X-Forwarded-For', async ()
   expect((await via('three', '6.6.6.6, 198.51.100.1')).status).toBe(429)
 })
 
-test('500 signups from one /48 end at ten times the limit of a /64', async () => {
+test('500 signups from one /48 stop at ten times the limit of a /64', async () => {
   grid = await testGrid()
   const from = (n: number) => `2001:db8:1:${(n >> 3).toString(16)}::1`
 
@@ -101,7 +101,7 @@ test('500 signups from one /48 end at ten times the limit of a /64', async () =>
   expect((await signUp(grid, { alias: 'another' }, '203.0.113.7')).status).toBe(201)
 })
 
-test('the grid has a limit in total, whose end is logged', async () => {
+test('the grid has a total limit, and reaching it is logged', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1' } })
 
   const signUpAs = (n: number) =>

@@ -17,7 +17,7 @@ test('a signup is 201 with the key, the alias with @, the trial, the claim link 
 
   expect(response.status).toBe(201)
   const line = 'npx https://app.grid.example/agent-grid.tgz connect --url https://api.grid.example --as zoe-agent'
-  // It comes first, because it is what to do.
+  // The next step comes first.
   expect(Object.keys(body)[0]).toBe('connect')
   expect(body).toEqual({
     connect: `AGENT_GRID_KEY=${body.api_key} ${line}`,

@@ -1,4 +1,6 @@
-/** Every text that a caller may give to a tool or a route has a published limit. See docs/protocol/README.md, "Limits". */
+/**
+ * Every text that a caller can pass to a tool or a route has a published limit. See docs/protocol/README.md, "Limits".
+ */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
@@ -11,7 +13,10 @@ import { restRoutes } from '../../src/rest/routes.ts'
 // deno-lint-ignore no-explicit-any -- JSON Schema
 type Schema = any
 
-/** The limits of skills are checked by `setSkills`, and not published to models. The text is content, and counts. */
+/**
+ * `setSkills` checks the limits of skills, which are not published to models. `update_task.text` is content and counts
+ * as such.
+ */
 const known = ['set_skills.skills', 'set_skills.skills.name', 'set_skills.skills.description', 'update_task.text']
 
 test('of tools', () => {
@@ -33,7 +38,7 @@ test('of routes', () => {
   expect(unlimited).toEqual([])
 })
 
-/** Where a schema takes a text of any length. */
+/** Returns where a schema accepts a text of any length. */
 function textsWithoutLimit(schema: Schema, at: string): string[] {
   const { type, properties = {}, items, anyOf = [], oneOf = [], maxLength, pattern, enum: values, format } = schema
   const isUnlimited = [type].flat().includes('string') && [maxLength, pattern, values, format].every((one) => !one)

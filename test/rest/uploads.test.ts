@@ -1,4 +1,7 @@
-/** Files uploaded in pieces: broken off and resumed, named by one message, and their limits. docs/protocol/rest.md, "Uploads". */
+/**
+ * Files uploaded in pieces: interrupted and resumed, named by one message, and their limits. docs/protocol/rest.md,
+ * "Uploads".
+ */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -56,7 +59,7 @@ async function read({ key }: TestAgent = grid.bob) {
   return (await callTool(grid, key, 'read_messages')).text[0]
 }
 
-/** So many bytes, and then the connection is gone. */
+/** A stream of these bytes whose connection then fails. */
 function brokenOff(bytes: Buffer): ReadableStream {
   let isSent = false
   return new ReadableStream({
@@ -111,7 +114,7 @@ onEachDatabase((open) => {
   })
 
   test.each([0, 1, rowBytes - 1, rowBytes, rowBytes + 1, 2 * rowBytes + 5, content.length - 1])(
-    'broken off after %i bytes, it goes on at the last whole row',
+    'interrupted after %i bytes, an upload resumes at the last complete row',
     async (length) => {
       const { body: { upload_id } } = await begin(content.length)
 
@@ -128,7 +131,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('bytes for another place are refused with the right one, and of two at once one is stored', async () => {
+  test('bytes for a wrong offset are refused with the right one, and only one of two concurrent pieces is stored', async () => {
     const { body: { upload_id } } = await begin(content.length)
     const first = content.subarray(0, rowBytes)
 
@@ -143,7 +146,7 @@ onEachDatabase((open) => {
     expect(Buffer.from(row.content as ArrayBuffer).equals(winner)).toBe(true)
   })
 
-  test('unknown, foreign, named and expired uploads look alike', async () => {
+  test('unknown, foreign, used and expired uploads look alike', async () => {
     const foreign = await uploaded(content, {}, grid.eve)
     const ofMate = await uploaded(content, {}, grid.bob)
     const named = await uploaded(content)
@@ -164,7 +167,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a part has an upload or another content, and the upload of a refused part stays', async () => {
+  test('a part has either an upload or other content, and a refused part keeps its upload', async () => {
     const upload_id = await uploaded(content)
     for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
       const { code, message } = await send([{ upload_id, ...other }])
@@ -174,7 +177,7 @@ onEachDatabase((open) => {
     expect((await send([{ upload_id }])).code).toBeUndefined()
   })
 
-  test('what no message names is removed after an hour, and what one names with the message', async () => {
+  test('an upload is removed after an hour if no message names it, or else with the message', async () => {
     const count = async (table: string) =>
       (await rows(grid, `SELECT 1 FROM ${table} WHERE account_id = ?`, [grid.acme.id])).length
     await send([{ upload_id: await uploaded(content) }])
@@ -189,7 +192,7 @@ onEachDatabase((open) => {
   })
 })
 
-test('what a message says of its file comes before what its upload said', async () => {
+test("a message's description of its file overrides the upload's", async () => {
   const upload_id = await uploaded(content, { filename: 'a.bin', mediaType: 'application/a' })
   await send([{ upload_id, filename: 'b.bin' }])
 
@@ -202,7 +205,7 @@ test.each([
     grid.clock.now += 11_000
     await expireMessages(grid.store)
   }],
-])('the files of a message that was %s go with it', async (_, end) => {
+])('the files of a message that was %s are removed with it', async (_, end) => {
   const upload_id = await uploaded(content)
   const sent = { to: 'bob', message: 'see', parts: [{ upload_id }], expires_in_seconds: 10 }
   const { text: { message_id } } = await callTool(grid, grid.alice.key, 'send_message', sent)
@@ -214,7 +217,7 @@ test.each([
   expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('pieces of less than a row that are not the end are refused, and more than was declared too', async () => {
+test('pieces of less than a row are refused before the end, and so are more bytes than declared', async () => {
   const { body: { upload_id } } = await begin(rowBytes + 1)
 
   expect((await put(upload_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
@@ -222,7 +225,7 @@ test('pieces of less than a row that are not the end are refused, and more than 
   expect((await send([{ upload_id }])).message).toContain('An upload has')
 })
 
-test('an agent has 4 uploads that no message has named, and the declared bytes count for the day', async () => {
+test('an agent has at most 4 uploads not named by a message, and declared bytes count for the day', async () => {
   grid = await testGrid({ env: { MEGABYTES_PER_DAY: '1', MAX_FILE_BYTES: '900000' } })
 
   expect((await begin(900_001)).body.error.code).toBe('payload_too_large')
@@ -234,7 +237,7 @@ test('an agent has 4 uploads that no message has named, and the declared bytes c
   expect((await begin(10)).status).toBe(201)
 })
 
-test('an agent on trial uploads 1 MiB in all, also when messages have named it', async () => {
+test('an agent on trial uploads 1 MiB in total, including uploads named by messages', async () => {
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 24 * hour })
   const half = Buffer.alloc(512 * 1024, 'a')
 
@@ -252,14 +255,14 @@ test('files are refused before messages when the disk fills up', async () => {
   const { status, body: { upload_id } } = await begin(content.length)
   expect(status).toBe(201)
   expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
-  // Also those that have begun.
+  // Including uploads already in progress.
   space.free -= 1
   await grid.store.storage.check()
   expect((await put(upload_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })
   expect((await send(undefined)).code).toBeUndefined()
 })
 
-test('a guardrail sees the text of an upload when a message names it, and what it masks is masked in the file', async () => {
+test("a guardrail sees an upload's text when a message names it, and its redactions apply to the file", async () => {
   const text = Buffer.from(`${'x'.repeat(100_000)} ${secret} `)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
 
@@ -273,7 +276,7 @@ test('a guardrail sees the text of an upload when a message names it, and what i
   expect((await send([{ upload_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
 })
 
-test('a client of A2A gets the upload of an answer or an artifact as an address, which it opens with its key', async () => {
+test('an A2A client gets the upload of an answer or an artifact as an address, which it opens with its key', async () => {
   const { body } = await postA2a(
     grid,
     grid.alice.key,
@@ -301,7 +304,7 @@ test('a client of A2A gets the upload of an answer or an artifact as an address,
   }
 })
 
-test('an upload that is masked for one member of a channel is whole for the others', async () => {
+test('an upload that is redacted for one member of a channel is whole for the others', async () => {
   const carol = await grid.acme.agent('carol')
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
@@ -316,14 +319,14 @@ test('an upload that is masked for one member of a channel is whole for the othe
     return part.text ?? (await callRest(grid, key, 'GET /api/v1/parts/{id}', { id: part.part_id })).text
   }))
   expect(files).toEqual(['a [redacted]', `a ${secret}`])
-  // The copy of one member does not hold what is whole in the upload.
+  // One member's copy does not duplicate content that is unchanged in the upload.
   const copies = await rows(grid, 'SELECT a2a FROM deliveries WHERE account_id = ? AND a2a IS NOT NULL', [grid.acme.id])
   expect(JSON.stringify(copies)).not.toContain(btoa('harmless'))
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.1` })).text).toBe('harmless')
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
 })
 
-test('20 uploads of one message are all there, also those whose handles do not fit into a read', async () => {
+test('all 20 uploads of one message can be read, even if their handles do not fit into a read', async () => {
   const ids: string[] = []
   for (let n = 0; n < 4; n++) ids.push(await uploaded(Buffer.from(`${n}`), { filename: 'n'.repeat(250) }))
   const parts = Array.from({ length: 20 }, (_, n) => ({ upload_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
@@ -356,7 +359,7 @@ test.each([
   expect((await send(parts)).code).toBe(code)
 })
 
-test('a send that says part_id for an upload is taken as one that says upload_id', async () => {
+test('a send that gives part_id for an upload is treated as if it gave upload_id', async () => {
   const [upload_id, other] = [await uploaded(content), await uploaded(content)]
   const sendOnce = async (part: Record<string, string>) =>
     (await callTool(grid, grid.alice.key, 'send_message', {
@@ -373,7 +376,7 @@ test('a send that says part_id for an upload is taken as one that says upload_id
   expect((await send([{ upload_id: other, text: 'and this' }])).code).toBe('invalid_input')
 })
 
-test('of two messages that name an upload at once, one has it', async () => {
+test('of two concurrent messages that name an upload, one gets it', async () => {
   const upload_id = await uploaded(content)
 
   const sent = await Promise.all([send([{ upload_id }]), send([{ upload_id }])])
@@ -382,7 +385,7 @@ test('of two messages that name an upload at once, one has it', async () => {
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
 })
 
-test('an upload that is over while a guardrail looks at its message is not named', async () => {
+test('an upload that expires while a guardrail checks its message is not found', async () => {
   const { remote, guardrailChecks } = testProviders()
   grid = await testGrid({ guardrailChecks })
   await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', action: 'block' })
@@ -394,7 +397,7 @@ test('an upload that is over while a guardrail looks at its message is not named
   expect((await send([{ upload_id: await uploaded(letters(100)) }])).code).toBe('part_not_found')
 })
 
-test('the file of a message that is parked while it is downloaded is gone for its recipient', async () => {
+test('the file of a message that is parked during the download is gone for its recipient', async () => {
   const { id } = await send([{ upload_id: await uploaded(content) }])
   const file = await findPart(storeOf(grid, grid.bob), `${id}.0`)
   await rows(grid, "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?", [grid.acme.id])

@@ -1,4 +1,4 @@
-/** Faults of the bench itself. */
+/** Tests of the benchmark itself. */
 import { onTestFinished, test } from 'vitest'
 import { Connection } from '../../scripts/bench/connection.ts'
 import { turnsOn } from '../../scripts/bench/exchange.ts'
@@ -6,7 +6,7 @@ import type { Workload } from '../../scripts/bench/load.ts'
 import { setTurnLimits } from '../../src/grid/messaging/turns.ts'
 import { liveGrid } from '../support/server.ts'
 
-test('the questions that one number of clients leaves to a worker count for the next number', async () => {
+test('questions that one number of clients leaves to a worker count for the next number', async () => {
   const grid = await liveGrid()
   onTestFinished(grid.close)
   await setTurnLimits(grid.acme.store, { warn: 0, perHour: 0 })
@@ -24,7 +24,9 @@ test('the questions that one number of clients leaves to a worker count for the 
   await takeTurns(workloadOf(1, connect))
 })
 
-/** By default until no question is left. A step fails if its worker finds a question too many, or too few. */
+/**
+ * By default, takes turns until no question is left. A step fails if its worker finds too many or too few questions.
+ */
 async function takeTurns({ steps: [step], refill }: Workload, count = refill!.every): Promise<void> {
   await refill!.run()
   for (let n = 0; n < count; n++) await step()

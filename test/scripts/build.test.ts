@@ -26,7 +26,7 @@ const main = 'src/main.ts'
 
 let folder: string
 let built: string
-/** Process groups that a test has started and not stopped. */
+/** Process groups that a test has started and not yet stopped. */
 const groups = new Set<number>()
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-build-'))
@@ -50,7 +50,7 @@ test('a program is built into one file, and gets its arguments', async () => {
   expect(readdirSync(join(folder, 'dist/src')).filter((name) => name.endsWith('.cjs'))).toHaveLength(1)
 })
 
-test('without the packages of development it says what is missing', async () => {
+test('without development packages, the program names the missing ones', async () => {
   write(main, "console.log('hello')\n")
   rmSync(join(folder, 'node_modules'))
   const { code, stdout, stderr } = await run()
@@ -58,7 +58,7 @@ test('without the packages of development it says what is missing', async () => 
   expect(stderr).toMatch(/^esbuild is missing, .* Run "npm ci"\. [^\n]*\n$/)
 })
 
-test('it is rebuilt only if one of its sources has changed', async () => {
+test('the program is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")
   await run()
@@ -105,10 +105,10 @@ test('the built grid loads only native packages, which "npm ci --omit=dev" insta
   const file = await build(main)
   const text = readFileSync(builtFile(dirname(file), /^main-.*\.cjs$/), 'utf8')
   const loaded = [...text.matchAll(/\b(?:require|import)\("([^"]+)"\)/g)].map(([, name]) => name)
-  // That includes ajv, which the MCP SDK brings: what it generates would be a text in the program.
+  // This includes ajv, which comes with the MCP SDK. Its generated code would appear as text in the program.
   const packages = loaded.filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 
-  // The last two are used if somebody installs them: faster WebSockets.
+  // The last two are optional, for faster WebSockets.
   const loadable = ['libsql', '@node-rs/argon2', 'bufferutil', 'utf-8-validate']
   expect([...new Set(packages)].sort()).toEqual(loadable.sort())
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
@@ -133,7 +133,7 @@ function write(path: string, text: string): void {
 }
 
 async function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  // From another folder, as a service manager may do.
+  // Runs from another folder, as a service manager may do.
   const child = spawn(process.execPath, [join(folder, 'scripts/node.js'), main, ...words], { cwd: tmpdir() })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text) => stdout += text)
@@ -166,12 +166,12 @@ async function npmStart(name: string): Promise<{ url: string; stop(): Promise<st
   }
 }
 
-/** The status of `/readyz`, as soon as the server responds. */
+/** Resolves to the status of `/readyz` as soon as the server responds. */
 function ready(url: string): Promise<number> {
   return waitFor(`an answer of ${url}`, () => fetch(`${url}/readyz`).then(({ status }) => status, () => undefined))
 }
 
-/** The files of a built program. */
+/** Matchers for the files of a built program. */
 function filesOf(name: string) {
   return [
     expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),

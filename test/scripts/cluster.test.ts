@@ -1,4 +1,4 @@
-/** What `npm run lab -- cluster` prints. */
+/** Output of `npm run lab -- cluster`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => database.remove())
 
-test('the cluster listens on PORT, and prints a set-up link that works', async () => {
+test('the cluster listens on PORT, and prints a working setup link', async () => {
   const port = await freePort()
   const words = ['--import', 'tsx', 'scripts/cluster.ts', '--instances', '2', '--folder', database.folder]
   const cluster = spawn(process.execPath, words, {

@@ -31,7 +31,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What V8 says of the cache: true if it was refused, undefined if there was none. */
+/** V8's verdict on the cache: true if it was rejected, undefined if there was none. */
 const reports = `import vm from 'node:vm'
 vm.Script = class extends vm.Script {
   constructor(...args) {
@@ -41,7 +41,7 @@ vm.Script = class extends vm.Script {
 }
 `
 
-test('the second start takes the code cache of the first', () => {
+test('the second start uses the code cache of the first', () => {
   build("console.log('hello')\n")
   const first = start(['--import', reporter()], { CODE_CACHE: 'write' })
   const second = start(['--import', reporter()])
@@ -62,7 +62,7 @@ test.each([
         readFileSync(join(dist, cacheName())).map((byte, i) => i === 8 ? byte ^ 1 : byte),
       ),
   ],
-])('a cache %s is passed over in silence, and written again', (_, flags, spoil) => {
+])('a cache %s is silently ignored and rewritten', (_, flags, spoil) => {
   build("console.log('hello')\n")
   start([], { CODE_CACHE: 'write' })
   spoil()
@@ -77,7 +77,7 @@ test.each([
   ])
 })
 
-test('stack traces name files and lines of the sources', () => {
+test('stack traces name the source files and lines', () => {
   writeFileSync(
     join(folder, 'src/fail.ts'),
     `import { z } from 'zod'\n\nexport interface Unused {\n  a: string\n}\n\n` +
@@ -98,7 +98,7 @@ test('stack traces name files and lines of the sources', () => {
   expect(status).toBe(1)
 })
 
-test('a copy of an installation names its own files in stack traces', () => {
+test('a copied installation names its own files in stack traces', () => {
   build("console.log(new Error('here').stack)\n")
   start([], { CODE_CACHE: 'write' })
   const copy = join(folder, 'copy')

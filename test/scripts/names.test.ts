@@ -1,4 +1,4 @@
-/** The names of npm scripts and of our package, where documents, comments, tests and messages give them. */
+/** The names of npm scripts and of our package in documents, comments, tests and messages. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const files = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).spli
 
 const packageName: string = JSON.parse(readFileSync('package.json', 'utf8')).name
 
-test('every "npm run" in the repository names a script, and every "npm run lab" a program of the laboratory', () => {
+test('every "npm run" in the repository names a script, and every "npm run lab" a laboratory program', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   const unknown = files.flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(/npm run (?:-s |--silent )?(?:lab -- ([a-z0-9-]+)|([a-z][a-z0-9:-]*))/g)]
@@ -21,7 +21,7 @@ test('every "npm run" in the repository names a script, and every "npm run lab" 
   expect(unknown).toEqual([])
 })
 
-test('every program of the laboratory is a file of scripts/, or a longer test', () => {
+test('every laboratory program is a file in scripts/, or a longer test', () => {
   const longer = readFileSync('scripts/longer.ts', 'utf8')
 
   expect(
@@ -31,11 +31,11 @@ test('every program of the laboratory is a file of scripts/, or a longer test', 
   ).toEqual([])
 })
 
-/** A command that fetches a package or an image, up to its name. Lists of words of a program are read as a line. */
+/** A command that fetches a package or an image, up to its name. A program's argument list is read as one line. */
 const fetching =
   /\b(?:npx|bunx|(?:npm|pnpm|yarn|bun|deno|brew|pipx?)(?: global)? (?:install|i|exec|x|add|dlx|run npm:|npm:)|docker pull|podman pull)((?: +-\S+)*) *([@\w./:-]*\bagent-grid\b[\w./@-]*)/g
 
-test('no line fetches our package under a name that is not ours, and only docs/releasing.md as a published one', () => {
+test('no line fetches our package under a foreign name, and only docs/releasing.md as a published one', () => {
   expect(
     files.filter((path) => path !== 'test/scripts/names.test.ts').flatMap((path) =>
       wrongFetches(path, readFileSync(path, 'utf8'))
@@ -68,7 +68,7 @@ function wrongFetches(path: string, text: string): string[] {
   }).map(([line]) => `${path}: ${line}`)
 }
 
-test('each workflow runs scripts of the repository, with official actions of a major version and no right to write by default', () => {
+test('each workflow runs scripts of the repository, with official actions of a major version and no default write permission', () => {
   for (const path of files.filter((path) => path.startsWith('.github/workflows/'))) {
     const { permissions, jobs } = parse(readFileSync(path, 'utf8'))
     expect(permissions, path).toEqual({ contents: 'read' })

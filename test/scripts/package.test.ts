@@ -1,4 +1,4 @@
-/** What a release has, and the package for npm as an operator installs it. */
+/** The contents of a release, and the npm package as an operator installs it. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { ownTarget } from '../../scripts/binary/targets.ts'
 import { manual, readPage } from '../../src/cli/manual.ts'
 import { clientWords } from '../../src/cli/client-words.ts'
 
-/** The name on npm. */
+/** The package name on npm. */
 const { name }: { name: string } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 let folder: string
@@ -47,7 +47,7 @@ function agentGrid(...words: string[]) {
 
 const manifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 
-test('a release has the binary, the package, their README, licences, a list of components, and a checksum of each', () => {
+test('a release has the binary, the package, their README, licenses, a list of components, and checksums for all', () => {
   const sums = Object.fromEntries(
     readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim().split('\n').map((line) => line.split('  ').reverse()),
   )
@@ -74,7 +74,7 @@ test('a release has the binary, the package, their README, licences, a list of c
   for (const name of ['esbuild', 'vitest', 'typescript']) expect(names).not.toContain(name)
 })
 
-test('the package needs only the packages with native parts, and names where it was built', () => {
+test('the package depends only on packages with native parts, and names where it was built', () => {
   const { dependencies, version, private: isPrivate, scripts, repository, publishConfig } = manifest()
 
   expect(Object.keys(dependencies).sort()).toEqual(['@node-rs/argon2', 'libsql'])
@@ -85,7 +85,7 @@ test('the package needs only the packages with native parts, and names where it 
   expect(publishConfig).toEqual({ access: 'public', provenance: true })
 })
 
-test('it has at most 7.5 MB, licences included, and neither source maps nor caches', () => {
+test('the package has at most 7.5 MB, licenses included, and neither source maps nor caches', () => {
   const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
   const bytes = files.reduce((sum, { parentPath, name }) => sum + readFileSync(join(parentPath, name)).length, 0)
 
@@ -96,7 +96,7 @@ test('it has at most 7.5 MB, licences included, and neither source maps nor cach
   }
 })
 
-test('the package has a README of its own, whose links lead somewhere, and every page of the manual', () => {
+test('the package has its own README with working links, and every page of the manual', () => {
   const readme = readFileSync(join(installed, 'README.md'), 'utf8')
 
   expect(readme).toBe(readFileSync('PACKAGE.md', 'utf8'))
@@ -112,7 +112,7 @@ test('client commands start without the database driver', () => {
   expect(clientWords.filter((word) => !/^(--?v|version)/.test(word))).toEqual(clientCommands.map(({ name }) => name))
   expect(version.stdout).toMatch(/^agent-grid \d+\.\d+\.\d+ \([0-9a-f]{12}(-dirty)?\) \([0-9a-f]{12}\)\n$/)
   expect(health).toMatchObject({ status: 1, stderr: 'No server answers at http://127.0.0.1:1.\n' })
-  // Nothing is installed next to it.
+  // No dependencies are installed.
   expect(demo.stderr).toContain("Cannot find module 'libsql'")
 })
 

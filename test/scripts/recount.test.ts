@@ -37,7 +37,7 @@ beforeEach(async () => {
   url = `file:${join(grid.folder, 'grid.db')}`
 })
 
-/** Something that waits for each kind of server outside. */
+/** Adds waiting work for each kind of external server. */
 async function withDueOutboxs(): Promise<void> {
   const { acme, clock } = grid
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
@@ -63,7 +63,7 @@ async function withDueOutboxs(): Promise<void> {
   await updateTask(bob, { taskId: task.id, text: 'a result', artifact: { id: 'result' } })
 }
 
-test('what the product has counted is what follows from the raw tables', async () => {
+test("the product's counts match the raw tables", async () => {
   expect(await recount({ url })).toEqual([])
 })
 
@@ -97,9 +97,9 @@ const faults: Record<string, string> = {
   'due outboxes of push notifications of tasks': 'UPDATE task_push_configs SET due_at = NULL',
 }
 
-test('every count has a fault', () => expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))
+test('every count has a planted fault', () => expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))
 
-test.for(Object.entries(faults))('%s: a wrong value is named', async ([name, sql]) => {
+test.for(Object.entries(faults))('%s: a wrong value is reported', async ([name, sql]) => {
   const client = createClient({ url })
   await client.executeMultiple(sql)
   client.close()

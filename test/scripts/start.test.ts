@@ -12,7 +12,7 @@ import { localPath } from '../../src/store/driver/local-file.ts'
 import { type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 
 let database: TemporaryDatabase
-/** Process groups that a test has started and not stopped. */
+/** Process groups that a test has started and not yet stopped. */
 const groups = new Set<number>()
 beforeEach(() => {
   database = temporaryDatabase()
@@ -27,7 +27,7 @@ const otherRuntime = (name: string) => ['node', 'scripts/other-runtime.js', name
 const commands = { node: ['npm', 'start'], deno: otherRuntime('deno'), bun: otherRuntime('bun') }
 
 test.each(runtimes)(
-  'on %s: any DATABASE_URL, and SIGTERM to the command alone stops the server in order',
+  'on %s: any DATABASE_URL, and SIGTERM to the command alone stops the server cleanly',
   async (runtime) => {
     const folder = join(database.folder, 'a folder, new')
     const [program, ...words] = commands[runtime]
@@ -81,12 +81,12 @@ test.each(['deno', 'bun'] as const)('%s needs no package, only the runtime on PA
   expect(output).toMatch(/^\[ ["']serve["'] \]\n$/)
 })
 
-test('Deno may also write in the folders of scheduled backups and of backups of a remote database', () => {
+test("Deno may also write to the folders of scheduled backups and of a remote database's backups", () => {
   expect(runtimeCommand('deno', 'libsql://grid.example', '/b')).toContain(`--allow-write=/b,${tmpdir()}`)
   expect(runtimeCommand('deno', 'file:/a/grid.db', '/b')).toContain('--allow-write=/a,/b')
 })
 
-test('Deno may use the files that the command line names', () => {
+test('Deno may access the files named on the command line', () => {
   const elsewhere = join(database.folder, 'else, where')
   mkdirSync(elsewhere)
   writeFileSync(join(elsewhere, 'key'), 'a long pass phrase')
@@ -111,7 +111,7 @@ test('Deno may use the files that the command line names', () => {
   })
 })
 
-test('Deno may not use the folder of what is no path', () => {
+test('Deno may not access a folder because of an argument that is not a path', () => {
   const writes = (...words: string[]) =>
     otherRuntimeCommand('deno', 'libsql://grid.example', undefined, words).filter((word) => word.includes('write'))
 
@@ -120,7 +120,7 @@ test('Deno may not use the folder of what is no path', () => {
   expect(writes('import-account', '/b/1', '--rename', '/a/x=y')).toEqual([`--allow-write=/b,${tmpdir()}`])
 })
 
-test('Deno may write only in the folder of the database, and nowhere with a remote one', () => {
+test("Deno may write only to the database's folder, and nowhere with a remote database", () => {
   const permissions = (url?: string) => runtimeCommand('deno', url).filter((word) => word.startsWith('--allow-'))
   const own = ['--allow-net', '--allow-env', expect.stringMatching(/^--allow-read=/), expect.stringMatching(/ffi/)]
 
@@ -137,7 +137,7 @@ test('Deno may write only in the folder of the database, and nowhere with a remo
 })
 
 test.each(['file:./data/grid.db', 'file:grid.db', 'file:/srv/my%20data/grid.db', 'file:///srv/grid.db', 'http://db:1'])(
-  'the folder of %s is the folder of the file that the grid opens',
+  'the folder of %s is that of the file that the grid opens',
   (url) => {
     const path = localPath(url)
     expect(databaseFolder(url)).toBe(path === undefined ? undefined : resolve(path, '..'))

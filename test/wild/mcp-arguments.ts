@@ -16,7 +16,7 @@ const call = (
   expect: { status: 200, answer, lacks: ['"ignored'] },
 })
 
-/** The rest of a call is that of @alice, or of an admin. */
+/** The other arguments are valid for @alice, or for an admin. */
 const silently = (does: string, filler: Args): WildRequest[] => [
   call(does, 'send_message', { to: '@bob', message: 'hi', ...filler }, { recipient: '@bob' }),
   call(`${does}, to a tool of admins`, 'admin_list_channels', filler, { channels: [] }, 'admin'),

@@ -6,8 +6,8 @@ const call = (name: string, args: Record<string, unknown> = {}) => ({
 })
 
 /**
- * For a result without `structuredContent`, Gemini CLI parses the first text, and fails the call if it is JSON and no object
- * (`packages/core/src/tools/mcp-compliance-transport.ts`).
+ * For a result without `structuredContent`, Gemini CLI parses the first text, and fails the call if it is JSON but not
+ * an object (`packages/core/src/tools/mcp-compliance-transport.ts`).
  */
 const client: WildClient = {
   client: 'Gemini CLI 0.61.0: parses the first text of a result',

@@ -2,7 +2,7 @@ import type { WildClient, WildRequest } from './wild.ts'
 
 export const callback = 'http://127.0.0.1:4100/callback'
 const challenge = 'w1TpKUdYE9hUAcNSeeSRFioHDxfUxuHho_JHAfZ_vDM'
-/** The address of a consent page for the client that was kept as `client`. */
+/** The consent page's address for the client stored as `client`. */
 export const authorize = (parameters: Record<string, string>) =>
   `/oauth/authorize?${new URLSearchParams({
     response_type: 'code',
@@ -14,7 +14,7 @@ export const authorize = (parameters: Record<string, string>) =>
     ...parameters,
   })}`.replaceAll('%3Cclient%3E', '<client>')
 
-/** The tools, at an address that its user ended with a slash. */
+/** Lists the tools at an address that the user ended with a slash. */
 const tools = (path: string): WildRequest => ({
   does: `lists the tools at ${path}`,
   path,

@@ -1,40 +1,40 @@
-/** What a real client sends, as data. `wild.test.ts` runs each file of this folder against the application. */
+/** Requests of real clients, as data. `wild.test.ts` runs each file of this folder against the application. */
 
-/** A client as it comes, or a kind of request that several clients send. */
+/** A client as observed, or a kind of request that several clients send. */
 export interface WildClient {
-  /** Its name and version, or what sends it. */
+  /** Name and version of the client, or the sender. */
   client: string
-  /** Where the requests were seen: the run, the file of its source, or the report. */
+  /** Where the requests were observed: a run, a source file or a report. */
   seen: string
   /** Settings of the grid. */
   env?: Record<string, string>
-  /** Of every request; null in a request leaves one out. */
+  /** Headers of every request. Null in a request omits a header. */
   headers?: Record<string, string>
-  /** Made in this order, on one grid with the fixed cast of the tests. */
+  /** Sent in this order, on one grid with the fixed cast of the tests. */
   requests: (WildRequest | WildConsent)[]
 }
 
 /**
- * One request and its outcome. Everywhere in it `<alice key>`, `<bob key>`, `<eve key>`, `<admin key>` stand for the keys
- * of the cast, `<alice id>` and so on for their ids, and `<name>` for what an earlier request of the file kept.
+ * One request and its outcome. Throughout, `<alice key>`, `<bob key>`, `<eve key>`, `<admin key>` stand for the cast's
+ * keys, `<alice id>` and so on for their ids, and `<name>` for a value stored from an earlier request of the file.
  */
 export interface WildRequest {
-  /** What the client does, in words; the name of the test case. */
+  /** Description of the request, used as the test's name. */
   does: string
-  /** `POST` without it. */
+  /** `POST` by default. */
   method?: string
-  /** A path of `BASE_URL`, or a whole URL. */
+  /** A path relative to `BASE_URL`, or a full URL. */
   path: string
-  /** What follows `Basic ` is written as it is before base64. */
+  /** Credentials after `Basic ` are given before their base64 encoding. */
   headers?: Record<string, string | null>
-  /** A text is sent as it is, anything else as JSON. */
+  /** A string is sent unchanged, anything else as JSON. */
   body?: unknown
-  /** How often it is sent; once without it. */
+  /** How often the request is sent. Once by default. */
   times?: number
   expect: WildOutcome
 }
 
-/** Ann opens this address of `/oauth/authorize` in her browser, and allows. The code is kept as `code`. */
+/** Ann opens this address of `/oauth/authorize` in her browser, and allows access. The code is stored as `code`. */
 export interface WildConsent {
   does: string
   consent: string
@@ -43,14 +43,14 @@ export interface WildConsent {
 export interface WildOutcome {
   status: number
   headers?: Record<string, string>
-  /** A text that the body has, or what its JSON matches (as `toMatchObject`). */
+  /** A text that the body contains, or a pattern for its JSON (as in `toMatchObject`). */
   body?: unknown
-  /** What the JSON in the first text of a tool's result matches. */
+  /** A pattern for the JSON in the first text of a tool's result. */
   answer?: unknown
-  /** The longest body, in bytes. */
+  /** Maximum size of the body in bytes. */
   maxBytes?: number
-  /** Texts that the body does not have. */
+  /** Texts that the body must not contain. */
   lacks?: string[]
-  /** Values of the JSON body for later requests: the name, and the path of members, such as `result.id`. */
+  /** Values of the JSON body for later requests: a name, and a path of members, such as `result.id`. */
   keeps?: Record<string, string>
 }

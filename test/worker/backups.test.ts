@@ -20,7 +20,7 @@ async function open(env: Record<string, string> = {}) {
       BACKUP_DIR: join(folder, 'backups'),
       BACKUP_EVERY: '24h',
       BACKUP_KEEP: '2',
-      // Without the time that a pass phrase takes.
+      // Saves the time that deriving a key from a passphrase takes.
       BACKUP_PLAIN: '1',
       ...env,
     },
@@ -48,7 +48,7 @@ test('a backup is made when it is due, and the newest ones are kept', async () =
   expect(grid.store.backups).toMatchObject({ made: { file: join(folder, 'backups', names()[1]) } })
 })
 
-test('a failure is told in the log, in /readyz, on Home and in Attention, and tried again within the hour', async () => {
+test('a failure is reported in the log, in /readyz, on Home and in Attention, and retried within the hour', async () => {
   await open()
   writeFileSync(join(folder, 'backups'), '')
   await backUpIfDue(grid.store)
@@ -77,14 +77,14 @@ test('a failure is told in the log, in /readyz, on Home and in Attention, and tr
   expect((await owner.open(`/accounts/${grid.acme.id}/home`)).text).not.toContain('The last backup failed')
 })
 
-test('two processes on one database make one backup, in the folder of one of them', async () => {
+test('two processes on one database make one backup, in one of their folders', async () => {
   await open()
   await Promise.all([backUpIfDue(grid.store), backUpIfDue(grid.store)])
 
   expect(names()).toHaveLength(1)
 })
 
-test('a server that ended during a backup is named, and the next one is made an hour later', async () => {
+test('a server that died during a backup is named, and the next backup is made an hour later', async () => {
   await open()
   await new Promise<void>((begun) => {
     const copyTo = () => new Promise<void>(() => begun())
@@ -108,7 +108,7 @@ test('a server that ended during a backup is named, and the next one is made an 
   expect(grid.store.backups.failed).toBeUndefined()
 })
 
-test('while another process makes a backup, none has failed', async () => {
+test('no failure is reported while another process makes a backup', async () => {
   await open()
   const { backups, instances } = grid.store.global
   const at = grid.clock.now
@@ -125,7 +125,7 @@ test('while another process makes a backup, none has failed', async () => {
   expect(existsSync(join(folder, 'backups'))).toBe(false)
 })
 
-test('a folder that was replaced gets a backup at once', async () => {
+test('a replaced folder gets a backup at once', async () => {
   await open()
   await backUpIfDue(grid.store)
   rmSync(join(folder, 'backups'), { recursive: true })
@@ -136,7 +136,7 @@ test('a folder that was replaced gets a backup at once', async () => {
   expect(names()).toHaveLength(1)
 })
 
-test('a clock that was wrong stops no backup, and removes none', async () => {
+test('a wrong clock prevents no backup, and removes none', async () => {
   await open({ BACKUP_KEEP: '1' })
   const right = grid.clock.now
   grid.clock.now = right + 300 * 24 * hour
@@ -160,7 +160,7 @@ test('a clock that was wrong stops no backup, and removes none', async () => {
   expect((await (await grid.request('/readyz')).json()).backup.madeAt).toBe(new Date(grid.clock.now).toISOString())
 })
 
-test('a start says at once, in words, that the folder cannot be written, also if no backup is due', async () => {
+test('a start reports at once that the folder is not writable, even if no backup is due', async () => {
   await open()
   await backUpIfDue(grid.store)
   const backups = join(folder, 'backups')
@@ -181,7 +181,7 @@ test('a start says at once, in words, that the folder cannot be written, also if
   expect(grid.store.backups.failed).toBeUndefined()
 })
 
-/** A server that runs until its first look at the backups. */
+/** Runs a server until its first check of the backups. */
 async function startAndStop(): Promise<void> {
   const before = grid.store.backups
   const worker = await startWorker(grid.store)

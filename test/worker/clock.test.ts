@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     start = grid.clock.now
   })
 
-  test('a start 30 days ahead of the stored time is believed; later it removes nothing until it is confirmed', async () => {
+  test('a start 30 days ahead of the stored time is accepted, but a later jump removes nothing until it is confirmed', async () => {
     expect(await keepClock(grid.store)).toBe(true)
     grid.clock.now = start + 30 * day
     expect(await keepClock(grid.store)).toBe(true)
@@ -37,7 +37,7 @@ onEachDatabase((open) => {
     expect(await keepClock(grid.store)).toBe(true)
   })
 
-  test('the stored time never goes back, so a clock that is corrected needs no confirmation', async () => {
+  test('the stored time never goes back, so a corrected clock needs no confirmation', async () => {
     await keepClock(grid.store)
     grid.clock.now = Date.parse('1970-01-02')
     expect(await keepClock(grid.store)).toBe(true)
@@ -47,7 +47,7 @@ onEachDatabase((open) => {
     expect(await grid.store.global.clock.storedAt()).toBe(start + day)
   })
 
-  test('an ended trial stays ended when the clock goes back, whether a send has met its end or not', async () => {
+  test('an ended trial stays ended when the clock goes back, whether or not a send has hit its end', async () => {
     await keepClock(grid.store)
     await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: start + 2 * hour })
     await updateTrial(grid, grid.bob, { used: 0, max: 10, expiresAt: start + 3 * hour })
@@ -65,7 +65,7 @@ onEachDatabase((open) => {
   })
 })
 
-test('a worker whose clock jumps ahead keeps old messages, also on a full disk, until the clock is confirmed', async () => {
+test('a worker whose clock jumps ahead keeps old messages, even on a full disk, until the clock is confirmed', async () => {
   const mb = 2 ** 20
   let free = 1_000 * mb
   grid = await testGrid({
@@ -96,7 +96,7 @@ async function messageCount(): Promise<number> {
   return (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [grid.acme.id])).length
 }
 
-/** The log line with this text. */
+/** Returns the log line with this text. */
 function said(text: string): unknown {
   const line = grid.logs.find((line) => line.includes(text))
   return line && JSON.parse(line)

@@ -1,4 +1,4 @@
-/** The tasks of the worker when the disk becomes full */
+/** The worker's tasks when the disk becomes full. */
 import { test, vi } from 'vitest'
 import { day } from '../../src/lib/time.ts'
 import { startWorker } from '../../src/worker/worker.ts'
@@ -18,7 +18,7 @@ async function open(): Promise<void> {
   })
 }
 
-test('a task that fails as the disk becomes full is logged, and the process goes on and stops in order', async () => {
+test('a task that fails as the disk fills up is logged, and the process continues and stops cleanly', async () => {
   await open()
   const worker = await startWorker(grid.store)
   vi.spyOn(grid.store.global.clock, 'storedAt').mockRejectedValueOnce(new Error('the database does not answer'))

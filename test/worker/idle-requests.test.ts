@@ -1,4 +1,6 @@
-/** How often a process asks a remote database while nothing happens. See docs/architecture.md, "After the commit". */
+/**
+ * How often a process queries a remote database while nothing happens. See docs/architecture.md, "After the commit".
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
 import { second } from '../../src/lib/time.ts'
@@ -7,7 +9,7 @@ import { type CountingProxy, countingProxy } from '../support/counting-proxy.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
-/** The share of a minute in which requests are counted. */
+/** The number of seconds in which requests are counted. */
 const seconds = process.env.LONG_TESTS ? 60 : 5
 
 let server: Sqld
@@ -19,7 +21,7 @@ beforeAll(async () => {
   proxy = await countingProxy(server.url)
   grid = await testGrid({ url: proxy.url })
   worker = await startWorker(grid.store)
-  // What a start does once, and what it does for the first time after a minute and then every hour.
+  // Waits for one-time work of a start, and in the long form for hourly work that first runs after a minute.
   await pause(seconds < 60 ? 2 : 65)
 })
 afterAll(async () => {
@@ -29,15 +31,15 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('a process with nothing to do asks the database at most 75 times a minute', async () => {
+test('an idle process queries the database at most 75 times a minute', async () => {
   proxy.requests = 0
   await pause(seconds)
 
-  // A heartbeat may come once more in a short time.
+  // In a short run, an extra heartbeat may fall into the counted time.
   expect(proxy.requests).toBeLessThanOrEqual(75 * seconds / 60 + (seconds < 60 ? 4 : 0))
 })
 
-test('with ten agents that wait, at most 320 times', async () => {
+test('with ten waiting agents, a process queries it at most 320 times a minute', async () => {
   const agents = await Promise.all(Array.from({ length: 10 }, (_, n) => grid.acme.agent(`waits-${n}`)))
   const waits = agents.map((agent) =>
     waitForMessages(storeOf(grid, agent), {}, { seconds: seconds + 2, lookEveryMs: 100 * second })

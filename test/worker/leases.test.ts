@@ -1,4 +1,4 @@
-/** Leases of dead processes with heartbeats called by the tests. */
+/** Leases of dead processes. The tests trigger the heartbeats. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { leaseOf, readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -27,7 +27,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('a lease exists until it is acked, which shares the next commit', async () => {
+  test('a lease exists until it is acked, and the ack shares the next commit', async () => {
     await send('hi')
     const { lease } = await read()
     const during = await leases()
@@ -61,7 +61,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(releases).toBe(1)
   })
 
-  test('a lease with an expiry is released when it expires and not before; a later ack does nothing', async () => {
+  test('a lease with an expiry is released when it expires and not before, and a later ack does nothing', async () => {
     await send('hi')
     const bob = at(grid.store, grid.bob)
     const end = grid.clock.now + minute

@@ -59,7 +59,7 @@ onEachDatabase((open) => {
     expect(await rowCounts()).toEqual([1, 1, 0, 0])
   })
 
-  test('many messages of several accounts are removed in several units, by two sweeps at once', async () => {
+  test('many messages of several accounts are removed in several units, by two concurrent sweeps', async () => {
     for (let n = 0; n < 450; n += 10) {
       await Promise.all(Array.from({ length: 10 }, (_, i) => send({ to: 'bob', text: `${n + i}` })))
     }
@@ -76,7 +76,7 @@ onEachDatabase((open) => {
   }, 300_000)
 })
 
-/** The number of messages, deliveries, idempotency keys and released leases of Acme. */
+/** Returns Acme's numbers of messages, deliveries, idempotency keys and released leases. */
 async function rowCounts(): Promise<number[]> {
   const tables = ['messages', 'deliveries', 'idempotency_keys', 'lease_releases']
   const found = await Promise.all(

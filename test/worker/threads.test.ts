@@ -1,4 +1,4 @@
-/** The projection of conversations: made behind the sends, made again, and removed with the messages. */
+/** The projection of conversations: built after the sends, rebuilt, and removed with the messages. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { rebuildConversations } from '../../src/cli/doctor/repairs.ts'
@@ -29,7 +29,7 @@ onEachDatabase((open) => {
 
   const all = async (...more: string[]) =>
     await Promise.all([grid.acme.id, grid.evil.id, ...more].map((id) => projected(grid, id)))
-  /** As a process does that takes in so many messages at a time. */
+  /** Follows like a process that takes in at most this many messages at a time. */
   async function followInSteps(limit: number): Promise<void> {
     const followers = gridFollowers(grid.store)
     for (;;) {
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
   const texts = async (account = grid.acme.store) =>
     (await listThreads(account, {})).threads.map(({ preview, messages }) => `${preview?.text} ${messages}`)
 
-  test('messages are placed soon after they were sent, without a further statement of the send', async () => {
+  test('messages are placed soon after the send, without an extra statement in the send', async () => {
     const stop = follow(grid.store)
     await sendMessage(alice, { to: 'bob', text: 'one' })
     await sendMessage(alice, { to: 'bob', text: 'two' })
@@ -54,7 +54,7 @@ onEachDatabase((open) => {
     expect(await texts()).toEqual(['two 2'])
   })
 
-  test('what was sent while nobody followed is found later', async () => {
+  test('messages sent while nobody followed are found later', async () => {
     await sendMessage(alice, { to: 'bob', text: 'one' })
     const stop = follow(grid.store)
 
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     expect(positions.get('conversations')).toBe(messages)
   })
 
-  test('gaps in the log do not hold it up', async () => {
+  test('gaps in the log do not delay the projection', async () => {
     const send = async (from: number, to: number) => {
       for (let i = from; i < to; i++) await sendMessage(alice, { to: 'bob', text: String(i) })
     }
@@ -85,7 +85,7 @@ onEachDatabase((open) => {
     expect(await texts()).toEqual(['19 20'])
   })
 
-  test('made again, in units of any size, the conversations are the same', async () => {
+  test('conversations rebuilt in units of any size are the same', async () => {
     await talk()
     await followLog(grid.store)
     const kept = await all()
@@ -103,12 +103,12 @@ onEachDatabase((open) => {
     }
   })
 
-  test('what two agents send is counted with its answers, by the clock of each message, and what the grid says is not', async () => {
+  test("messages between two agents are counted with their answers, by each message's clock, but not the grid's own messages", async () => {
     const begin = grid.clock.now
     const { id } = await say(grid, alice, 'bob', 'asked')
     grid.clock.now = begin + minute
     await say(grid, bob, 'alice', 'answered', { replyToMessageId: id })
-    // A clock that is behind.
+    // A clock that lags behind.
     grid.clock.now = begin - minute
     await say(grid, bob, 'alice', 'answered again', { replyToMessageId: id })
     const system = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
@@ -125,7 +125,7 @@ onEachDatabase((open) => {
     expect((await listThreads(alice, {})).threads).toMatchObject([{ messages: 4 }])
   })
 
-  test('the counts of an account have what it sent, and not what others sent to it', async () => {
+  test("an account's counts include the messages it sent, but not those that others sent to it", async () => {
     await talk()
     await followLog(grid.store)
 
@@ -139,7 +139,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('hourly counts last a day and daily counts a week, also when they are made again', async () => {
+  test('hourly counts last a day and daily counts a week, even after a rebuild', async () => {
     const midnight = Math.floor(grid.clock.now / day) * day
     const times = [
       ...Array.from({ length: 11 }, (_, n) => midnight - (11 - n) * day),
@@ -159,7 +159,7 @@ onEachDatabase((open) => {
     expect([from(hour), from(day)]).toEqual([midnight, midnight - 6 * day])
   })
 
-  test('messages that are sent while it is made again are placed once', async () => {
+  test('messages sent during a rebuild are placed once', async () => {
     await talk()
     await followLog(grid.store)
     await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
@@ -173,7 +173,7 @@ onEachDatabase((open) => {
     expect((await texts())[0]).toBe('meanwhile 4')
   })
 
-  test('the retention of messages takes their places along, in all accounts', async () => {
+  test('message retention removes their thread entries too, in all accounts', async () => {
     await talk()
     await followLog(grid.store)
     grid.clock.now += (grid.deps.config.retentionDays - 1) * day
@@ -194,7 +194,7 @@ onEachDatabase((open) => {
     expect(await all()).toEqual([nothing, nothing])
   })
 
-  test('the removal of an unclaimed account takes its conversations along', async () => {
+  test('removing an unclaimed account removes its conversations', async () => {
     const zoe = await signUp('zoe')
     await signUp('mate')
     await sendMessage(zoe.store, { to: 'mate', text: 'hi' })
@@ -206,13 +206,13 @@ onEachDatabase((open) => {
     expect(await projected(grid, zoe.home)).toEqual(nothing)
   })
 
-  test('a claim places what moves in both accounts, as making the conversations again does', async () => {
+  test('a claim moves entries in both accounts as a rebuild would', async () => {
     const [zoe, mate, left] = [await signUp('zoe'), await signUp('mate'), await signUp('left')]
     await sendMessage(alice, { to: 'bob', text: 'before' })
     const asked = await sendMessage(zoe.store, { to: 'mate', text: 'one' })
     await sendMessage(left.store, { to: 'zoe', text: 'left behind' })
     await followLog(grid.store)
-    // Not placed before the claim.
+    // Not yet placed when the agents are claimed.
     await sendMessage(mate.store, { to: 'zoe', text: 'two', replyToMessageId: asked.id })
     await claimAgents(grid, zoe.link, { into: grid.acme, discard: ['left'] })
     await followLog(grid.store)
@@ -227,7 +227,7 @@ onEachDatabase((open) => {
 
   const nothing = { threads: [], messages: [], agents: [], edges: [] }
 
-  /** Messages of all kinds. */
+  /** Sends messages of all kinds. */
   async function talk(): Promise<void> {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const first = await sendMessage(alice, { to: 'bob', text: 'one' })

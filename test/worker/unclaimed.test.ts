@@ -1,4 +1,4 @@
-/** Removal of unclaimed accounts with a test clock. */
+/** Removal of unclaimed accounts, with a test clock. */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { openClaim } from '../../src/grid/accounts/claim.ts'
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     expect(await status(again.key)).toBe(200)
   })
 
-  test('a recently joined account is kept until the trial of its newest agent is over', async () => {
+  test("an account that was joined recently is kept until its newest agent's trial is over", async () => {
     const old = await signUp('zoe-one', zoe)
     grid.clock.now += 7 * day - hour
     await signUp('zoe-two', zoe)
@@ -117,7 +117,7 @@ onEachDatabase((open) => {
     expect(await account.read.agents.byId(agents[0].id)).toMatchObject({ alias: 'zoe-one' })
   })
 
-  test('the removal itself refuses an account that is young or on trial', async () => {
+  test('the removal itself refuses an account that is new or on trial', async () => {
     const signed = await signUp('zoe-one', zoe)
     const at = grid.clock.now
     const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })
@@ -130,7 +130,7 @@ onEachDatabase((open) => {
     expect(await status(signed.key)).toBe(401)
   })
 
-  test('an account that was claimed after it was found does not keep others from being removed', async () => {
+  test('an account claimed after it was found does not prevent the removal of others', async () => {
     const [claimed, other] = [await signUp('zoe-one', zoe), await signUp('yan-one', 'yan@owner.example')]
     await claimAgents(grid, claimed.link)
     grid.clock.now += 8 * day
@@ -143,7 +143,7 @@ onEachDatabase((open) => {
     expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
   })
 
-  test('two sweeps at once remove every account without errors', async () => {
+  test('two concurrent sweeps remove every account without errors', async () => {
     const signed = []
     for (let n = 0; n < 6; n++) signed.push(await signUp(`agent-${n}`, `owner-${n}@new.example`))
     grid.clock.now += 8 * day
@@ -161,7 +161,7 @@ onEachDatabase((open) => {
 
 const signUp = (alias: string, email: string, more = {}) => signUpAs(grid, email, alias, more)
 
-/** Lease one of the agent's messages and release it. */
+/** Leases one of the agent's messages and releases it. */
 async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   const account = storeOf(grid, { id, alias }, { id: home })
   const { lease } = await readMessages(account, { limit: 1 })
@@ -169,7 +169,7 @@ async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }
 
-/** How many rows an account has in each table that has any. */
+/** Returns an account's number of rows in each table that has any. */
 async function rowCounts(home: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of accountTables) {
