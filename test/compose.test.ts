@@ -1,4 +1,4 @@
-/** Tests `compose.yaml` without a container engine: its settings, and the program that sets durability. */
+/** Tests `compose.yaml` without a container engine: its settings, and the service that sets durability. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const compose = parse(readFileSync('compose.yaml', 'utf8'), { merge: true })
 const { services } = compose
 const instances = ['grid-1', 'grid-2', 'grid-3']
 
-test('all instances have the same valid settings, and need a key ring', () => {
+test('all instances have the same valid settings, and require a key ring', () => {
   const { environment } = services['grid-1']
   const env = interpolate(environment, { GRID_KEYS: newKeyRing() })
 
@@ -31,7 +31,7 @@ test('all instances have the same valid settings, and need a key ring', () => {
 })
 
 test(
-  'the database is the libsql-server version of the tests, and its health check passes when it responds',
+  'the database has the libsql-server version that the tests use, and its health check passes once it responds',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
     const port = await freePort()
@@ -83,7 +83,7 @@ test(
   300_000,
 )
 
-/** Replaces variables as Compose does: by the given value, or by the default in the file. */
+/** Expands variables as Compose does, from the given values or else the defaults in the file. */
 function interpolate(values: Record<string, string>, given: Record<string, string> = {}): Record<string, string> {
   const fill = (text: string) =>
     text.replace(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, name, fallback) => given[name] ?? fallback)

@@ -27,7 +27,7 @@ describe('every response', () => {
     { method: 'GET', path: '//etc/passwd' },
   ]
 
-  test('has the security headers and its own id', async () => {
+  test('has the security headers and its own request id', async () => {
     const ids = new Set<string>()
     for (const { method, path } of requests()) {
       for (const headers of [{}, { Host: 'evil.example' }] as Record<string, string>[]) {
@@ -222,7 +222,7 @@ describe('a request without a route', () => {
     expect(await response.text()).toMatch(/<h1>Not found<\/h1><p>There is nothing at \/[^<]*nowhere/)
   })
 
-  test('HEAD gets the response of GET without a body', async () => {
+  test('gets the response of GET without a body for HEAD', async () => {
     const response = await grid.request('/healthz', { method: 'HEAD' })
 
     expect([response.status, await response.text()]).toEqual([200, ''])
@@ -259,7 +259,7 @@ describe('an internal error', () => {
 })
 
 describe('health', () => {
-  test('/healthz says only that the process is alive', async () => {
+  test('/healthz reports only that the process is alive', async () => {
     const response = await grid.request('/healthz')
 
     expect([response.status, await response.text()]).toEqual([200, '{"status":"ok"}'])

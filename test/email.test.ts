@@ -111,7 +111,7 @@ describe('with an SMTP server', () => {
     expect(logs.join('\n')).toContain('Email not sent')
   })
 
-  test('SMTP commands and headers within the text have no effect', async () => {
+  test('SMTP commands and headers in the text have no effect', async () => {
     const sender = open()
 
     sender.send({ ...email, text: 'a\r\n.\r\nMAIL FROM:<bob@evil.example>\r\n\r\nBcc: bob@evil.example\n' })
@@ -150,7 +150,7 @@ describe('with an SMTP server', () => {
     })
   })
 
-  test('an email that waits for a retry is tried once more when the sender closes', async () => {
+  test('tries an email that waits for a retry once more when the sender closes', async () => {
     await withServer(startSmtpServer((attempt) => attempt === 1 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [3_600_000, 1] })
       sender.send(email)

@@ -125,7 +125,7 @@ onLibsqlServer((openGrid) => {
     }
   })
 
-  test('a call over its limit writes nothing, and is refused as unknown once its key has ended', async () => {
+  test('a call over its limit writes nothing, and is refused as unknown once its key is revoked', async () => {
     const limited = await openGrid({ env: { CALLS_PER_SECOND: '1' } })
     const send = () => tool('send_message', hello)(limited, limited.alice.key)
     let answer = await send()

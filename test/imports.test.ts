@@ -3,7 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** What one place may import. An entry ending in `/` is a folder; every place may import from itself and from node. */
+/**
+ * The allowed imports of one place. An entry ending in `/` is a folder. Every place may import from itself and from
+ * node.
+ */
 interface Rule {
   ours: string[]
   /** Only as `import type`. */
@@ -40,7 +43,7 @@ const globalVerbs: Rule = {
 const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
-  // What threads do.
+  // The work of threads.
   'thread.ts': { ours: ['store/backup/', 'feature-jobs.ts', 'guardrails/local-checks.ts'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
@@ -100,7 +103,7 @@ const rules: Record<string, Rule> = {
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
   // Cards are signed with the grid's keys, for agents of any account.
   'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
-  // It writes its own rows of clients, grants and tokens, whose types are in the store.
+  // OAuth writes its own rows of clients, grants and tokens, whose types are in the store.
   'oauth/': {
     ...browserDoor,
     types: [...browserDoor.types!, 'store/global/'],
@@ -164,7 +167,7 @@ const rules: Record<string, Rule> = {
   'deps.ts': { ours: [], types: ['guardrails/providers.ts', 'lib/', 'telemetry.ts'] },
   'presence.ts': { ours: ['lib/'] },
   'call-trace.ts': { ours: ['errors.ts'], types: ['lib/', 'telemetry.ts'] },
-  // The interface that the core measures through.
+  // The interface through which the core records measurements.
   'telemetry.ts': { ours: [], types: ['lib/'] },
   'errors.ts': { ours: [] },
   'aliases.ts': { ours: ['errors.ts'] },
@@ -190,7 +193,7 @@ const rules: Record<string, Rule> = {
 const featureFolders = sourceFolders('src/features').map((name) => `features/${name}/`)
 const foldersOrFiles = (name: string) =>
   featureFolders.map((folder) => `${folder}${name}`).filter((path) => existsSync(join('src', path)))
-/** `store/` if one file would be too long. */
+/** A `store/` folder if a single file would be too long. */
 const featureStores = [...foldersOrFiles('store.ts'), ...foldersOrFiles('store/')]
 const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
@@ -232,7 +235,7 @@ archiveStore.packages = ['@libsql/client']
 /** These find due work in the accounts. */
 const dutiesOfFeatures = ['features/notifications/due-digests.ts', 'features/notifications/push-notifier.ts']
 
-/** Settings are plain data: every place may import their type. */
+/** Settings are plain data, so every place may import their type. */
 const forAll = ['config.ts']
 
 /** Words that belong to one place. `only` lists files or folders in `src`; everywhere else the word is an error. */
@@ -346,7 +349,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     only: [
       // `completeAgent` and `makeMessageDue` run after imported agents and deliveries.
       'features/archives/store/insert-rows.ts',
-      // The other names belong to other tables, or all rows are copied unchanged.
+      // The other matches belong to other tables, or copy all rows unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',
@@ -374,7 +377,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
-      // To the operator's database.
+      // These connect to the operator's database.
       'store/driver/remote-stream.ts',
       'listen/',
       'cli/',
@@ -412,7 +415,7 @@ const files = sourceFiles('src').map((path) => ({
   text: withoutComments(readFileSync(path, 'utf8')),
 }))
 
-test('every file imports only what its place may import', () => {
+test('every file imports only what its place allows', () => {
   expect(files.flatMap(({ path, text }) => importsOf(path, text).flatMap((found) => faultOf(path, found)))).toEqual([])
 })
 
@@ -476,7 +479,7 @@ test('a send reaches few files: its steps and core concerns, and the statements 
 })
 
 interface Import {
-  /** A path below `src`, or the name of a package. */
+  /** A path below `src`, or a package name. */
   target: string
   isOurs: boolean
   isType: boolean
@@ -553,7 +556,7 @@ function filesOfTables(names: Set<string>): string[] {
     .map(([, , file]) => `store${file}`)
 }
 
-/** What each place imports. `placeOf` is the file itself, or its folder. */
+/** Maps each place to its imports. `placeOf` returns the file itself or its folder. */
 function importGraph(sources: { path: string; text: string }[], placeOf: (path: string) => string) {
   const graph = new Map<string, Set<string>>()
   for (const { path, text } of sources) {

@@ -326,7 +326,7 @@ const texts: Record<string, string[]> = {
   agent: agents,
   agentId: agents,
   external: agents,
-  // A time, too.
+  // Also used as a time.
   from: [...agents, '0'],
   to: agents,
   message: messages,
@@ -629,7 +629,7 @@ type Values = Record<string, string | number | null>
  */
 const manyCombinations = 10_000
 
-/** Each value of each parameter at least once with each of the texts that name the subject. */
+/** Uses each value of each parameter at least once with each text that names the subject. */
 function combinations(query: AnyQuery): Values[] {
   const given = parametersOf(query).map((name) => [name, texts[name] ?? others[name]] as const)
   const count = given.reduce((product, [, values]) => product * values.length, 1)

@@ -135,7 +135,7 @@ const week = (kind: 'unread' | 'paused', subject: string) => ({ kind, subject, t
 const members = (account: AccountStore, channel: string, add: string[], remove: string[] = []) =>
   changeChannelMembers(account, { channel, add, remove })
 
-describe('a name of another account', async () => {
+describe('the name of something in another account', async () => {
   const world = await isolatedAccounts()
   const { grid, owner, caller, foreign } = world
   const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
@@ -214,7 +214,7 @@ describe('two accounts', () => {
     await expect(createAgent(grid.acme.store, { alias: 'gone' })).resolves.toBeDefined()
   })
 
-  test('an agent that reuses an alias inherits neither messages nor channels', async () => {
+  test('an agent that reuses an alias inherits no messages or channels', async () => {
     const first = await grid.acme.agent('phoenix')
     await createChannel(grid.acme.store, { name: 'birds', members: ['alice', 'phoenix'] })
     await sendMessage(storeOf(grid, grid.alice), { to: 'phoenix', text: 'for the first' })

@@ -85,7 +85,7 @@ const mayDiffer = (call: Call, path: string, form: Form) =>
   /alias/.test(form) &&
   ['admin_create_agent alias', 'POST /api/v1/agents/{agent}/keys agent'].includes(`${call.name} ${path}`)
 
-describe('an argument that names something of another account', async () => {
+describe('an argument that names something in another account', async () => {
   const world = await isolatedAccounts()
   const { grid } = world
   // The person behind the admin's token owns both accounts. The token is for one of them.

@@ -10,11 +10,11 @@ import { waitFor } from './support/wait-for.ts'
 const big = 'x'.repeat(20_000_000)
 
 let server: Listener
-/** The newest report of each path. */
+/** The latest report for each path. */
 const sent = new Map<string, Promise<boolean>>()
 /** The paths whose newest response has been sent, as far as a timeout can tell. */
 const ended = new Set<string>()
-/** Streams of `/held` that were given up. */
+/** Number of cancelled streams of `/held`. */
 let cancelled = 0
 beforeAll(async () => {
   server = await listen((request, connection) => {
@@ -67,7 +67,7 @@ test.each(['keep-alive', 'close'])(
     socket.pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: ${header}\r\n\r\n`)
     await waitFor('the request', () => sent.has(path))
-    // The response was written in the turn of the request, so before this one.
+    // The response was written in the same turn as the request, so before this one.
     await (await fetch(`http://127.0.0.1:${server.port}/other`)).text()
     socket.destroy()
 

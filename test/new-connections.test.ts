@@ -1,4 +1,4 @@
-/** How long a new connection waits under load. The long form: `npm run lab -- new-connections`. */
+/** Waiting time of a new connection under load. The long form: `npm run lab -- new-connections`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp, runtimes, startScript } from '../scripts/bench/server.ts'
 import { measureNewConnections } from '../scripts/new-connections/measure.ts'

@@ -50,7 +50,7 @@ describe('an overloaded process', () => {
     expect(response.headers.get('x-request-id')).toBeTruthy()
   })
 
-  test('is alive and ready', async () => {
+  test('remains alive and ready', async () => {
     expect((await grid.request('/healthz')).status).toBe(200)
     expect((await grid.request('/readyz')).status).toBe(200)
   })
@@ -62,7 +62,7 @@ describe('an overloaded process', () => {
   })
 })
 
-describe('a call that waited too long for its turn', () => {
+describe('a call that waits too long for its turn', () => {
   const call = (path: string, method: string, waitedMs: number) => {
     const headers = {
       Authorization: `Bearer ${grid.alice.key}`,
@@ -123,7 +123,7 @@ describe('bodies in flight', () => {
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('2,000 silent uploads from two addresses leave most of the budget', async () => {
+  test('leave most of the budget despite 2,000 silent uploads from two addresses', async () => {
     const other = '198.51.100.2'
     await hold(500, { declared: 65_000, sent: 1 })
     await hold(500, { declared: 65_000, sent: 1 }, other)
@@ -151,7 +151,7 @@ describe('bodies in flight', () => {
     expect((await grid.request('/healthz')).status).toBe(200)
   })
 
-  test('are limited for A2A too', async () => {
+  test('are limited over A2A too', async () => {
     await full()
     const body = list.padEnd(16_000)
     const headers = { Authorization: `Bearer ${grid.alice.key}`, 'Content-Length': `${body.length}` }

@@ -85,7 +85,7 @@ test('finds a removed call, field or name, through references too, and accepts a
   expect(() => schemaChanges({ allOf: [] }, {}, 'input')).toThrow('does not know the keyword allOf')
 })
 
-test('the schema of values requires what all of them have', () => {
+test('the schema of values requires only members that all of them have', () => {
   expect(schemaOf([{ a: 1, list: [{ b: 'x' }] }, { a: null }])).toEqual(
     object(
       {

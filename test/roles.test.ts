@@ -18,10 +18,10 @@ import { accessTokenFor } from './support/oauth-token.ts'
 import { callRest } from './support/rest.ts'
 import { membership } from './support/people.ts'
 
-/** The toolset that a credential opens. */
+/** The toolset that a credential unlocks. */
 type Opens = 'admin' | 'agent' | 'nothing'
 
-/** A row of the matrix: a credential and what it opens. */
+/** A row of the matrix: a credential and its toolset. */
 interface Holder {
   holder: string
   opens: Opens
@@ -73,7 +73,7 @@ describe('each credential calls each tool and route', async () => {
 
 const refusals: unknown[] = ['unauthenticated', 'wrong_credential', 'not_allowed', 'agent_token_required', unknownTool]
 
-/** How a call is refused to a credential that may not make it; undefined if it may. */
+/** Returns the refusal for a credential that may not make the call, or undefined if it may. */
 function refusalOf({ opens, isOAuth }: Holder, { door, caller }: Call): Outcome | undefined {
   if (opens === 'nothing') return [401, 'unauthenticated']
   if (caller === 'agent access token') return opens === 'agent' && isOAuth ? undefined : [400, 'agent_token_required']
@@ -88,7 +88,7 @@ function toolsOf(caller: Opens): string[] {
 
 let made = 0
 
-/** A call whose arguments name nothing that exists. */
+/** Makes a call whose arguments name nothing that exists. */
 async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, era?: Era): Promise<Outcome> {
   const name = `nothing-${++made}`
   const names = { to: `@${name}`, alias: name, name, message: 'hi', provider: 'pii' }
@@ -245,7 +245,7 @@ function setRole(grid: TestGrid, userId: string, role: string) {
   ])
 }
 
-/** An admin key created by a user with this role in Acme, or with none. */
+/** Creates an admin key of a user with this role in Acme, or with none. */
 async function keyOfUser(
   { store, acme }: TestGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,

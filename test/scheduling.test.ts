@@ -47,7 +47,7 @@ test.each(runtimes)(
   },
 )
 
-test.each(someRuntimes)('an account with 80 waiting reads sends at once: %s', async (runtime) => {
+test.each(someRuntimes)('an account with 80 waiting reads can still send at once: %s', async (runtime) => {
   const env = { DATABASE_URL: `file:${join(temporaryFolder(), 'grid.db')}`, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
   const { flooding, honest: [other] } = await createAccounts(env, { honest: 1, agents: 82 })
   const server = await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz')

@@ -1,4 +1,6 @@
-/** Tests wait for conditions (`support/wait-for.ts`). A fixed sleep is flaky on a loaded machine and slow on all others. */
+/**
+ * Tests wait for conditions (`support/wait-for.ts`). A fixed sleep is flaky on a loaded machine and slow on all others.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 

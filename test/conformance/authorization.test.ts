@@ -1,4 +1,4 @@
-/** The OAuth client of the official MCP conformance suite against a running grid. */
+/** The official MCP conformance suite's OAuth client against a running grid. */
 import { beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { type OAuthBrowser, ownerOf, signedIn } from '../support/oauth.ts'

@@ -36,7 +36,7 @@ test.each(
     ['admin', '2026-07-28', '2026-admin.yml'],
     ['admin', '2025-11-25', '2025-admin.yml'],
   ] as const,
-)('%s token: the grid meets %s except for the failures in %s, all of which still occur', async (...row) => {
+)('%s token: the grid passes %s except for the failures in %s, all of which still occur', async (...row) => {
   const [caller, revision, baseline] = row
   const expected = ['--requirements', revision, '--expected-failures', `test/conformance/${baseline}`]
 
@@ -55,7 +55,7 @@ test.each(['agent', 'admin'] as const)('%s token: all 14 header checks of 2026-0
   expect(code).toBe(0)
 })
 
-/** The suite cannot send a token, and its rebinding scenario needs an address with `localhost`. */
+/** The suite cannot send a token, and its DNS rebinding scenario needs an address with `localhost`. */
 async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
   const port = await freePort()
   const address = `http://localhost:${port}`

@@ -23,7 +23,7 @@ export interface PageResult {
 export interface PageShell {
   /** Runs the test's script and then the blocks, in one bash. */
   run(blocks: readonly ShellBlock[], before?: string): Promise<PageResult>
-  /** Ends the grid and removes the folder. */
+  /** Stops the grid and removes the folder. */
   close(): void
 }
 

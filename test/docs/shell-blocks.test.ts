@@ -108,7 +108,7 @@ test.each([
   expect(shellBlocksOf(page).faults).toEqual([expect.stringContaining(fault)])
 })
 
-test('a block in a list runs without its indentation, and a marked one has its reason', () => {
+test('a block in a list runs without its indentation, and a marked block has its reason', () => {
   expect(shellBlocksOf('1. x\n   ```sh stopped\n   ls\n\n   pwd\n   ```\n```sh other-machine a Docker\nls\n```\n'))
     .toEqual({
       blocks: [{ line: 2, text: 'ls\n\npwd\n', isStopped: true }],

@@ -9,9 +9,9 @@ export interface ShellBlock {
 }
 
 export interface PageBlocks {
-  /** The blocks that run. */
+  /** The blocks to run. */
   blocks: ShellBlock[]
-  /** Why each of the other shell blocks does not run, such as `docker`. */
+  /** The reasons why the other shell blocks do not run, such as `docker`. */
   elsewhere: string[]
   /** Fences that are ambiguous. */
   faults: string[]

@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import { callTool } from './client.ts'
 
 interface Agent {
-  /** With `@`. */
+  /** Includes the `@`. */
   alias: string
   key: string
 }
@@ -226,7 +226,7 @@ async function* events10(stream: AsyncGenerator<StreamResponse>): AsyncGenerator
   }
 }
 
-/** In the spelling of 0.3. */
+/** Converts the state to its 0.3 spelling. */
 function stateOf({ status }: Pick<Task, 'status'>): string {
   return taskStateToJSON(status!.state).replace('TASK_STATE_', '').toLowerCase().replace('_', '-')
 }

@@ -30,7 +30,7 @@ interface Message {
   replayed?: true
 }
 
-test.each(runtimes)('each answer arrives at its question on %s', async (runtime) => {
+test.each(runtimes)('each answer arrives for its own question on %s', async (runtime) => {
   const { url, env, keys } = await prepared()
   let server = await startServe(runtime, env)
   let isDone = false
@@ -129,7 +129,7 @@ async function ask(
   }
 }
 
-/** Answers each question once, after a moment, half of them without a reply id. */
+/** Answers each question once after a short delay, half of them without a reply id. */
 async function answer(url: string, key: string, isDone: () => boolean): Promise<void> {
   const answers = new Set<Promise<void>>()
   while (!isDone()) {

@@ -49,7 +49,7 @@ async function run(url: string, words: string[], env: Record<string, string> = k
   return { code, ...JSON.parse(stdout) }
 }
 
-/** The texts of the messages in a database that no server holds. */
+/** Returns the message texts in a database that no server holds. */
 async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
   const client = createClient({ url })
   const { rows } = await client.execute('SELECT body FROM messages')
@@ -91,7 +91,7 @@ test.each(runners)(
       const begin = ledger.acknowledged.size + 100
       await waitFor('some messages', () => ledger.acknowledged.size > begin)
       const before = [...ledger.acknowledged]
-      // On Deno the restore may read nothing else.
+      // On Deno, the restore can read nothing else.
       const file = join(other.folder, `${round}.backup`)
       const startedAt = performance.now()
       expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, file, encrypted: true })
@@ -160,7 +160,7 @@ test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid
   expect(names().filter((name) => name.includes('.copy-'))).toEqual([])
   expect(await run(database.url, ['backup', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   await server.stop()
-  // What a killed restore leaves.
+  // The leftover of a killed restore.
   copyFileSync(file, `${pathOf(database)}.restoring`)
   expect(await run(database.url, ['restore', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   server = await startServe(runner, { DATABASE_URL: database.url })

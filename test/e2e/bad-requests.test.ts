@@ -109,7 +109,7 @@ async function start(runtime: (typeof runtimes)[number]): Promise<void> {
   server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'debug' })
 }
 
-/** The requests that the server has answered, or would have. */
+/** The number of requests that the server has answered or tried to answer. */
 function requestsLogged(): number {
   return server.stderr().split('"message":"request"').length - 1 -
     server.stderr().split('"path":"/healthz"').length + 1
@@ -133,7 +133,7 @@ async function answerTo(socket: Socket): Promise<[string, unknown]> {
 
 const head = 'POST /api/v1/agentic-signup HTTP/1.1\r\nContent-Type: application/json\r\n'
 
-/** What clients send first, and then every second. */
+/** The bytes that a client sends first, and then every second. */
 const requests: Record<string, { first: string; then?: string }> = {
   'nothing': { first: '' },
   'half a header': { first: head },

@@ -17,14 +17,14 @@ const testTimeoutMs = seconds === undefined ? 120_000 : 0
 
 // Only in the long run, because the second test kills processes too.
 test.skipIf(seconds === undefined || isLocalFile)(
-  'three processes, killed at random: nothing lost, nothing twice, in order',
+  'three processes, killed at random: nothing lost, nothing duplicated, in order',
   async () => {
     await expectPromises({ seconds: seconds ?? 6, killDatabase: false })
   },
   testTimeoutMs,
 )
 
-test.skipIf(isLocalFile)('and the libsql-server too, once in the middle', async () => {
+test.skipIf(isLocalFile)('with the libsql-server killed too, once in the middle', async () => {
   await expectPromises({ seconds: seconds ?? 4, killDatabase: true })
 }, testTimeoutMs)
 

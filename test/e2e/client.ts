@@ -23,7 +23,7 @@ export async function post(
   return await answerOf(await fetch(base + path, { ...request, body: JSON.stringify(body) }))
 }
 
-/** An MCP request as a well-behaved client of the era sends it, without a credential if `key` is undefined. */
+/** Sends an MCP request as a well-behaved client of the era does, without a credential if `key` is undefined. */
 export function mcp(
   base: string,
   key: string | undefined,

@@ -1,4 +1,4 @@
-/** The pages of an account with a very long history. `npm run lab -- console-size` runs it; the suite does not. */
+/** The pages of an account with a very long history. `npm run lab -- console-size` runs it, but the suite does not. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -14,7 +14,7 @@ import { keepFigures } from '../support/proof-log.ts'
 import { pause } from './load.ts'
 
 const messages = Number(process.env.CONSOLE_MESSAGES ?? 0)
-/** Each writes to the next one, so each of as many conversations has a tenth of the messages. */
+/** Each agent writes to the next one, so that there are as many conversations, each with a tenth of the messages. */
 const agents = 10
 const times = 10
 const pages = {
@@ -42,13 +42,13 @@ test.runIf(messages > 0)('every page answers', async () => {
   client.close()
 
   const grid = await emptyGrid({ url }) as TestGrid
-  // The bench writes messages of the last month.
+  // The bench writes messages dated within the last month.
   grid.clock.now = Date.now()
   const worker = await startWorker(grid.store)
   const startedAt = performance.now()
   const followers = (await rows(grid, 'SELECT name FROM projections')).map(({ name }) => name as StoredFollower)
   const isBehind = (name: StoredFollower) => grid.store.loop.behind(name) > 0
-  // As long as it takes.
+  // Waits without a limit.
   do await pause(1_000)
   while (grid.store.loop.pulse === undefined || followers.some(isBehind))
   const filedSeconds = Math.round((performance.now() - startedAt) / 1_000)

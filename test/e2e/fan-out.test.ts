@@ -8,7 +8,7 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { Ledger, pause, sendUntilGone } from './load.ts'
 
 const rounds = isLong ? 6 : 2
-/** With the sender, a channel of 500 members, the maximum. */
+/** Together with the sender, a channel of the maximum of 500 members. */
 const recipients = 499
 
 test('kill -9 during a fan-out to a channel of 500: all or none', async () => {
@@ -21,7 +21,7 @@ test('kill -9 during a fan-out to a channel of 500: all or none', async () => {
   for (let round = 0; round < rounds; round++) {
     const server = await startServe('node', { DATABASE_URL: database.url })
     const load = sendUntilGone(server.url, senders, '#general', ledger)
-    // The first round ends before any post was acknowledged.
+    // The first round is killed before any post is acknowledged.
     if (round > 0) await load.firstAnswer
     await pause(Math.random() * 60)
     server.signal('SIGKILL')

@@ -11,7 +11,7 @@ const seed = Number(FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 32))
 const runtime = (FAULTS_RUNTIME ?? 'node') as Runtime
 
 test(
-  'kills, a full disk, EIO on fsync and on write, and clock jumps: nothing lost, nothing twice, in order',
+  'kills, a full disk, EIO on fsync and on write, and clock jumps: nothing lost, nothing duplicated, in order',
   async () => {
     console.log(`Seed ${seed}: npm run faults -- --rounds ${rounds} --seed ${seed} --runtime ${runtime}`)
     const { found, exits, database, differences, figures } = await faults({ seed, rounds, runtime })

@@ -15,7 +15,7 @@ import { a2a, callTool, get } from './client.ts'
 const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
-// Skipped where mounting is not allowed, and failing there under CI.
+// Skipped where mounting is not allowed, but fails there under CI.
 describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) => {
   test('an almost full disk refuses sends and continues with the rest; a full one is checked, a start works, and it recovers', async () => {
     const folder = join(disk!.folder, runtime)

@@ -67,7 +67,7 @@ test(
       expect(await everythingOf(server, String(keyOf.get(alias)))).toEqual(before)
     }
     await Promise.all([old.stop(), server.stop()])
-    // Traffic and usage are not in an archive.
+    // An archive contains no traffic or usage counts.
     expect(await recount({ url: target.url }, { withHistory: false })).toEqual([])
     target.remove()
   },
@@ -90,7 +90,7 @@ function bytesOf({ folder }: TemporaryDatabase): number {
   return ['grid.db', 'grid.db-wal'].reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
 }
 
-/** An account with messages, a channel, skills and tasks, and its archive. */
+/** Creates an account with messages, a channel, skills and tasks, and exports its archive. */
 async function filledGrid() {
   const grid = await testGrid({ env: { MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '100000' } })
   const { alice, bob, acme } = grid

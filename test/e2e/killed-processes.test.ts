@@ -34,7 +34,7 @@ const works: Record<string, (grid: TestGrid) => Promise<void>> = {
 }
 
 test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, 'libsql-server']]))(
-  'kills leave %s whole on %s',
+  'kills leave %s intact on %s',
   async (work, on) => {
     const server = on === 'libsql-server' ? await startSqld({ isRelaxed: true }) : undefined
     const prepared = await testGrid({ url: server?.url })
@@ -70,7 +70,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
   60_000 + kills * 20_000,
 )
 
-/** Agents read little, and processes only do their work. */
+/** Agents read little, and processes do nothing but their work. */
 const env = {
   DURABILITY: 'relaxed',
   MESSAGES_PER_DAY: '10000000',

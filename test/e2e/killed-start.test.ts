@@ -1,4 +1,4 @@
-/** Kills of a first start. See docs/operating/upgrades.md, "Upgrades". */
+/** Kills during a first start. See docs/operating/upgrades.md, "Upgrades". */
 import { createClient } from '@libsql/client'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ test.each<[string, (path: string) => boolean]>([
   const env = { PATH: process.env.PATH, DATABASE_URL: database.url }
   const child = spawn(program, [...args, 'src/main.ts', 'migrate'], { env, stdio: 'ignore' })
   const closed = once(child, 'close')
-  // The poll may come late.
+  // The poll may be late.
   await waitFor(what, () => isMade(join(database.folder, 'grid.db')) || child.exitCode !== null)
   child.kill('SIGKILL')
   await closed

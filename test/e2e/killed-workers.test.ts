@@ -1,6 +1,6 @@
 /**
- * A worker that takes the next message with each answer, killed or cut off at every step. See docs/protocol/rest.md,
- * "Inbox". The worker is a process that reaches the grid through a proxy, which knows the step.
+ * A worker that takes the next message with each answer is killed or cut off at every step. See docs/protocol/rest.md,
+ * "Inbox". The worker is a process that connects through a proxy, which knows the step.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
@@ -51,7 +51,7 @@ const steps = [
   'messages waits',
 ] as const
 const faults = ['kill', 'cut'] as const
-/** In the long form, 200 kills and as many cuts. */
+/** The long form has 200 kills and 200 cuts. */
 const rounds = isLong ? Math.ceil(200 / steps.length) : 1
 
 let grid: LiveGrid
@@ -61,7 +61,7 @@ let armed: { step: string; fault: (typeof faults)[number] } | undefined
 let clock: NodeJS.Timeout
 /** The asking agent's key. Another agent in each round, because a conversation with so many turns would be paused. */
 let asker: string
-/** The calls that the grid has and has not answered. */
+/** The calls that the grid has received and not yet answered. */
 const open = new Set<string>()
 
 beforeEach(async () => {
@@ -182,7 +182,7 @@ async function ask(message: string): Promise<string> {
   return (await post(grid, asker, { to: '@bob', message })).body.message_id
 }
 
-/** The questions that new messages to the asker answer. */
+/** The questions that are answered by new messages to the asker. */
 async function newAnswers(): Promise<string[]> {
   const { body } = await lease(grid, asker)
   if (body.lease_id === null) return []

@@ -55,7 +55,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await recovery.start()
     await anyLease(grid)
 
-    // A heartbeat is every 15 s. The other process wrote one when it started.
+    // Heartbeats are 15 s apart. The other process wrote one when it started.
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const early = await readMessages(bob, {})
     for (let n = 0; n < 3; n++) await recovery.heartbeat()

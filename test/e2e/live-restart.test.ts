@@ -1,4 +1,4 @@
-/** A server that is killed and started again while a browser shows a conversation. */
+/** A server that is killed and restarted while a browser shows a conversation. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listThreads } from '../../src/grid/conversations/threads.ts'
 import { freePort } from '../../src/lib/free-port.ts'

@@ -58,7 +58,7 @@ export async function readAll(base: string, reader: LoadedAgent): Promise<Map<st
   }
 }
 
-/** What must never happen: a message acknowledged but lost, stored twice, or never sent. */
+/** Faults that must never occur: a message acknowledged but lost, stored twice, or never sent. */
 export function faults(ledger: Ledger, times: Map<string, number>) {
   return {
     lost: [...ledger.acknowledged].filter((text) => !times.has(text)),

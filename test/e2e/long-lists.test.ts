@@ -1,4 +1,4 @@
-/** A server with little memory survives many long lists, and serves others meanwhile. */
+/** A server with little memory survives many long lists and keeps serving others. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -59,7 +59,7 @@ async function notification(browser: string) {
   return { status, publicKey: key.publicKey }
 }
 
-/** The log of an email to the address, and one to it and another. */
+/** Sends an email to the address, and one to two addresses. Returns the log. */
 async function emails(smtpUrl: string, to: string) {
   const config = readConfig({ SMTP_URL: smtpUrl, MAIL_FROM: 'grid@grid.example' })
   const lines: string[] = []

@@ -24,7 +24,7 @@ test.each(runtimes)(
       answered: [],
       friendly: { hello: 'world' },
     })
-    // Its browser can read the notification, and knows its sender.
+    // The browser can decrypt the notification and identify its sender.
     expect(notification.status).toBe(201)
     expect(pushService.taken).toMatchObject([{
       shown: { title: 'Grüße' },
@@ -36,7 +36,7 @@ test.each(runtimes)(
     expect(emails).toContain('Email sent')
     expect(emailServer.received.map(({ to }) => to)).toEqual([['ann@acme.example']])
     expect(emailServer.received[0].raw).toContain('The agent @zoe signed up')
-    // Only the right password has the hash.
+    // Only the right password matches the hash.
     expect(password).toEqual([true, false])
   },
 )

@@ -83,7 +83,7 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
         continue
       }
       const held = holdings.add(agent, name)
-      // Held for as long as another call takes.
+      // Held for the duration of another call.
       await call((await anyServer()).url, key, { names: [] })
       holdings.remove(held)
       await giveBack(key, name)

@@ -22,7 +22,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
-/** A remote database has no key ring next to it, without which cards are not signed. */
+/** A remote database has no key ring next to it, and cards are unsigned without one. */
 const keys = newKeyRing()
 
 const database = useDatabase()
@@ -75,7 +75,7 @@ test.each(runners)(
     await scenario(server.url, await adminKeyAt(database.url))
     await isMeasured(server.url, metricsPort)
 
-    // It waits 20 seconds for the lock.
+    // The second process waits 20 seconds for the lock.
     if (isLong || runtime === 'bun') await refusesSecond(runtime)
     const stopped = await server.stop()
 

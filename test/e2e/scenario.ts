@@ -9,7 +9,7 @@ import type { Era } from '../support/mcp.ts'
 import { a2a, callTool, get, mcp, post } from './client.ts'
 
 interface Agent {
-  /** With `@`. */
+  /** Includes the `@`. */
   alias: string
   key: string
 }
@@ -77,7 +77,7 @@ async function compressesAssets(base: string): Promise<void> {
   }
 }
 
-/** One owner for all, because agents of different accounts could not write to each other. */
+/** All agents have the same owner, because agents of different accounts could not write to each other. */
 async function signUp(base: string, name: string): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
   const { status, body } = await post(base, '/api/v1/agentic-signup', {

@@ -1,4 +1,7 @@
-/** Four processes on one libsql-server, at least one of each runtime. See docs/operating/proxies.md, "Several processes". */
+/**
+ * Four processes on one libsql-server, at least one of each runtime. See docs/operating/proxies.md, "Several
+ * processes".
+ */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readEvents } from '../support/events.ts'
@@ -40,11 +43,11 @@ test('an agent deleted at one process is refused at all others, and its waits th
   expect(next.map(({ status }) => status)).toEqual([401, 401])
   expect((await wait).body.result).toMatchObject({ isError: true })
   while (await stream.frame() !== undefined);
-  // It takes 300 ms; the margin is for a loaded machine.
+  // It takes 300 ms. The margin is for a loaded machine.
   expect(performance.now() - deletedAt).toBeLessThan(2_000)
 })
 
-test('60 parallel sends of one trial agent over all processes: exactly 10 are stored', async () => {
+test('60 parallel sends of one trial agent across all processes: exactly 10 are stored', async () => {
   const [sender, reader] = [await signUp('trial-sender', '198.51.100.1'), await signUp('trial-reader', '198.51.100.1')]
 
   const answers = await Promise.all(Array.from(
@@ -63,7 +66,7 @@ test("an address's signup limit covers all processes", async () => {
   const statuses = await Promise.all(Array.from({ length: 20 }, async (_, i) => {
     for (;;) {
       const { status } = await trySignUp(at(i), `crowd-${i}`, '198.51.100.2')
-      // 503: it lost to parallel signups several times.
+      // 503 means that the call lost to parallel signups several times.
       if (status !== 503) return status
     }
   }))
@@ -88,7 +91,7 @@ function send(base: string, key: string, input: { to: string; message: string; i
   return settled(() => tool(base, key, 'send_message', input))
 }
 
-/** The processes in turn. */
+/** Cycles through the processes. */
 function at(i: number): string {
   return processes[i % processes.length].url
 }

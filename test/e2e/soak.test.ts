@@ -33,7 +33,7 @@ const growing = /^(traffic|usage|activity|accounts|signups|sqlite_\w+|\w*search\
 test.runIf(days > 0)('as much is removed as arrives', async () => {
   const webhook = await startWebhook()
   const env = { RETENTION_DAYS: `${retentionDays}`, ALLOW_PRIVATE_TARGETS: '1', CALLS_PER_SECOND: '0' }
-  // It counts the rows of all accounts.
+  // `inspect` is replaced because the test counts the rows of all accounts.
   const grid = await testGrid({ env, inspect: () => {} })
   // Log rows use the database's clock, so this number stays behind it.
   grid.clock.now = Date.now() - (days + 1) * day

@@ -9,12 +9,12 @@ import { artifactsOf, follow, startTask, subscribe, workOn } from './task-stream
 
 const tasks = Number(process.env.STREAM_TASKS ?? 20)
 const kills = Number(process.env.STREAM_KILLS ?? 3)
-/** How many events pass from one process to another. */
+/** Number of events passed from one process to another. */
 const passed = Number(process.env.STREAM_EVENTS ?? 5)
 /** Submitted, read, and the agent's steps. */
 const events = 20
 const steps = events - 2
-/** How many tasks an agent works on at a time. */
+/** Number of tasks that an agent works on at a time. */
 const workers = 10
 
 test(

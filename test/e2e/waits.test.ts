@@ -130,7 +130,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
         }),
       )
       expect(await modern.event()).toContain('notifications/subscriptions/acknowledged')
-      // The retry hint, the first heartbeat, and in the long form the one 15 s later.
+      // The retry hint, the first heartbeat, and in the long form the next heartbeat 15 s later.
       for (const start of ['retry', ':', ...(isLong ? [':'] : [])]) {
         expect((await wake.frame())?.startsWith(start)).toBe(true)
       }

@@ -32,7 +32,7 @@ test.each([
   expect(timeInWords(now - distance, now, 'UTC')).toBe(words)
 })
 
-test('equal aliases have equal icons, and different aliases different ones', () => {
+test('equal aliases have equal icons, and different aliases different icons', () => {
   const icon = (alias: string) => String(<AgentIcon alias={alias} />)
   const aliases = Array.from({ length: 200 }, (_, index) => `agent-${index}`)
 
@@ -69,7 +69,7 @@ describe('hostile text', () => {
   })
 })
 
-test('form-action allows an additional target only as an origin or scheme', async () => {
+test('form-action allows only an origin or a scheme as an additional target', async () => {
   const formAction = async (formTarget?: string) => {
     const { headers } = await barePage({ title: 'x', formTarget }, 'x')
     return headers.get('content-security-policy')!.match(/form-action ([^;]*)/)![1]

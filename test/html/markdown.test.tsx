@@ -55,7 +55,7 @@ test('does not load an image, and names its host', () => {
     )
 })
 
-test('HTML is text', () => {
+test('HTML is shown as text', () => {
   const text = '<img src=x onerror=alert(1)><script>alert(1)</script>\n\n<div style="position:fixed">x</div>'
 
   expect(html(text)).not.toMatch(/<(?!\/?p\b|br)/)

@@ -1,4 +1,4 @@
-/** What the script adds, and that every page works without it. */
+/** The enhancements by the script, and that every page works without it. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, hasBrowser, useBrowser, type VisitOptions, type Visitor } from '../support/browser.ts'
@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^agadm_7Qm3/)
     })
 
-    test('opens the menus by keyboard; Escape and a click outside close them', async () => {
+    test('opens the menus by keyboard, and closes them on Escape or a click outside', async () => {
       const page = await open('/agent')
       const menu = page.locator('details.menu').first()
       await menu.locator('summary').focus()
@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/sign-in', fields: { decision: 'allow' } }])
     })
 
-    test('shows a password and hides it again', async () => {
+    test('toggles the visibility of a password', async () => {
       const page = await open('/sign-in')
       const field = page.locator('#password')
 
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/agent/delete' }])
     })
 
-    test('switches the account and signs out from its menus', async () => {
+    test('switches accounts and signs out from its menus', async () => {
       const page = await open('/agent', { withScript })
       await page.locator('details.menu').first().locator('summary').click()
       await page.getByRole('link', { name: 'Ann at home' }).click()
@@ -206,7 +206,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   })
 
   describe('without script', () => {
-    test('shows nothing that needs script', async () => {
+    test('shows nothing that needs the script', async () => {
       const page = await open('/sign-in', { withScript: false })
       expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)
 

@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('pages of agents and channels list each once, in order, and each page has the total', async () => {
+test('pages list each agent and channel once, in order, and each page has the total', async () => {
   for (const name of ['carol', 'dave', 'erin']) {
     await grid.acme.agent(name)
     await createChannel(grid.acme.store, { name: `of-${name}`, members: ['alice', name] })
@@ -84,7 +84,7 @@ async function list(tool: string, args: Record<string, unknown> = {}, era?: (typ
   return (await callTool(grid, grid.acme.adminKey, tool, args, era)).text
 }
 
-/** The names on each page of `limit` entries. */
+/** Returns the names on each page of `limit` entries. */
 async function pages(tool: string, limit: number): Promise<string[][]> {
   const found: string[][] = []
   let cursor: string | undefined

@@ -1,4 +1,4 @@
-/** Errors of the admin tools, and that they change nothing. */
+/** Errors of the admin tools, which change nothing. */
 import { beforeEach, expect, test } from 'vitest'
 import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'

@@ -54,7 +54,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
   expect([again.text, again.more]).toEqual([[], undefined])
 })
 
-test('when more messages are unread, the second text part says so', async () => {
+test('the second text part says that more messages are unread', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }

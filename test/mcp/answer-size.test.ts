@@ -20,7 +20,7 @@ async function bytesOf(what: string, key: string, method: string, params?: Recor
 const reading = { name: 'read_messages', arguments: {} }
 
 test.each([[10, 512, 7_200], [10, 200, 4_000]])(
-  'a read of %i messages of %i characters has less than %i bytes',
+  'a read of %i messages of %i characters takes less than %i bytes',
   async (count, length, most) => {
     for (let n = 0; n < count; n++) {
       await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: `${n}`.repeat(length) })
@@ -30,7 +30,7 @@ test.each([[10, 512, 7_200], [10, 200, 4_000]])(
   },
 )
 
-test('an empty read has less than 60 bytes of text, and 120 on the wire', async () => {
+test('an empty read takes less than 60 bytes of text, and 120 bytes as sent', async () => {
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', reading)
 
   expect(JSON.stringify(body.result.content).length).toBeLessThan(60)

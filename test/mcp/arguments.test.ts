@@ -230,7 +230,7 @@ test('since accepts a message id, and shows what came after it', async () => {
   expect(foreign.code).toBe('message_not_found')
 })
 
-test.each(eras)('%s: instructions say who the agent is and what waits for it', async (era) => {
+test.each(eras)('%s: instructions tell the agent its name and what is waiting', async (era) => {
   const instructions = async () => {
     const connecting = era === 'modern'
       ? await mcp(grid, grid.bob.key, 'server/discover', {}, era)

@@ -1,4 +1,4 @@
-/** Limits count characters, not UTF-16 code units: an emoji counts once. See docs/protocol/README.md, "Limits". */
+/** Limits count characters, not UTF-16 code units, so an emoji counts once. See docs/protocol/README.md, "Limits". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
 const asAlice = (name: string, args: object) => callTool(grid, grid.alice.key, name, { ...args })
-/** A refusal, or undefined. */
+/** Returns the code of a refusal, or undefined. */
 const refusal = async (answer: Promise<{ code?: string }>) => (await answer).code
 const rejection = (work: Promise<unknown>) => work.then(() => undefined, ({ code }) => code as string)
 const a2aRefusal = async (message: object) => {

@@ -126,7 +126,7 @@ test.each(eras)('%s: 200 clients that all use id 0 get their own messages', asyn
   expect(received).toEqual(agents.map(({ alias }) => `for ${alias}`))
 })
 
-/** What every client must be able to do. `alias` is the alias of `bob`. */
+/** Checks the basic operations of a client. `alias` is the alias of `bob`. */
 async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promise<void> {
   const { tools } = await alice.listTools()
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
@@ -154,7 +154,9 @@ function bearing(key: string) {
   return { headers: { Authorization: `Bearer ${key}` } }
 }
 
-/** A client that speaks JSON-RPC with mcp-remote over its standard streams; mcp-remote speaks HTTP with the grid. */
+/**
+ * A client that speaks JSON-RPC with mcp-remote over standard input and output. mcp-remote speaks HTTP with the grid.
+ */
 async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
   const home = join(grid.folder, `home-${callbackPort}`)
   mkdirSync(home)

@@ -44,7 +44,7 @@ test.each([undefined, 'x', 5, true, []])("refuses capabilities of %j with the SD
   expect(judged(one)).toBe(bySdk(one))
 })
 
-test('members of _meta that the grid does not use may have any form', () => {
+test('unused members of _meta may have any form', () => {
   const unused = { [capabilitiesKey]: { roots: true, elicitation: [] }, [clientKey]: { title: 5 }, progressToken: [] }
 
   expect(judged(request('modern', '_meta', envelope(unused)))).toBe('modern')
@@ -67,7 +67,7 @@ function expectAsSdk(one: WireRequest): void {
   expect([one, era, true]).toEqual([one, bySdk(one), isJSONRPCRequest(one.body)])
 }
 
-/** The era, or why the message is refused; undefined for a notification. */
+/** Returns the era or the reason for refusal, and undefined for a notification. */
 function judged({ headers, body }: WireRequest): string | undefined {
   try {
     return eraOf(new Headers(headers), body)

@@ -1,4 +1,4 @@
-/** What agents and readers see of invisible text, over MCP and REST. See docs/security.md, "Texts that models read". */
+/** How agents and readers see invisible text, over MCP and REST. See docs/security.md, "Texts that models read". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'

@@ -170,7 +170,7 @@ test('over a socket cut off after any number of bytes, each message was sent or 
         received += chunk.length
         if (received >= bytes) socket.destroy()
       })
-      // Both ends know.
+      // Both sides know the outcome.
       socket.on('close', () => void outcome.then(() => ended(received)))
     })
   }
@@ -186,7 +186,7 @@ function atClaim(act: () => void): TestGridOptions {
   }
 }
 
-/** Commits of claims wait for `act`, which is called when they begin. */
+/** Claims call `act` when their commit starts, and wait for it. */
 function heldClaims(act: () => Promise<void>): TestGridOptions {
   return {
     connect(config) {

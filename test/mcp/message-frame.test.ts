@@ -20,7 +20,7 @@ import { callTool, gridPath } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { type ShownMessage as Shown, storedMessages } from '../support/stored-messages.ts'
 
-// FRAME_BODIES=10000 sends more; a test run sends fewer.
+// FRAME_BODIES=10000 sends more than a test run does.
 const bodies = Number(process.env.FRAME_BODIES ?? 400)
 const seed = Number(process.env.FRAME_SEED ?? 20_261_122)
 const batch = 25
@@ -189,7 +189,7 @@ describe('a message', () => {
           for (const [n, { way, text }] of batchOfSends.entries()) {
             const kept = withoutInvisible(text.toWellFormed())
             const isAlone = way === 'mcp' || way === 'channel'
-            // Over A2A the texts of the parts belong to it, too.
+            // Over A2A, the text also includes the parts' texts.
             if (text.includes('\0') || (isAlone && kept === '')) expect(ids[n]).toBeUndefined()
             else if (isAlone) expect(stored.get(ids[n]!)?.message).toBe(kept)
           }
@@ -226,7 +226,7 @@ function expectStored(messages: Shown[], stored: Map<string, Shown>): void {
   expect(messages.length).toBe(stored.size)
 }
 
-describe('what agents say about themselves', () => {
+describe("agents' self-descriptions", () => {
   test('is parsed by a client exactly as it was stored, in lists and on messages', async () => {
     const asStored = (text: string) => withoutInvisible(text.toWellFormed())
     const fits = (text: string) => !text.includes('\0')

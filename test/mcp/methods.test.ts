@@ -131,7 +131,7 @@ test.each(
   }
 })
 
-test('ping has an empty result before 2026-07-28, and is unknown in it', async () => {
+test('ping has an empty result before 2026-07-28, and is unknown in that version', async () => {
   const legacy = await mcp(grid, grid.alice.key, 'ping')
   const modern = await mcp(grid, grid.alice.key, 'ping', {}, 'modern')
   const initialized = await mcp(grid, grid.alice.key, 'initialize', {}, 'modern')

@@ -25,7 +25,7 @@ test('marks a message of another account, and none of the own account', async ()
   expect(ofAlice).not.toHaveProperty('external')
   const { text: again } = await callTool(grid, grid.bob.key, 'read_messages', { message_id: ofEve.message_id })
   expect(again).toMatchObject([{ external: true, replayed: true }])
-  // The account stays hidden.
+  // The account is not revealed.
   expect(JSON.stringify([ofEve, again])).not.toMatch(new RegExp(`${grid.evil.id}|Evil`))
   // For the other side, the answer comes from outside too.
   await callTool(grid, grid.bob.key, 'send_message', { to: '@eve', message: 'yes?' })

@@ -37,7 +37,7 @@ test('finds an agent of the same account among 2,500 others in one call, by thre
   expect(Math.min(...calls.slice(0, 2).map(({ turns }) => turns))).toBeGreaterThan(6)
 })
 
-test('no cursor names a public agent that the caller may not find', async () => {
+test('no cursor names a public agent that the caller cannot find', async () => {
   await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 1 })
   await grid.acme.agent('zoe', { visibility: 'public' })
 

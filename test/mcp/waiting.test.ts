@@ -89,7 +89,7 @@ test('waits return when the process stops', async () => {
   expect(await long.event()).toContain('event: message')
 })
 
-test('the inbox resource counts and leases nothing', async () => {
+test('the inbox resource counts messages and leases nothing', async () => {
   await send('hello')
   const read = async () => {
     const { body } = await mcp(grid, grid.bob.key, 'resources/read', { uri: 'grid://inbox' })
@@ -99,7 +99,7 @@ test('the inbox resource counts and leases nothing', async () => {
   expect([await read(), await read()]).toEqual([{ unread: 1 }, { unread: 1 }])
 })
 
-test('an agent may subscribe to its inbox and to nothing else, an admin to nothing', async () => {
+test('an agent can subscribe only to its inbox, and an admin to nothing', async () => {
   const subscribe = async (key: string, uri: string) => (await mcp(grid, key, 'resources/subscribe', { uri })).body
 
   expect((await subscribe(grid.bob.key, 'grid://inbox')).result).toEqual({})
@@ -107,7 +107,7 @@ test('an agent may subscribe to its inbox and to nothing else, an admin to nothi
   expect((await subscribe(grid.acme.adminKey, 'grid://inbox')).error).toMatchObject({ code: -32601 })
 })
 
-test('an event stream signals new messages of its own inbox only', async () => {
+test('an event stream signals only new messages of its own inbox', async () => {
   const [bob, alice] = [await stream(grid.bob.key), await stream(grid.alice.key)].map(readEvents)
   expect(await bob.frame()).toBe('retry: 15000')
   expect(await bob.frame()).toMatch(/^:/)

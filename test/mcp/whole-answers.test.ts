@@ -114,7 +114,7 @@ test('no result is too long: message fields other than the text', async () => {
   for (const { bytes } of reads) expect(bytes).toBeLessThanOrEqual(maxAnswerBytes)
 })
 
-test('since last:20 shows the newest 20, oldest first, and its cursor those before them', async () => {
+test('since last:20 shows the newest 20, oldest first, and its cursor the ones before', async () => {
   await sendMany(30, (n) => `${n}`)
   await read({ limit: 10 })
   const textsOf = ({ messages }: Read) => messages.map(({ message }) => Number(message))

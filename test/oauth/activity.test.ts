@@ -42,7 +42,7 @@ describe('consent', () => {
   test.each([
     ['@admin', admin, 'Authorized program Demo as @admin'],
     ['@alice', agent, 'Authorized program Demo as @alice'],
-  ])('as %s adds one row, and its use none', async (as, pick, sentence) => {
+  ])('as %s adds one row, and using the grant adds none', async (as, pick, sentence) => {
     const { handle } = await openConsentPage(grid, grid.ann)
     const { code } = redirectParameters(
       await submitConsent(grid, grid.ann, { handle, pick: pick(), decision: 'allow' }),
@@ -59,7 +59,7 @@ describe('consent', () => {
     expect(await log(grid.evil)).toEqual([])
   })
 
-  test('after the role or the agent was lost is logged as failed', async () => {
+  test('is logged as failed after the role or the agent was lost', async () => {
     const [one, two] = [await openConsentPage(grid, grid.ann), await openConsentPage(grid, grid.ann)]
     await deleteAgent(grid.acme.store, 'alice')
     await submitConsent(grid, grid.ann, { handle: one.handle, pick: agent(), decision: 'allow' })
@@ -78,7 +78,7 @@ describe('consent', () => {
     ])
   })
 
-  test('by a former member logs nothing, and neither does a denial', async () => {
+  test('by a former member logs nothing, nor does a denial', async () => {
     const bea = await signedInPerson(grid, 'admin')
     const [one, two] = [await openConsentPage(grid, bea), await openConsentPage(grid, grid.ann)]
     await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [
@@ -122,7 +122,7 @@ describe('a client', () => {
     ['admin', admin, { name: 'ann@acme.example', as: '@admin' }],
     ['agent', agent, { name: '@alice', as: '@alice' }],
   ])(
-    'that revokes its refresh token is logged once, with the actor of an %s grant',
+    'is logged once when it revokes its refresh token, with the actor of an %s grant',
     async (actorType, pick, { name, as }) => {
       const { access_token, refresh_token } = await obtainTokens(grid, pick())
       const [{ id }] = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
@@ -148,7 +148,7 @@ describe('a client', () => {
   )
 })
 
-test('when the log cannot be written, nothing changes', async () => {
+test('nothing changes when the log cannot be written', async () => {
   const tokens = await obtainTokens(grid, agent())
   const [{ id }] = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
   const { handle } = await openConsentPage(grid, grid.ann)

@@ -1,4 +1,4 @@
-/** `/oauth/authorize`: which requests are valid, and how errors are reported. See docs/security.md, "OAuth". */
+/** `/oauth/authorize`: valid requests, and how errors are reported. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import {
@@ -44,7 +44,7 @@ test('an unknown client is reported with the steps to fix it', async () => {
   expect(html).toContain('In the program, sign out of this server, or remove it and add it again.')
 })
 
-test('a parameter sent twice leads to an error page', async () => {
+test('a duplicate parameter leads to an error page', async () => {
   const query = authorizeQuery(grid)
   query.append('redirect_uri', callback)
 

@@ -24,12 +24,12 @@ const callback = 'http://localhost:51234/callback'
 interface Document {
   status?: number
   headers?: Headers
-  /** The body; the default is `json` as text. */
+  /** The body. By default, the serialized `json`. */
   text?: string
   json?: unknown
 }
 
-/** A `safeFetch` that serves these documents by URL, and the list of fetched URLs. */
+/** Creates a `safeFetch` that serves these documents by URL, and a list of the fetched URLs. */
 function fakeWeb(documents: Record<string, Document>) {
   const fetched: string[] = []
   const safeFetch: SafeFetch = (address) => {

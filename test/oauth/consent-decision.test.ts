@@ -24,7 +24,7 @@ beforeEach(async () => {
 const admin = () => `admin:${grid.acme.id}`
 const agent = (agent = grid.alice) => `agent:${agent.id}`
 
-test('Allow redirects with a code, state and iss, each once, and the code yields tokens of the chosen entry', async () => {
+test('Allow redirects with a code, state and iss, each once, and the code yields tokens for the chosen entry', async () => {
   for (const [pick, tools] of [[admin(), 'admin tools'], [agent(), 'agent tools']]) {
     const { handle } = await openConsentPage(grid, grid.ann)
     const response = await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' })

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
   }
 
   test.each(Object.entries(pages))(
-    'with %s entries is accessible and fits the screen',
+    'is accessible and fits the screen with %s entries',
     async (name, { of, client, redirect }) => {
       const visitor = await visit()
       await openAccountPicker(visitor.page, await authorizeUrl(redirect, client), { ...of(), password })
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('Allow cannot be pressed in the first half second', async () => {
+  test('disables Allow for the first half second', async () => {
     const { page, close } = await visit()
     const url = await authorizeUrl(remoteCallback)
     await openAccountPicker(page, url, { ...many, password })

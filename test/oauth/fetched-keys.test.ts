@@ -74,7 +74,7 @@ test('keys with other names stay valid, and each replaces only its own', async (
   expect(row).toMatchObject({ tool: 'fetch_agent_key', arguments: expect.stringContaining('claude on laptop') })
 })
 
-test('two keys of one grant are one program in the lists, and end with it', async () => {
+test('two keys of one grant are listed as one program, and end with the grant', async () => {
   const { access_token } = await obtainTokens(grid, agent())
   const keys = []
   for (const name of ['one', 'two']) keys.push((await fetchApiKey(grid, access_token, { name })).body.apiKey)
@@ -97,7 +97,7 @@ test.each([
 test('an agent has at most 50 keys, and one of them can still be replaced', async () => {
   const { access_token } = await obtainTokens(grid, agent())
   const fetch = (n: number) => fetchApiKey(grid, access_token, { name: `key ${n}` })
-  // It has one already.
+  // The agent already has one key.
   for (let n = 1; n < maxKeys; n++) expect((await fetch(n)).status).toBe(200)
   expect(await fetch(maxKeys)).toMatchObject({ status: 409, body: { error: { code: 'key_limit_reached' } } })
   expect((await fetch(1)).status).toBe(200)
@@ -161,7 +161,7 @@ test('lists a fetched key with its program, even when the tokens have expired, a
   expect(await mcpAccess(grid, key)).toBe('401')
 })
 
-test('a key that an admin created for the agent afterwards replaces the fetched one, and outlives the grant', async () => {
+test('a key that an admin creates for the agent later replaces the fetched key and outlives the grant', async () => {
   const key = await keyOf(await obtainTokens(grid, agent()))
   const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
   const [grant] = await listGrants(grid.acme.store)

@@ -69,7 +69,7 @@ test.each([api, issuer, internal])(
   },
 )
 
-test('each spelling of a loopback address is an issuer', async () => {
+test('each spelling of a loopback address is its own issuer', async () => {
   const local = await testGrid({ env: { PORT: '8787' } })
   for (
     const [host, segment] of [['localhost', ''], ['127.0.0.1', '/127.0.0.1%3A8787'], ['[::1]', '/%5B%3A%3A1%5D%3A8787']]
@@ -98,20 +98,21 @@ test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`,
     await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' }),
   )
 
-  expect(iss).toBe(issuer)
-  const { body } = await postForm(grid, tokens, {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: callback,
-    client_id: grid.clientId,
-    code_verifier: verifier,
-    resource: `${origin}/mcp/v1/grid`,
-  })
-  const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
-    Authorization: `Bearer ${body.access_token}`,
-  })
-  expect(tools.status).toBe(200)
-})
+    expect(iss).toBe(issuer)
+    const { body } = await postForm(grid, tokens, {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      client_id: grid.clientId,
+      code_verifier: verifier,
+      resource: `${origin}/mcp/v1/grid`,
+    })
+    const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
+      Authorization: `Bearer ${body.access_token}`,
+    })
+    expect(tools.status).toBe(200)
+  },
+)
 
 test('every return from the page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`

@@ -1,4 +1,4 @@
-/** A password reset ends the access of all programs, and is logged in each account where one loses it. */
+/** A password reset ends the access of all programs, and is logged in each account where a program loses access. */
 import { beforeEach, expect, test } from 'vitest'
 import { maxAccountsAtOnce } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
@@ -85,7 +85,7 @@ test('a reset is logged once in each of very many accounts', async () => {
   }
 })
 
-test('a reset is one unit: when one account cannot be logged, nothing is revoked in the others', async () => {
+test('a reset is atomic: when one account cannot be logged, nothing is revoked in the others', async () => {
   await joinEvil(grid)
   const [here, there] = [
     await accessTokenFor(grid, ann(), grid.acme.id),
@@ -106,7 +106,7 @@ test('a reset is one unit: when one account cannot be logged, nothing is revoked
   ])
 })
 
-test('a reset checks again when a program is authorized in another account meanwhile', async () => {
+test('a reset checks again when a program is authorized in another account in the meantime', async () => {
   await joinEvil(grid)
   await accessTokenFor(grid, ann(), grid.acme.id)
   let late: { token: string } | undefined
@@ -126,7 +126,7 @@ test('a reset checks again when a program is authorized in another account meanw
   }
 })
 
-test('after a reset neither an unused code nor an open consent page gives access', async () => {
+test('after a reset, neither an unused code nor an open consent page gives access', async () => {
   const code = await codeFor(grid)
   const { handle, picks } = await openConsentPage(grid, grid.ann)
 
@@ -164,7 +164,7 @@ async function logOf(id: string) {
   return await activity.list()
 }
 
-/** The id of a new account owned by Ann. */
+/** Creates an account owned by Ann. Returns its id. */
 async function newAccount(): Promise<string> {
   const { accounts } = grid.store.global
   const id = newId()

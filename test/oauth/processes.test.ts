@@ -25,7 +25,7 @@ let grid: OAuthGrid
 let otherStore: Store
 /** The same grid, served by another process. */
 let other: OAuthGrid
-/** How many of the next commit responses get lost. */
+/** Number of upcoming commit responses to lose. */
 let responsesToLose = 0
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ test('a code used in two processes at the same time succeeds once, and its token
   expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
 })
 
-test('a refresh token shared by two processes gives two pairs at once, and its later reuse revokes both', async () => {
+test('a refresh token shared by two processes yields two pairs at once, and reusing it later revokes both', async () => {
   const tokens = await obtainTokens(grid)
 
   const all = await Promise.all(

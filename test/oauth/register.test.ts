@@ -116,7 +116,7 @@ test('keeps 10,000 clients: removes the oldest unused ones, and keeps used ones'
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id = 'old 100'")).toEqual([])
 })
 
-test('when 20,000 clients are in use, registration fails until one was not used for 7 days', async () => {
+test('when 20,000 clients are in use, registration fails until one has been unused for 7 days', async () => {
   await fill(20_000, { createdAt: 0, lastUsedAt: grid.clock.now - 7 * day + 1 })
   await rows(grid, 'DELETE FROM oauth_clients WHERE last_used_at IS NULL')
 

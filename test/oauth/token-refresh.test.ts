@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const agent = () => `agent:${grid.alice.id}`
 
-test('a refresh token gives a new pair, repeatedly', async () => {
+test('a refresh token can be exchanged for a new pair, repeatedly', async () => {
   let tokens = await obtainTokens(grid, agent())
 
   for (let n = 0; n < 3; n++) {
@@ -42,7 +42,7 @@ test('a refresh token gives a new pair, repeatedly', async () => {
   }
 })
 
-test('within the grace period an old refresh token gives another pair', async () => {
+test('within the grace period an old refresh token yields another pair', async () => {
   const first = await obtainTokens(grid)
   const second1 = (await refresh(grid, first.refresh_token)).body
   grid.clock.now += 120 * second - 1
@@ -86,7 +86,7 @@ test('a third process with the old token, after its successor was used, ends not
   expect((await refresh(grid, last.refresh_token)).status).toBe(200)
 })
 
-test('a used refresh token gives one more pair a second, and at most five', async () => {
+test('a used refresh token yields one more pair per second, and at most five', async () => {
   const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
   const at = async () =>
@@ -110,7 +110,7 @@ test('refuses a refresh for a resource outside this grid, and the token stays va
   expect((await refresh(grid, refresh_token, { resource: gridUrl })).status).toBe(200)
 })
 
-test('another client cannot use a refresh token, and revokes nothing by trying', async () => {
+test('another client cannot use a refresh token, and the attempt revokes nothing', async () => {
   const tokens = await obtainTokens(grid)
 
   const refused = await refresh(grid, tokens.refresh_token, { client_id: await otherClient(grid) })
@@ -182,7 +182,7 @@ const ends: [how: Role | 'removal' | 'leaving', admin: string, agent: string][] 
   ['removal', '401', '401'],
   ['leaving', '401', '401'],
 ]
-test.each(ends)('after %s and the old role again: admin %s, agent %s', async (how, admin, agent) => {
+test.each(ends)('after %s and the return of the old role: admin %s, agent %s', async (how, admin, agent) => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user
   const asAdmin = await obtainTokens(grid, `admin:${grid.acme.id}`, { browser: bea })

@@ -1,4 +1,4 @@
-/** `/oauth/token`: authorization codes, and how clients authenticate. See docs/security.md, "OAuth". */
+/** `/oauth/token`: authorization codes, and client authentication. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
@@ -57,7 +57,7 @@ test('a code lasts 60 seconds', async () => {
   expect((await exchange(grid, late)).body.error).toBe('invalid_grant')
 })
 
-test('a code used twice by its client revokes its tokens, even with a wrong verifier', async () => {
+test('a code reused by its client revokes its tokens, even with a wrong verifier', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
   expect(await mcpAccess(grid, body.access_token)).toBe('admin tools')
@@ -79,7 +79,7 @@ test('a used code from another client revokes nothing', async () => {
 })
 
 test.each(['role', 'agent'] as const)(
-  'a code is rejected if the %s was lost before it was redeemed',
+  'a code is rejected if the %s was lost before redemption',
   async (end) => {
     // Other users' grants stay live and must not be mistaken for this one.
     await obtainTokens(grid, undefined, { browser: await signedInPerson(grid, 'owner') })
@@ -93,7 +93,7 @@ test.each(['role', 'agent'] as const)(
 )
 
 test.each(['client_secret_post', 'client_secret_basic'])(
-  'a client with %s authenticates in exactly this way',
+  'a client with %s can authenticate only in this way',
   async (method) => {
     const registration = await grid.post(`${issuer}/oauth/register`, {
       redirect_uris: [callback],
@@ -125,7 +125,7 @@ test.each(['client_secret_post', 'client_secret_basic'])(
   },
 )
 
-test('a client without a secret may send its id alone as Basic', async () => {
+test('a client without a secret may send only its id as Basic', async () => {
   const form = {
     grant_type: 'authorization_code',
     code: await codeFor(grid),
@@ -137,7 +137,7 @@ test('a client without a secret may send its id alone as Basic', async () => {
   expect((await postForm(grid, '/oauth/token', form, headers)).status).toBe(200)
 })
 
-test('a refused Basic client is challenged', async () => {
+test('a refused Basic client gets a challenge', async () => {
   const headers = { Authorization: `Basic ${btoa('nobody:x')}` }
   const { status, headers: answered } = await postForm(grid, '/oauth/token', { grant_type: 'refresh_token' }, headers)
 
@@ -145,7 +145,7 @@ test('a refused Basic client is challenged', async () => {
   expect(answered.get('www-authenticate')).toBe('Basic realm="agent-grid"')
 })
 
-test('a repeated field is rejected, and so is a body of more than 16 KiB', async () => {
+test('a duplicate field is rejected, and so is a body of more than 16 KiB', async () => {
   const twice = await postForm(grid, '/oauth/token', [['grant_type', 'refresh_token'], ['grant_type', 'refresh_token']])
   const large = await postForm(grid, '/oauth/token', { grant_type: 'x'.repeat(17_000) })
 
@@ -170,7 +170,7 @@ test('no code, token or secret is stored in plain text', async () => {
   }
 })
 
-test('the S256 challenge is the one of RFC 7636, and a verifier has 43 to 128 unreserved characters', () => {
+test('the S256 challenge matches RFC 7636, and a verifier has 43 to 128 unreserved characters', () => {
   expect(codeChallengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'))
     .toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
   const verifiers = ['a'.repeat(42), 'a'.repeat(43), 'a'.repeat(128), 'a'.repeat(129), `${'a'.repeat(43)}+`]

@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('an agent key shows its agent, and can end only itself', async () => {
+test('an agent key describes its agent, and can revoke only itself', async () => {
   const { apiKey } = await addKey(grid.acme.store, { agent: 'bob', name: 'claude on laptop' })
   expect(await call('GET', '/api/v1/me', apiKey)).toEqual({
     status: 200,

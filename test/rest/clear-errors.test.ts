@@ -1,4 +1,4 @@
-/** Errors that say what was wrong and what to do (docs/protocol/README.md, "Errors"). */
+/** Errors that state the fault and the remedy (docs/protocol/README.md, "Errors"). */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { newId } from '../../src/lib/id.ts'

@@ -100,7 +100,7 @@ test('refuses an idempotency key that does not have 1 to 200 characters', async 
   }
 })
 
-test('a null or an empty text never acknowledges, and null for acks acknowledges nothing', async () => {
+test('a null or empty text never acknowledges, and null for acks acknowledges nothing', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'one' })
   const { body: lease } = await callInbox(grid, grid.bob.key, 'POST', leases)
   const ids = lease.messages.map(({ message_id }: { message_id: string }) => message_id)

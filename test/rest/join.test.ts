@@ -91,7 +91,7 @@ async function connected(line: string): Promise<string> {
   return (await run('sh', ['-c', line], { env, cwd: home.folder })).stdout
 }
 
-/** The JSON that a command prints. */
+/** Returns the JSON that a command prints. */
 async function shell(command: string, key = grid.alice.key) {
   const env = { ...process.env, AGENT_GRID_KEY: key }
   const { stdout } = await run('sh', ['-c', command], { env })

@@ -49,7 +49,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await stored()).toHaveLength(1)
   })
 
-  test('an answer acks the lease in one unit, and a stale lease stores nothing', async () => {
+  test('an answer acks the lease in the same unit, and a stale lease stores nothing', async () => {
     const question = await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer', reply_to_message_id: question, acks: { lease_id: id } }

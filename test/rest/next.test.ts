@@ -66,7 +66,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.alice.key))).toEqual(['answer'])
   })
 
-  test('a send waits for its answer or for the next messages, not for both', async () => {
+  test('a send can wait for its answer or for the next messages, but not for both', async () => {
     const { status, body } = await answer({ wait_seconds: 1, next: {} })
 
     expect([status, body.error.code, body.error.message])
@@ -74,7 +74,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read(grid.alice.key)).toEqual([])
   })
 
-  test('a repeat gets the same receipt, and the same lease while it is open, otherwise a new one', async () => {
+  test('a repeat gets the same receipt, and the same lease while it is open, or else a new one', async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')
     await ask('two')
@@ -117,7 +117,7 @@ test("a repeat's response keeps its lease when the first call's response turns o
   const again = await answer({ next: {} }, 'k')
 
   lose()
-  // Its commit comes after the one that would release the lease.
+  // This commit comes after the one that would release the lease.
   await ask('after the loss')
 
   expect((await ack(grid, grid.bob.key, again.body.next.lease_id)).body).toEqual({ acked: 1 })
@@ -156,7 +156,7 @@ test.each(['rest', 'mcp'])('an answer that the caller of %s received is no longe
   expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('a wait ends when its credential ends', async () => {
+test('a wait ends when its credential is revoked', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   const leased = lease(grid, grid.bob.key, { wait_seconds: 50 })

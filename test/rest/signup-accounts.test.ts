@@ -131,7 +131,7 @@ test("provisional agents neither reach nor are reached by other accounts' public
   expect((await listAgents(alice, { public: true })).agents).toEqual([])
 })
 
-test('after the claim they reach public agents', async () => {
+test('provisional agents can reach public agents after the claim', async () => {
   await grid.acme.agent('desk', { visibility: 'public' })
   const account = await signedUp(grid, { alias: 'zoe-one' })
   await claim(grid, 'zoe-one')
@@ -141,7 +141,7 @@ test('after the claim they reach public agents', async () => {
   expect(await messageStatus(account, id)).toMatchObject({ recipient: '@desk', delivery: 'queued' })
 })
 
-/** A response without the values that differ between any two signups. */
+/** Removes the values that differ between any two signups from a response. */
 async function comparable(response: Response): Promise<string> {
   const text = (await response.text()).replace(/grid_agt_\w+/g, 'KEY').replace(/claim\/\w+/g, 'LINK')
     .replace(/(?:@|--as )zoe-\d/g, 'ALIAS')

@@ -39,7 +39,7 @@ test('alias_taken: the alias is in use in any account', async () => {
   expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ code: 'alias_taken' })
 })
 
-test('alias_taken: the alias of a deleted agent of another account', async () => {
+test('alias_taken: the alias belonged to a deleted agent of another account', async () => {
   await rows(grid, 'UPDATE agents SET deleted_at = 1 WHERE account_id = ? AND id = ?', [grid.acme.id, grid.alice.id])
 
   expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ status: 409, code: 'alias_taken' })

@@ -262,7 +262,7 @@ test('refuses files before messages when the disk fills up', async () => {
   expect((await send(undefined)).code).toBeUndefined()
 })
 
-test('a guardrail sees the text of an upload when a message names it, and what it masks is masked in the file', async () => {
+test("a guardrail sees an upload's text when a message names it, and its redactions apply to the file", async () => {
   const text = Buffer.from(`${'x'.repeat(100_000)} ${secret} `)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
 

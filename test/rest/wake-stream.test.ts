@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await liveGrid({ stopping: stop.signal })
 })
 
-test('an agent is woken when messages come, with an unnamed event', async () => {
+test('an agent is woken when messages arrive, with an unnamed event', async () => {
   const response = await open(grid.bob.key)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('x-accel-buffering')).toBe('no')
@@ -35,7 +35,7 @@ test('an agent that has unread messages is woken at once', async () => {
   await events.close()
 })
 
-test('a sender is not woken, nor an agent of another account', async () => {
+test('neither the sender nor an agent of another account is woken', async () => {
   const idle = followIdle(grid.store)
   const streams = [await open(grid.alice.key), await open(grid.eve.key)].map(readEvents)
   await idle(2)
@@ -48,7 +48,7 @@ test('a sender is not woken, nor an agent of another account', async () => {
   }
 })
 
-test('the fourth stream of a key is 429, and streams that were left make room', async () => {
+test('the fourth stream of a key is 429, and closed streams free their slots', async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await open(grid.bob.key)))
   const fourth = await open(grid.bob.key)
@@ -59,7 +59,7 @@ test('the fourth stream of a key is 429, and streams that were left make room', 
   await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
-test('HEAD and POST open no stream', async () => {
+test('HEAD and POST do not open a stream', async () => {
   const headers = { Authorization: `Bearer ${grid.bob.key}` }
   const answers = await Promise.all(['HEAD', 'POST'].map((method) => grid.request(path, { method, headers })))
 

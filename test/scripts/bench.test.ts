@@ -1,4 +1,4 @@
-/** Faults of the bench itself. */
+/** Tests of the benchmark itself. */
 import { onTestFinished, test } from 'vitest'
 import { Connection } from '../../scripts/bench/connection.ts'
 import { turnsOn } from '../../scripts/bench/exchange.ts'
@@ -24,7 +24,9 @@ test('questions left over from one number of clients count for the next number',
   await takeTurns(workloadOf(1, connect))
 })
 
-/** By default until no question is left. A step fails if its worker finds a question too many, or too few. */
+/**
+ * By default, takes turns until no question is left. A step fails if its worker finds too many or too few questions.
+ */
 async function takeTurns({ steps: [step], refill }: Workload, count = refill!.every): Promise<void> {
   await refill!.run()
   for (let n = 0; n < count; n++) await step()

@@ -26,7 +26,7 @@ const main = 'src/main.ts'
 
 let folder: string
 let built: string
-/** Process groups that a test has started and not stopped. */
+/** Process groups that a test has started and not yet stopped. */
 const groups = new Set<number>()
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-build-'))
@@ -133,7 +133,7 @@ function write(path: string, text: string): void {
 }
 
 async function run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  // From another folder, as a service manager may do.
+  // Runs from another folder, as a service manager may do.
   const child = spawn(process.execPath, [join(folder, 'scripts/node.js'), main, ...words], { cwd: tmpdir() })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text) => stdout += text)
@@ -166,12 +166,12 @@ async function npmStart(name: string): Promise<{ url: string; stop(): Promise<st
   }
 }
 
-/** The status of `/readyz`, as soon as the server responds. */
+/** Resolves to the status of `/readyz` as soon as the server responds. */
 function ready(url: string): Promise<number> {
   return waitFor(`an answer of ${url}`, () => fetch(`${url}/readyz`).then(({ status }) => status, () => undefined))
 }
 
-/** The files of a built program. */
+/** Matchers for the files of a built program. */
 function filesOf(name: string) {
   return [
     expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),

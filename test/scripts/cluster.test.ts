@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => database.remove())
 
-test('the cluster listens on PORT, and prints a set-up link that works', async () => {
+test('the cluster listens on PORT, and prints a working setup link', async () => {
   const port = await freePort()
   const words = ['--import', 'tsx', 'scripts/cluster.ts', '--instances', '2', '--folder', database.folder]
   const cluster = spawn(process.execPath, words, {

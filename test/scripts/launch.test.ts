@@ -77,7 +77,7 @@ test.each([
   ])
 })
 
-test('stack traces name files and lines of the sources', () => {
+test('stack traces name the source files and lines', () => {
   writeFileSync(
     join(folder, 'src/fail.ts'),
     `import { z } from 'zod'\n\nexport interface Unused {\n  a: string\n}\n\n` +
@@ -98,7 +98,7 @@ test('stack traces name files and lines of the sources', () => {
   expect(status).toBe(1)
 })
 
-test('a copy of an installation names its own files in stack traces', () => {
+test('a copied installation names its own files in stack traces', () => {
   build("console.log(new Error('here').stack)\n")
   start([], { CODE_CACHE: 'write' })
   const copy = join(folder, 'copy')

@@ -11,7 +11,7 @@ import { ownTarget } from '../../scripts/binary/targets.ts'
 import { manual, readPage } from '../../src/cli/manual.ts'
 import { clientWords } from '../../src/cli/client-words.ts'
 
-/** The name on npm. */
+/** The package name on npm. */
 const { name }: { name: string } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 let folder: string

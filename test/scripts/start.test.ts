@@ -12,7 +12,7 @@ import { localPath } from '../../src/store/driver/local-file.ts'
 import { type TemporaryDatabase, temporaryDatabase } from '../support/process.ts'
 
 let database: TemporaryDatabase
-/** Process groups that a test has started and not stopped. */
+/** Process groups that a test has started and not yet stopped. */
 const groups = new Set<number>()
 beforeEach(() => {
   database = temporaryDatabase()
@@ -27,7 +27,7 @@ const otherRuntime = (name: string) => ['node', 'scripts/other-runtime.js', name
 const commands = { node: ['npm', 'start'], deno: otherRuntime('deno'), bun: otherRuntime('bun') }
 
 test.each(runtimes)(
-  'on %s: any DATABASE_URL, and SIGTERM to the command alone stops the server in order',
+  'on %s: any DATABASE_URL, and SIGTERM to the command alone stops the server cleanly',
   async (runtime) => {
     const folder = join(database.folder, 'a folder, new')
     const [program, ...words] = commands[runtime]
@@ -137,7 +137,7 @@ test("Deno may write only to the database's folder, and nowhere with a remote on
 })
 
 test.each(['file:./data/grid.db', 'file:grid.db', 'file:/srv/my%20data/grid.db', 'file:///srv/grid.db', 'http://db:1'])(
-  'the folder of %s is the folder of the file that the grid opens',
+  'the folder of %s is that of the file that the grid opens',
   (url) => {
     const path = localPath(url)
     expect(databaseFolder(url)).toBe(path === undefined ? undefined : resolve(path, '..'))

@@ -1,4 +1,4 @@
-/** Every request of every client in this folder has its outcome. */
+/** Every request of every client in this folder has its expected outcome. */
 import { Buffer } from 'node:buffer'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -4,7 +4,7 @@
 export interface WildClient {
   /** Its name and version, or the sender of the requests. */
   client: string
-  /** Where the requests were seen: the run, the file of its source, or the report. */
+  /** Where the requests were observed: a run, a source file or a report. */
   seen: string
   /** Settings of the grid. */
   env?: Record<string, string>
@@ -21,9 +21,9 @@ export interface WildClient {
 export interface WildRequest {
   /** What the client does; the name of the test case. */
   does: string
-  /** `POST` without it. */
+  /** `POST` by default. */
   method?: string
-  /** A path of `BASE_URL`, or a whole URL. */
+  /** A path relative to `BASE_URL`, or a full URL. */
   path: string
   /** What follows `Basic ` is given before base64 encoding. */
   headers?: Record<string, string | null>
@@ -45,7 +45,7 @@ export interface WildOutcome {
   headers?: Record<string, string>
   /** A text that the body contains, or what its JSON matches (as `toMatchObject`). */
   body?: unknown
-  /** What the JSON in the first text of a tool's result matches. */
+  /** A pattern for the JSON in the first text of a tool's result. */
   answer?: unknown
   /** Maximum length of the body, in bytes. */
   maxBytes?: number

@@ -96,7 +96,7 @@ async function messageCount(): Promise<number> {
   return (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [grid.acme.id])).length
 }
 
-/** The log line with this text. */
+/** Returns the log line with this text. */
 function said(text: string): unknown {
   const line = grid.logs.find((line) => line.includes(text))
   return line && JSON.parse(line)

@@ -91,7 +91,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** The ids in a table after a time and a sweep. */
+/** Returns the ids in a table after this time and a sweep. */
 async function idsAfter(ms: number, table: string): Promise<string[]> {
   grid.clock.now += ms
   await sweep(grid.store)

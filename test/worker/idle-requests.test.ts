@@ -9,7 +9,7 @@ import { type CountingProxy, countingProxy } from '../support/counting-proxy.ts'
 import { storeOf, type TestGrid, testGrid } from '../support/grid.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 
-/** The share of a minute in which requests are counted. */
+/** The number of seconds in which requests are counted. */
 const seconds = process.env.LONG_TESTS ? 60 : 5
 
 let server: Sqld
@@ -21,7 +21,7 @@ beforeAll(async () => {
   proxy = await countingProxy(server.url)
   grid = await testGrid({ url: proxy.url })
   worker = await startWorker(grid.store)
-  // What a start does once, and what it does for the first time after a minute and then every hour.
+  // Waits for one-time work of a start, and in the long form for hourly work that first runs after a minute.
   await pause(seconds < 60 ? 2 : 65)
 })
 afterAll(async () => {

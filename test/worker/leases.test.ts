@@ -27,7 +27,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('a lease exists until it is acked, which shares the next commit', async () => {
+  test('a lease exists until it is acked, and the ack shares the next commit', async () => {
     await send('hi')
     const { lease } = await read()
     const during = await leases()

@@ -108,7 +108,7 @@ onEachDatabase((open) => {
     const { id } = await say(grid, alice, 'bob', 'asked')
     grid.clock.now = begin + minute
     await say(grid, bob, 'alice', 'answered', { replyToMessageId: id })
-    // A clock that is behind.
+    // A clock that lags behind.
     grid.clock.now = begin - minute
     await say(grid, bob, 'alice', 'answered again', { replyToMessageId: id })
     const system = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
@@ -212,7 +212,7 @@ onEachDatabase((open) => {
     const asked = await sendMessage(zoe.store, { to: 'mate', text: 'one' })
     await sendMessage(left.store, { to: 'zoe', text: 'left behind' })
     await followLog(grid.store)
-    // Not placed before the claim.
+    // Not yet placed when the agents are claimed.
     await sendMessage(mate.store, { to: 'zoe', text: 'two', replyToMessageId: asked.id })
     await claimAgents(grid, zoe.link, { into: grid.acme, discard: ['left'] })
     await followLog(grid.store)
@@ -227,7 +227,7 @@ onEachDatabase((open) => {
 
   const nothing = { threads: [], messages: [], agents: [], edges: [] }
 
-  /** Messages of all kinds. */
+  /** Sends messages of all kinds. */
   async function talk(): Promise<void> {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const first = await sendMessage(alice, { to: 'bob', text: 'one' })

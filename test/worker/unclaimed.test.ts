@@ -1,4 +1,4 @@
-/** Removal of unclaimed accounts with a test clock. */
+/** Removal of unclaimed accounts, with a test clock. */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { GridError } from '../../src/errors.ts'
 import { openClaim } from '../../src/grid/accounts/claim.ts'
@@ -117,7 +117,7 @@ onEachDatabase((open) => {
     expect(await account.read.agents.byId(agents[0].id)).toMatchObject({ alias: 'zoe-one' })
   })
 
-  test('the removal itself refuses an account that is young or on trial', async () => {
+  test('the removal itself refuses an account that is new or on trial', async () => {
     const signed = await signUp('zoe-one', zoe)
     const at = grid.clock.now
     const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })

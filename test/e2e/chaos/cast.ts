@@ -19,12 +19,12 @@ export const readers = ['reader-1', 'reader-2', 'reader-3']
 export const senders = ['mcp-1', 'mcp-2', 'mcp-3', 'mcp-bare', 'a2a-1', 'a2a-bare', 'poster']
 export const trialSenders = ['trial-1', 'trial-2']
 export const trialReader = 'trial-reader'
-/** They send to the remote agent. */
+/** Agents that send to the remote agent. */
 export const callers = ['caller-1', 'caller-2']
 export const remote = 'remote'
-/** Its messages are held. */
+/** Agent whose messages are held. */
 export const cautious = 'cautious'
-/** `asker` asks `worker`; `client` gives tasks to `doer`. */
+/** `asker` asks `worker`, and `client` gives tasks to `doer`. */
 const others = ['asker', 'worker', 'client', 'doer']
 
 export interface Cast {

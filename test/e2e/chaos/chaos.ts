@@ -39,7 +39,7 @@ export interface ChaosOptions {
 }
 
 const { readers, callers, trialReader, trialSenders } = people
-/** The inbox with two readers at a time. */
+/** The inbox with two concurrent readers. */
 const shared = 'reader-3'
 /** Its answers go to the waiting call or to a reader. */
 const asker = 'asker'
@@ -179,7 +179,7 @@ function noticeFaults(webhook: Webhook | undefined, ledger: Ledger, histories: H
   return arrivalFaults(arrivedNotices(webhook, ledger, histories), expected)
 }
 
-/** Resolves when everything that was acknowledged has arrived outside and is answered, or when nothing more arrives. */
+/** Resolves when everything acknowledged has arrived externally and is answered, or when nothing more arrives. */
 async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Ledger): Promise<void> {
   let [fewest, since] = [Infinity, performance.now()]
   for (;;) {
@@ -230,7 +230,7 @@ async function underLoad(
       everyMs: 200,
     }),
   ]
-  // Never aborted, so that each tries more messages than a trial allows, even on a slow machine.
+  // Never aborted, so that each sender exceeds the trial's message limit even on a slow machine.
   const never = new AbortController().signal
   const tried = trialSenders.map((alias) =>
     send({ ...load, ended: never }, agent(alias), only(trialReader), mcp, trialMessages + 5)

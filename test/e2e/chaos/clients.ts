@@ -14,7 +14,7 @@ export interface SendMode {
   everyMs?: number
 }
 
-/** Where a sender sends. */
+/** The recipient of a message. */
 export interface Target {
   to: string
   inboxes: string[]
@@ -28,7 +28,7 @@ export interface Load {
   ended: AbortSignal
 }
 
-/** Every tenth acknowledged send is repeated, which must change nothing. */
+/** Every tenth acknowledged send is repeated, which must have no effect. */
 const repeatEvery = 10
 
 /** Sends to the target of each number, one message after the other, until the end or until `maxMessages` were sent. */

@@ -1,11 +1,11 @@
-/** A person who decides on held messages on their pages. */
+/** A person who decides on held messages in the web pages. */
 import { browser, unescapeHtml } from '../../support/browse.ts'
 import { pause } from '../load.ts'
 import type { Cast } from './cast.ts'
 import type { Load } from './clients.ts'
 import { pauseMs } from './outcome.ts'
 
-/** Whether the person refuses the message with this number of its sender. */
+/** Whether the person refuses the sender's message with this number. */
 export const isRefused = (n: number) => n % 3 === 0
 
 /** More refusals in a row than this are not just races with decisions whose responses were lost. */
@@ -20,7 +20,7 @@ export async function decide({ base, ledger, ended }: Load, { account, cookie }:
   let refusals = 0
   while (refusals < maxRefusals) {
     const status = await decideFirst().catch((error) => {
-      // The connection was cut off.
+      // The connection was interrupted.
       if (error instanceof TypeError) return 503
       throw error
     })
@@ -30,7 +30,7 @@ export async function decide({ base, ledger, ended }: Load, { account, cookie }:
   }
   ledger.surprises.push(`${maxRefusals} decisions in a row were refused`)
 
-  /** Resolves to the status of a page; undefined if no message waits. */
+  /** Resolves to the page's status, or undefined if no message is waiting. */
   async function decideFirst(): Promise<number | undefined> {
     const held = await person.open(list)
     if (held.status !== 200) return held.status

@@ -8,9 +8,9 @@ export interface SentMessage {
   text: string
   /** The message's number at its sender, which sends one at a time. */
   n: number
-  /** Its recipient answers it, once. */
+  /** Whether the recipient answers the message, exactly once. */
   isAnswered?: boolean
-  /** As acknowledged; undefined while the outcome is unknown. */
+  /** The acknowledged id, or undefined while the outcome is unknown. */
   id?: string
 }
 
@@ -66,7 +66,7 @@ export interface Expectations {
 /** The messages of each inbox in storage order, as `since` shows them. */
 export type Histories = Map<string, ReadMessage[]>
 
-/** Every broken promise. All lists are empty when all promises hold. */
+/** Returns every broken promise. All lists are empty if all promises hold. */
 export function faultsOf(ledger: Ledger, histories: Histories, expectations: Expectations) {
   const inEach = (find: (inbox: string, history: ReadMessage[]) => string[]) =>
     [...histories].flatMap(([inbox, history]) => find(inbox, history).map((fault) => `${inbox}: ${fault}`))

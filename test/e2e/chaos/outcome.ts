@@ -6,7 +6,7 @@ import { pause } from '../load.ts'
 // deno-lint-ignore no-explicit-any -- results of tools and methods differ
 export type Outcome = { done: any } | { refused: string } | 'unknown'
 
-/** The pause before a call is repeated. */
+/** Pause before a call is repeated. */
 export const pauseMs = 50
 /** Error codes that ask to repeat the call. */
 const transientCodes = ['storage_full', 'unavailable', 'write_conflict']

@@ -67,7 +67,7 @@ export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Hi
   )
 }
 
-/** The ids of the acknowledged messages with a recipient, except messages of trial accounts. */
+/** The ids of acknowledged messages with a recipient, except those of trial accounts. */
 export function toldMessages(ledger: Ledger, isOfAccount: (sent: SentMessage) => boolean): string[] {
   return ledger.acknowledged().filter((sent) => sent.inboxes.length > 0 && isOfAccount(sent)).map(({ id }) => id!)
 }

@@ -1,4 +1,4 @@
-/** What is killed and when, derived from a seed. */
+/** A schedule of kills, derived from a seed. */
 
 export interface Kill {
   /** Milliseconds after the start of the load. */
@@ -8,7 +8,10 @@ export interface Kill {
   downMs: number
 }
 
-/** Kills of instances 0.5 to 2.5 s apart, each down for up to 1 s; the database, if at all, once in the middle. */
+/**
+ * Plans kills of instances 0.5 to 2.5 s apart, each down for up to 1 s. The database is killed at most once, in the
+ * middle.
+ */
 export function planOf(options: { seed: number; seconds: number; instances: number; killDatabase: boolean }): Kill[] {
   const random = generator(options.seed)
   const endMs = options.seconds * 1_000

@@ -10,7 +10,7 @@ import type { Arrival } from './outside.ts'
 const steps = ['working', 'artifact', 'completed'] as const
 const order = ['submitted', ...steps]
 
-/** What was acknowledged: `task step`. */
+/** The acknowledged steps, as `task step`. */
 export type DoneSteps = string[]
 
 /** Starts one task after the other and carries it out, until the end. */
@@ -41,7 +41,7 @@ export async function carryOut(
   }
 }
 
-/** What arrived at the webhook. */
+/** The arrivals at the webhook. */
 export function arrivedSteps({ taken }: Webhook): Arrival[] {
   return taken.map(({ headers, body: { statusUpdate, artifactUpdate } }) => {
     const line = (statusUpdate ?? artifactUpdate).taskId

@@ -1,4 +1,7 @@
-/** A worker that answers questions over REST, and takes the next one with each answer. See docs/protocol/rest.md, "Inbox". */
+/**
+ * A worker that answers questions over REST, and takes the next question with each answer. See docs/protocol/rest.md,
+ * "Inbox".
+ */
 import { randomUUID } from 'node:crypto'
 import { type LoadedAgent, pause } from '../load.ts'
 import type { Load } from './clients.ts'
@@ -28,7 +31,7 @@ export async function work({ base, ledger, ended }: Load, worker: LoadedAgent): 
     }
     const { lease_id, messages: [question] } = leased
     const answer = ledger.answer(worker.alias, question.message)
-    // A question whose lease has ended is answered later.
+    // A question whose lease has expired is answered later.
     answer.n = n
     const body = {
       to: question.reply_to,

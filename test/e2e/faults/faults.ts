@@ -38,7 +38,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const data = join(disk?.folder ?? files.folder, 'data')
   mkdirSync(data, { recursive: true })
   const path = join(data, 'grid.db')
-  // On Deno a server may read only the folder of its database.
+  // On Deno a server can read only its database's folder.
   const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
     // Renamed into place, so that the process never reads a partial file.
@@ -141,7 +141,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   try {
     for (let round = 0; round < rounds; round++) {
-      // Each kind once in a short run; at random in a long one.
+      // Each kind once in a short run, random kinds in a long run.
       const kind = round < kinds.length ? kinds[round] : kinds[Math.floor(random() * kinds.length)]
       await run[kind]()
       done[kind]++
@@ -189,7 +189,7 @@ async function stopped(server: ServerProcess): Promise<number | null> {
   return (await server.stop()).code
 }
 
-/** The library that makes system calls fail; undefined without a C compiler. */
+/** Returns the library that makes system calls fail, or undefined without a C compiler. */
 function preloaded(folder: string): string | undefined {
   const library = join(folder, 'eio.so')
   spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, 'scripts/faults/eio.c', '-ldl'])

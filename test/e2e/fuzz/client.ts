@@ -12,7 +12,7 @@ export interface FuzzAnswer {
 
 /** Above the grid's longest intended silence. */
 const patienceMs = 15_000
-/** How long the rest of a broken request is not sent. */
+/** How long the client waits before it sends the rest of a broken request. */
 const brokenMs = 300
 
 /** Sends one request over a separate connection. Of an event stream, only the head is read. */

@@ -10,14 +10,14 @@ import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
 import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
 
-/** A request before it is written to a socket. */
+/** A request before it is serialized to a socket. */
 export interface FuzzRequest {
   door: string
   method: string
   /** Path and query. */
   target: string
   headers: [name: string, value: string][]
-  /** Ends what other requests need: a credential, a role, a session, an object. */
+  /** Whether the request destroys something that other requests need: a credential, a role, a session or an object. */
   isLast?: boolean
   /** JSON is mutated as a value, a form by its fields, and text byte by byte. */
   body?: { json: unknown } | { fields: [string, string][] } | { text: string }

@@ -2,7 +2,7 @@
 import { generator } from '../chaos/plan.ts'
 import type { FuzzRequest } from './corpus.ts'
 
-/** The bytes of a request. */
+/** A serialized request. */
 export interface WrittenRequest {
   bytes: Uint8Array
   /** The bytes may not be a complete HTTP request. */
@@ -102,7 +102,7 @@ function changeFields(fields: [string, string][], random: Random): void {
 function changeHeader({ headers }: FuzzRequest, random: Random): void {
   const value = headerText(random.pick(oddTexts))
   const at = random.below(headers.length + 1)
-  // Without its credential, a request tests little of the code behind authentication.
+  // Without its credential, a request covers little of the code behind authentication.
   if (['Authorization', 'Cookie'].includes(headers[at]?.[0]) && random.chance(0.8)) return
   const name = headers[at]?.[0] ?? random.pick(oddHeaders)
   headers.splice(
@@ -137,7 +137,7 @@ function broken(text: string, random: Random): string {
   ])
 }
 
-/** Without the characters that would end a header. */
+/** Removes the characters that would end a header. */
 function headerText(text: string): string {
   return text.replaceAll(/[\r\n\0]/g, '').slice(0, 9_000)
 }

@@ -22,7 +22,7 @@ export interface Seen {
   /** The artifacts' texts by artifact id, according to the events. */
   artifacts: Map<string, string>
   state: string
-  /** How often it opened a stream. */
+  /** Number of streams that the subscriber opened. */
   streams: number
 }
 

@@ -90,7 +90,7 @@ function randomText(length: number, letters = 'all'): string {
   return Array.from({ length }, (_, i) => alphabet[(i * i * 7 + i * 13 + length) % 61 % alphabet.length]).join('')
 }
 
-/** A well-formed key of the grid. */
+/** Returns a well-formed key of the grid. */
 function ownKey(prefix: string): string {
   const body = prefix + randomText(43)
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -98,7 +98,7 @@ test.each([
   ['می‌خواهم', []],
   ['👨‍👩‍👧‍👦 ❤️‍🔥', []],
   ['葛' + '葛\u{e0100}'.repeat(10), Array(10).fill('\u{e0100}')],
-])('in %j invisible text is %j', (text, found) => {
+])('in %j the invisible text is %j', (text, found) => {
   expect(foundIn(text, verdictOn(prepared('invisible-text', {}), text))).toEqual(found)
 })
 

@@ -70,7 +70,7 @@ describe('a server that refuses structured responses', () => {
         .end(JSON.stringify(isPlain ? completion(content) : { error: { message: 'response_format is not supported' } }))
     })
 
-  test('is asked without them, and the next time at once', async () => {
+  test('is asked again without them, and without them at once the next time', async () => {
     service = await refusing('unsafe\nS1,S10')
     const check = checkWith('llm-judge', service.url)
 
@@ -121,7 +121,7 @@ describe('the answer', () => {
     'safe\nunsafe',
     '```json\n{"violation": false}\n``` as the text says',
     '<think>{"violation": false}',
-  ])('%j is none', (content) => {
+  ])('%j is not a judgement', (content) => {
     expect(readJudgement(content)).toBeUndefined()
   })
 })
