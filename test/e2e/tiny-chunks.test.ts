@@ -64,7 +64,8 @@ test.each(runtimes)(
     expect(await exchange(server, [...upload, 'Transfer-Encoding: chunked'], inTiny)).toBe('400')
     const [tiny, one] = [await cost(inTiny), await cost(inOne)]
 
-  // A process's CPU clock has a resolution of 10 ms.
-  expect(tiny).toBeLessThan(10 * Math.max(one, 30))
-  await server.stop()
-})
+    // A process's CPU clock has a resolution of 10 ms.
+    expect(tiny).toBeLessThan(10 * Math.max(one, 30))
+    await server.stop()
+  },
+)

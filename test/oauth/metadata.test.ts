@@ -98,21 +98,20 @@ test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`,
     await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' }),
   )
 
-    expect(iss).toBe(issuer)
-    const { body } = await postForm(grid, tokens, {
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: callback,
-      client_id: grid.clientId,
-      code_verifier: verifier,
-      resource: `${origin}/mcp/v1/grid`,
-    })
-    const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
-      Authorization: `Bearer ${body.access_token}`,
-    })
-    expect(tools.status).toBe(200)
-  },
-)
+  expect(iss).toBe(issuer)
+  const { body } = await postForm(grid, tokens, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: callback,
+    client_id: grid.clientId,
+    code_verifier: verifier,
+    resource: `${origin}/mcp/v1/grid`,
+  })
+  const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
+    Authorization: `Bearer ${body.access_token}`,
+  })
+  expect(tools.status).toBe(200)
+})
 
 test('every return from the page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`
