@@ -48,7 +48,7 @@ test('backup reports a problem with its path before it looks for the database', 
 
   expect(await refusal('backup', join(database.folder, 'no', 'b'), '--plain')).toEqual({
     code: 'no_folder',
-    message: `There is no folder ${database.folder}/no. Make it first, or write the backup elsewhere.`,
+    message: `There is no folder ${database.folder}/no. Create it first, or write the backup elsewhere.`,
   })
   expect(await refusal('backup', database.folder, '--plain')).toMatchObject({ code: 'backup_exists' })
   // Root can write everywhere.

@@ -60,7 +60,7 @@ test("a running server checks its own settings, and the doctor's shell is ignore
   await server.stop()
 
   const found = (check: string) => checks.filter((found) => found.check === check).map(({ found }) => found)
-  expect(found('settings')).toEqual(['TRUSTED_PROXY is no setting. Is TRUSTED_PROXIES meant?'])
+  expect(found('settings')).toEqual(['TRUSTED_PROXY is not a setting. Did you mean TRUSTED_PROXIES?'])
   expect(found('addresses')).toEqual([expect.stringContaining('cross the network unencrypted')])
   expect(found('durability')).toEqual([expect.stringContaining('DURABILITY is relaxed')])
   expect(found('email')).toEqual(['No email server is set: links for people are only in the log.'])
@@ -91,7 +91,7 @@ test('asks to end a program that holds the file but accepts no commands', async 
   expect(checks).toContainEqual({
     check: 'database',
     status: 'broken',
-    found: expect.stringMatching(/is in use by another process \(process \d+ .+\)\. It answers no commands\.$/),
+    found: expect.stringMatching(/is in use by another process \(process \d+ .+\)\. It does not accept commands\.$/),
     action: expect.stringContaining('If it is not a server of this grid, stop it.'),
   })
   await store.close()

@@ -93,7 +93,7 @@ test('send --wait prints the answer, or why there is none', async () => {
   const answer = { to: '@alice', message: '48', reply_to_message_id: question.message_id }
   await callTool(grid, grid.bob.key, 'send_message', answer)
 
-  expect(early).toMatchObject({ code: 3, stdout: expect.stringContaining('@bob was never here') })
+  expect(early).toMatchObject({ code: 3, stdout: expect.stringContaining('@bob has never connected') })
   expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n {2}48\n$/) })
 })
 

@@ -26,7 +26,7 @@ test.each([
   [['--claude', '--codex'], 'Name one client'],
   [['--claude', '--timeout', '15'], '--timeout must be a duration from 1s to 12h'],
   [['--claude', '--max-turns-per-hour', 'many'], '--max-turns-per-hour must be a number above 0'],
-  [['--codex', '--max-usd-per-day', '5'], 'codex does not say what it costs'],
+  [['--codex', '--max-usd-per-day', '5'], 'codex does not report its cost'],
   [['--per', 'day', '--', 'cat'], '--per must be one of thread, batch'],
 ])('refuses the command line %j with exit code 2', async (words, message) => {
   const { code, stderr } = await run(words)
@@ -43,7 +43,7 @@ test('a person must connect the agent, install its client, or replace a revoked 
   const access = { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: 'ag_key' }
   expect(await run(['--', 'no-such-program'], access)).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('There is no program no-such-program'),
+    stderr: expect.stringContaining('There is no executable program no-such-program'),
   })
 
   grid.revoke()

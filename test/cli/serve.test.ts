@@ -65,10 +65,10 @@ test('a start warns if only one of the URLs is HTTPS, and of misspelt and remove
     .map(({ message }) => message)
   expect(messages.filter((message) => /setting|https/.test(message))).toEqual([
     expect.stringContaining('people can sign in only at APP_URL. Use https for both.'),
-    'CALL_PER_SECOND is no setting. Is CALLS_PER_SECOND meant?',
-    'RETENTION_DAY is no setting. Is RETENTION_DAYS meant?',
-    'A2A_BLOCKING_STRICT is no setting any more. Whether calls over A2A wait for an agent is set on the settings page of the agent.',
-    'LOCK_WAIT is no setting any more. A server waits up to 20 seconds for another process to release the local file.',
+    'CALL_PER_SECOND is not a setting. Did you mean CALLS_PER_SECOND?',
+    'RETENTION_DAY is not a setting. Did you mean RETENTION_DAYS?',
+    'A2A_BLOCKING_STRICT is no longer a setting. Whether calls over A2A wait for an agent is set on the settings page of the agent.',
+    'LOCK_WAIT is no longer a setting. A server waits up to 20 seconds for another process to release the local file.',
   ])
 })
 

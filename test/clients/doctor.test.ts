@@ -93,8 +93,8 @@ test("names a folder's agent for tools and hooks, regardless of a project furthe
 })
 
 const faults: [ClientFinding['check'], ClientFinding['status'], string, () => unknown][] = [
-  ['files', 'warning', 'was changed since', () => writeFileSync(skill(), 'another skill')],
-  ['files', 'broken', 'is gone', () => rmSync(skill())],
+  ['files', 'warning', 'have been changed', () => writeFileSync(skill(), 'another skill')],
+  ['files', 'broken', 'are gone', () => rmSync(skill())],
   ['program', 'broken', 'which is gone', () => rmSync(installedProgram().command.at(-1)!)],
   ['client', 'broken', 'from 2.1.197 on', () => place.program('claude', "console.log('2.1.9 (Claude Code)')")],
   ['client', 'broken', 'claude is not installed', () => process.env.PATH = join(place.folder, 'nothing')],
@@ -107,14 +107,14 @@ const faults: [ClientFinding['check'], ClientFinding['status'], string, () => un
   [
     'tools',
     'warning',
-    'not asked yet about reserve and list_reservations',
+    'not been asked yet about reserve and list_reservations',
     () => connect({ askedTools: conversationTools.slice(0, -2), allowedTools: ['read_messages'] }),
   ],
   ['key', 'broken', 'The grid does not accept the key', () => grid.revoke()],
   ['grid', 'ok', 'answers', () => grid.revoke()],
   ['grid', 'broken', 'could not be reached', () => grid.close()],
   ['key', 'skipped', 'Only the grid knows', () => grid.close()],
-  ['key', 'warning', 'The key is of @worker, not of @other.', () => connect({ alias: '@other' })],
+  ['key', 'warning', 'The key belongs to @worker, not to @other.', () => connect({ alias: '@other' })],
   ['clock', 'warning', '600 s behind the clock', () => grid.pretend({ clock: () => Date.now() + 600_000 })],
   ['version', 'warning', 'the grid is 0.9.0', () => grid.pretend({ version: '0.9.0' })],
 ]

@@ -76,7 +76,7 @@ test('does not read an endless response to its end', async () => {
   })
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  await expect(new GridClient({ url, key }).me()).rejects.toThrow('too long for one of a grid')
+  await expect(new GridClient({ url, key }).me()).rejects.toThrow('too long to come from a grid')
   await expect(findGrid(url)).rejects.toMatchObject({ code: 'not_a_grid' })
 })
 

@@ -66,7 +66,7 @@ test.each(clientNames)("a project's link cannot lead to another file of the user
   const [top, ...rest] = own.slice(folder.length + 1).split(/[/\\]/)
   home.write(`project/${top}`, { link: join(home.folder, 'elsewhere', rest.length > 0 ? '' : 'file') })
   const before = home.tree()
-  expect(() => planFor(client, { folder })).toThrow('is a link out of the project')
+  expect(() => planFor(client, { folder })).toThrow('is a link that leads out of the project')
   expect(home.tree()).toEqual(before)
 })
 
@@ -76,7 +76,7 @@ test("a sibling whose name begins like the project's is outside of it", () => {
   home.write('p-evil/settings.json', '{}')
   home.write('p/.gemini', { link: '../p-evil' })
 
-  expect(() => planFor('gemini', { folder })).toThrow('is a link out of the project')
+  expect(() => planFor('gemini', { folder })).toThrow('is a link that leads out of the project')
 })
 
 test('if a file changes after it was read, the files before it are restored', () => {

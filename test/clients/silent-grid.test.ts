@@ -49,5 +49,5 @@ test.each(runtimes)('%s: a stream continues as long as frames arrive, and ends w
     }, 100)
   })
 
-  expect(output).toMatch(/^12 .*The stream is silent/)
+  expect(output).toMatch(/^12 .*The stream has gone silent/)
 })

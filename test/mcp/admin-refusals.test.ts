@@ -84,7 +84,7 @@ test.each([
     'admin_create_agent',
     { alias: 'zoe', description: 'x'.repeat(501) },
     'invalid_input',
-    'A description has at most 500 characters.',
+    'A description can have at most 500 characters.',
   ],
   ['admin_delete_agent', {}, 'invalid_input', eitherIdOrAlias],
   ['admin_delete_agent', { id: 'bob', alias: 'bob' }, 'invalid_input', eitherIdOrAlias],

@@ -313,7 +313,7 @@ test('pages continue one another', async () => {
 
 test.each([
   [{ query: '"' }, 'query needs a word.'],
-  [{ query: 'x', after: 'yesterday' }, 'after takes an ISO time, or a duration such as 2d.'],
+  [{ query: 'x', after: 'yesterday' }, 'after accepts an ISO time, or a duration such as 2d.'],
   [{ query: 'x', cursor: '!' }, 'cursor must be a cursor that you were given, unchanged.'],
 ])('%j is refused', async (args, message) => {
   const refused = await callTool(grid, grid.alice.key, 'search_messages', args)

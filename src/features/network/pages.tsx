@@ -236,7 +236,7 @@ function Members({ visit, group, nodes }: { visit: Visit; group: NetworkGroup; n
       rows={nodes.filter((node) => node.group === group).map((node) => ({
         ...node,
         href: nodeHref(visit, node),
-        note: node.isSeen ? undefined : `not ${node.kind === 'channel' ? 'written to' : 'seen'} in this time`,
+        note: node.isSeen ? undefined : `not ${node.kind === 'channel' ? 'written to' : 'seen'} in this period`,
       }))}
     />
   )

@@ -144,7 +144,7 @@ test('terminates a child and everything it started when its time is over', async
     backoff: { firstMs: 3_600_000, longestMs: 3_600_000 },
   })
   grid.put({})
-  await waitFor('the failure', () => runner.log.some((line) => line.includes('ended after 0.5 s')))
+  await waitFor('the failure', () => runner.log.some((line) => line.includes('terminated after 0.5 s')))
 
   for (const pid of readFileSync(join(place.folder, 'pids'), 'utf8').split(' ').map(Number)) {
     await waitFor(`the end of ${pid}`, () => !isRunning(pid))
@@ -195,7 +195,7 @@ test('if the lease ends before the answer is sent, nothing is sent, and the next
   await waitFor('the answer', () => grid.sent.length === 1)
 
   expect(JSON.parse(grid.sent[0].message).messages[0].redelivered).toBe(true)
-  expect(runner.log.join('\n')).toContain('Its messages come again')
+  expect(runner.log.join('\n')).toContain('Its messages are redelivered')
 })
 
 test('if the grid refuses an answer, the sender is told that there was one', async () => {

@@ -130,7 +130,7 @@ test('limits requests to 60 a minute per hook, and 600 per account', async () =>
   expect(await statusesOf(first, 61)).toEqual([...Array(60).fill(400), 429])
   expect((await send(first, 'x')).headers.get('retry-after')).toBe('1')
   for (const path of others.slice(0, 9)) await statusesOf(path, 60)
-  expect((await send(others[9], 'x')).body.error.message).toContain('600 a minute are taken for all hooks')
+  expect((await send(others[9], 'x')).body.error.message).toContain('600 a minute are accepted for all hooks')
   grid.clock.now += minute
   expect((await send(first, 'x')).status).toBe(200)
 })

@@ -67,7 +67,7 @@ test('a member can link only an address of the domain that counts as verified', 
   const una = await person(grid, { email: 'una@private.example', role: 'member' })
   const one = await signedIn(grid, una)
   Object.assign(server.claims, { email_verified: false })
-  expect((await world.linked(one, id)).text).toContain('does not say that una@corp.example is verified')
+  expect((await world.linked(one, id)).text).toContain('does not report una@corp.example as verified')
   Object.assign(server.claims, { email_verified: true, email: 'una@elsewhere.example' })
   expect((await world.linked(one, id)).text).toContain('only for addresses of corp.example')
   expect(await grid.store.global.identities.ofUser(una.id)).toEqual([])
@@ -90,7 +90,7 @@ test.each<[unknown, boolean]>([
   const { page } = await come(id, { email_verified: verified })
 
   expect((await member('una@corp.example')) !== undefined).toBe(joins)
-  if (!joins) expect(page.text).toContain('An owner of the account can say')
+  if (!joins) expect(page.text).toContain('An owner of the account can confirm')
   // No user is created for people who could not join.
   expect((await world.userOf('una@corp.example')) !== undefined).toBe(joins)
 })
@@ -121,7 +121,7 @@ test.each([
 
   const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}`, given)
 
-  expect(refused.text).toContain('Strangers have users at this issuer')
+  expect(refused.text).toContain('This issuer is open to everyone')
   expect(await grid.acme.store.feature(ssoTables).read.get()).toBeUndefined()
 })
 
@@ -186,7 +186,7 @@ test('an unverified address that a removed member claims keeps nobody else out',
   const id = await world.setUp()
   await come(id)
   await remove((await world.userOf('una@corp.example'))!.id)
-  expect((await come(id, { email: 'ina@corp.example', email_verified: false })).page.text).toContain('is verified')
+  expect((await come(id, { email: 'ina@corp.example', email_verified: false })).page.text).toContain('as verified')
 
   await come(id, { sub: 'u-ina', email_verified: true })
 
@@ -231,7 +231,7 @@ test('a removal ends invitations to the address, and only a later invitation let
   expect((await one.open(old)).text).toContain('was used or withdrawn')
   // Refused even if the invitation were still open, as it would be for an address that the user has taken since.
   await rows(grid, 'UPDATE invitations SET ended_at = NULL WHERE account_id = ?', [grid.acme.id])
-  expect((await one.submit(old, {})).text).toContain('You were removed from this account since')
+  expect((await one.submit(old, {})).text).toContain('You have been removed from this account since')
   await rows(grid, 'UPDATE invitations SET ended_at = 1 WHERE account_id = ?', [grid.acme.id])
 
   grid.clock.now += 600_000

@@ -124,7 +124,7 @@ test('a verified address in userinfo does not vouch for another address in the I
     conformIdTokenClaims: false,
   })
 
-  expect((await come(id)).page.text).toContain('does not say that boss@corp.example is verified')
+  expect((await come(id)).page.text).toContain('does not report boss@corp.example as verified')
   expect(await latest()).toMatchObject({ outcome: 'not_verified', report: { email: 'boss@corp.example' } })
 })
 
@@ -185,7 +185,7 @@ test('an unresponsive issuer is saved as a draft, which cannot be used to sign i
   // It responds as a different issuer, which the page names.
   server.serve([callback(draft.id)], { said: 'https://login.bank.example' })
   await postWithToken(one, `${settings(grid.acme)}`, world.given())
-  expect((await one.open(settings(grid.acme))).text).toContain('The provider calls itself https://login.bank.example')
+  expect((await one.open(settings(grid.acme))).text).toContain('The provider reports the issuer https://login.bank.example')
   expect(JSON.stringify(grid.logs)).toContain('https://login.bank.example')
 
   server.serve([callback(draft.id)])
@@ -220,7 +220,7 @@ test('an owner tests the provider: its response is shown, and nothing is stored'
 
   expect(tried.text).toContain('It works')
   expect(tried.text).toContain('una@corp.example (verified)')
-  expect(tried.text).toContain('did not come groups')
+  expect(tried.text).toContain('were not received groups')
   expect(await rows(grid, 'SELECT count(*) AS n FROM users', [])).toEqual(before)
   expect(await grid.acme.store.feature(ssoTables).read.signIns(9)).toEqual([])
   expect((await one.open(settings(grid.acme))).status).toBe(200)

@@ -224,7 +224,7 @@ test('refuses an ID token with another nonce or signature, and an expired one', 
 
 test('refuses a provider that claims to be another issuer, or does not respond', async () => {
   server.serve([callback('grid')], { said: 'https://login.bank.example' })
-  expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*calls itself by another issuer/s)
+  expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*reports a different issuer/s)
   server.stop()
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503/)
 })

@@ -466,7 +466,7 @@ test.each([
 test('a channel is mirrored with at most one Slack channel', async () => {
   const input = { channel, slackChannel: 'C01', token: botToken, signingSecret }
 
-  await expect(connectSlack(grid.acme.store, input)).rejects.toThrow('mirrored with Slack already')
+  await expect(connectSlack(grid.acme.store, input)).rejects.toThrow('already mirrored with Slack')
   expect((await grid.acme.store.read.channels.byRef(channel, ''))!.memberCount).toBe(3)
 })
 

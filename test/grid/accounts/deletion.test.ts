@@ -55,7 +55,7 @@ test("requires the account's name; then every access fails, until the owner rest
   expect((await other.open('/new-account')).text).not.toContain('is deleted')
 
   const back = await one.submit('/new-account', {}, `/new-account/${acme.id}/restore`)
-  expect(back.text).toContain('The account is back')
+  expect(back.text).toContain('The account is restored')
   expect([await status(alice.key), await status(acme.adminKey)]).toEqual([200, 200])
   expect(JSON.stringify(await callTool(grid, open.key, 'read_messages', {}))).toContain('from another account')
   expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(

@@ -143,7 +143,7 @@ test('the note on a post states how many members have read it', async () => {
 test("the note says that a message waits for a person, and a refusal's reason is its answer", async () => {
   await hold(grid.acme.store)
   const held = await asked({ text: 'how many?' }, { seconds: 0.05 })
-  expect(held.answer!.note).toMatch(/^It waits for the approval of a person\. .+ The answer will come/)
+  expect(held.answer!.note).toMatch(/^It is waiting for the approval of a person\. .+ The answer will come/)
   const { account: ann } = await member(grid, { role: 'owner' })
   await refuseOne(ann, 'No')
 
@@ -167,7 +167,7 @@ test('a caller that disconnects finds the answer in its inbox', async () => {
 test('a call does not wait for an agent that has never connected', async () => {
   await grid.acme.agent('carol')
 
-  expect((await asked({ to: '@carol', text: 'how many?' })).answer!.note).toContain('@carol was never here')
+  expect((await asked({ to: '@carol', text: 'how many?' })).answer!.note).toContain('@carol has never connected')
 })
 
 test('a call waits for a person and a remote agent, although neither ever makes a call', async () => {
@@ -192,7 +192,7 @@ test("a call does not wait for an agent that waits for the caller's answer", asy
   const asking = asked({ text: 'how many?', conversationId: 'eggs' })
   await idle(1)
   const back = await ask(bob, callingAgent(bob.actor), { to: '@alice', text: 'of what?' }, { seconds: 50 })
-  expect(back.answer!.note).toContain('@alice waits for an answer of yours')
+  expect(back.answer!.note).toContain('@alice is waiting for your answer')
   await sendMessage(bob, { to: '@alice', text: 'three', conversationId: 'eggs' })
 
   expect(await answerOf(asking)).toEqual(['three'])

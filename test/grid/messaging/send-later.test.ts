@@ -109,8 +109,8 @@ test('checks membership, guardrails and the recipient at its time, and tells the
   expect(await read(grid.bob)).toEqual([])
   const notices = await read(grid.alice)
   expect(notices).toHaveLength(2)
-  expect(notices[0]).toMatch(/^Your message to #ops, which was to be sent now, was refused: You are not a member/)
-  expect(notices[1]).toMatch(/^Your message to @bob, .* was refused: /)
+  expect(notices[0]).toMatch(/^Your scheduled message to #ops was refused: You are not a member/)
+  expect(notices[1]).toMatch(/^Your scheduled message to @bob was refused: /)
 })
 
 test('a temporary failure only delays it', async () => {
@@ -158,7 +158,7 @@ test('an agent can schedule at most 100, which are removed with it', async () =>
   await after(hour)
   for (let n = 0; n < 10; n++) await after(0)
   expect(await read(grid.bob)).toEqual([
-    expect.stringMatching(/^Your message to @alice, .* was refused: Agent '@alice' not found/),
+    expect.stringMatching(/^Your scheduled message to @alice was refused: Agent '@alice' not found/),
   ])
   expect(await rows(grid, 'SELECT 1 FROM scheduled_messages WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })

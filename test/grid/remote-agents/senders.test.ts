@@ -142,7 +142,7 @@ test('parks a message that an agent received completely twice without responding
   expect((await statusOf(id)).delivery).toBe('failed')
   const [notice, reply] = await read()
   expect(notice).toMatchObject({ type: 'system', reply_to_message_id: id })
-  expect(notice.message).toContain('It got the message 2 times. It did not answer within 0.3 s.')
+  expect(notice.message).toContain('It received the message 2 times. It did not answer within 0.3 s.')
   expect(reply.message).toBe('ok')
 })
 
@@ -168,7 +168,7 @@ test.each<[string, Answer]>([
   expect(remote.calls.map(({ params }) => params.message!.messageId).filter((sent) => sent === id)).toHaveLength(3)
   expect((await statusOf(id)).delivery).toBe('failed')
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual([
-    expect.stringContaining('It got the message 3 times.'),
+    expect.stringContaining('It received the message 3 times.'),
     'ok',
   ])
 })

@@ -92,7 +92,7 @@ test('an agent releases some or all of its names, and every refused agent gets o
   expect((await reserve(grid.bob, ['a', 'b', 'd'], { release: true })).text).toEqual({ released: ['a', 'b'] })
 
   expect(await read(grid.alice)).toEqual([
-    { type: 'system', message: '@bob has given back a, b. If you still need it, call reserve.' },
+    { type: 'system', message: '@bob has released a, b. If you still need it, call reserve.' },
   ])
   expect(await read(grid.bob)).toEqual([])
   expect((await callTool(grid, grid.bob.key, 'reserve', { release: true })).text).toEqual({ released: ['c'] })
@@ -187,7 +187,7 @@ test('ends with its agent: the name is free at once, and every refused agent get
   expect((await reserve(grid.alice, ['a'])).code).toBeUndefined()
   await after(0)
   expect((await read(grid.alice)).map(({ message }) => message)).toEqual([
-    '@bob has given back a. If you still need it, call reserve.',
+    '@bob has released a. If you still need it, call reserve.',
   ])
 })
 

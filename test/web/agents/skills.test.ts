@@ -38,8 +38,8 @@ test('a new skill appears in the list, which counts its active agents', async ()
 })
 
 test.each([
-  ['no name', { name: '  ' }, 400, 'The name of a skill has 1 to 64 characters'],
-  ['a long name', { name: 'x'.repeat(65) }, 400, 'The name of a skill has 1 to 64 characters'],
+  ['no name', { name: '  ' }, 400, 'The name of a skill must have 1 to 64 characters'],
+  ['a long name', { name: 'x'.repeat(65) }, 400, 'The name of a skill must have 1 to 64 characters'],
   ['a long description', { name: 'new', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
   ['a name that is taken', { name: 'taken' }, 409, 'The account has a skill taken'],
 ])(

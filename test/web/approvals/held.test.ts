@@ -206,7 +206,7 @@ test('a form with the hash of another text has no effect', async () => {
   const { status, text } = await annsBrowser.submit(first, { hash }, `${first}/approve`)
 
   expect(status).toBe(400)
-  expect(text).toContain('This is not the text that waits now.')
+  expect(text).toContain('The waiting text has changed.')
   expect(await inbox()).toEqual([])
 })
 

@@ -76,7 +76,7 @@ describe('access by role', () => {
     const owner = await signedIn(grid, person)
     await setPeopleRead(account, { choice: 'off' })
     expect((await page(owner, '/conversations')).text).not.toContain(texts[0])
-    expect((await page(owner, `/conversations/${pair}`)).text).toContain('No one can read what agents')
+    expect((await page(owner, `/conversations/${pair}`)).text).toContain('Nobody can read what agents')
 
     grid.clock.now += minute
     await setPeopleRead(account, { choice: 'on' })

@@ -57,7 +57,7 @@ test('a message that was read, or was written by others, cannot be retracted', a
   const link = sent.html.match(/<a href="([^"]+)">Retract<\/a>/)![1]
   const page = await browser.open(link)
   await read()
-  expect((await browser.send(page, {}, `${link}/retract`)).text).toContain('A reader has this message already')
+  expect((await browser.send(page, {}, `${link}/retract`)).text).toContain('A reader already has this message')
   expect((await browser.open(sent.at)).html).not.toContain('>Retract</a>')
 
   const { seq, thread } = await tell(grid.alice, '@ann', 'Mine')

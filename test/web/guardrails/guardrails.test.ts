@@ -57,7 +57,7 @@ test.each([
   ['webhook', { 'config.url': 'https://x.example', token }, 'token', 'whsec_ and the base64'],
   ['phrases', { 'config.preset': 'forged' }, 'config.preset', 'Invalid option'],
   ['phrases', { token }, 'rest', 'takes no token'],
-  ['phrases', { name: '' }, 'name', 'A guardrail name has 1 to 64 characters'],
+  ['phrases', { name: '' }, 'name', 'A guardrail name must have 1 to 64 characters'],
   ['phrases', { name: 'taken' }, 'name', 'The account has a guardrail taken'],
 ])('%s with %j is rejected at %s', async (provider, fields, field, text) => {
   await make(grid.acme, { name: 'taken' })

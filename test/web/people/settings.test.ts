@@ -51,7 +51,7 @@ test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
     const page = await olga.submit(`${settings}/account/name`, { name })
 
     expect(page.status).toBe(400)
-    expect(page.html).toMatch(/id="name-error".*no control characters or invisible/)
+    expect(page.html).toMatch(/id="name-error".*must not contain control or invisible/)
   },
 )
 

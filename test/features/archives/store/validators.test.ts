@@ -153,7 +153,7 @@ test.each([
     '"agent_grid_archive":1,"schema":1',
     'from before version 1',
   ],
-  ['another format', '"format":"agent-grid-archive"', '"format":"another"', 'no archive of export-account'],
+  ['another format', '"format":"agent-grid-archive"', '"format":"another"', 'not an archive made by export-account'],
 ])('refuses an archive of %s with a clear message, before anything is written', async (_, from, to, words) => {
   const other = await replaced(from, to)
   const target = await emptyGrid()
