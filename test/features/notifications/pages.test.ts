@@ -105,7 +105,10 @@ test.each([
   const { userAgent: __, ...fields } = { ...service.subscription(), ...changed }
   const refused = await ann.submit(path, fields, `${path}/browsers`)
 
-  expect(refused).toMatchObject({ status: 400, text: expect.stringContaining('This grid cannot use the push service of this browser') })
+  expect(refused).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('This grid cannot use the push service of this browser'),
+  })
   expect(await browsers()).toEqual([])
 })
 

@@ -185,7 +185,9 @@ test('an unresponsive issuer is saved as a draft, which cannot be used to sign i
   // It responds as a different issuer, which the page names.
   server.serve([callback(draft.id)], { said: 'https://login.bank.example' })
   await postWithToken(one, `${settings(grid.acme)}`, world.given())
-  expect((await one.open(settings(grid.acme))).text).toContain('The provider reports the issuer https://login.bank.example')
+  expect((await one.open(settings(grid.acme))).text).toContain(
+    'The provider reports the issuer https://login.bank.example',
+  )
   expect(JSON.stringify(grid.logs)).toContain('https://login.bank.example')
 
   server.serve([callback(draft.id)])
