@@ -169,7 +169,7 @@ describe('a request without a route', () => {
     if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
   })
 
-  test("answers any method that a path's routes do not have with 405 and Allow", async () => {
+  test('responds with 405 and an Allow header to any method that a path does not support', async () => {
     const byPath = new Map<string, string[]>()
     for (const { method, path } of routesOf(grid)) {
       // The path patterns of pages overlap.

@@ -15,7 +15,7 @@ const isLocalFile = CHAOS_DATABASE === 'file'
 // A longer run takes as long as the machine needs.
 const testTimeoutMs = seconds === undefined ? 120_000 : 0
 
-// Only in the long run, because the second test kills processes too.
+// Runs only in the long form, because the second test also kills processes.
 test.skipIf(seconds === undefined || isLocalFile)(
   'three processes, killed at random: nothing lost, nothing duplicated, in order',
   async () => {

@@ -59,7 +59,7 @@ test.each(eras)('%s: a send that waits above 20 s for its answer returns a strea
   expect(text).toMatchObject({ recipient: '@alice', answer: [{ message: 'yes' }] })
 })
 
-test('a wait up to 20 s is one JSON response', async () => {
+test('a wait of up to 20 s returns a single JSON response', async () => {
   await send('hello')
   const response = await waiting({ wait_seconds: 20 })
 

@@ -36,7 +36,7 @@ export function parametersOf(route: string, path: string): Record<string, string
   )
 }
 
-/** Opens one page of each route that is linked, from `start` on, and the pages in `places`. */
+/** Follows links from `start`, and opens one page of each route found and the pages in `places`. */
 export async function crawl(
   one: Browser,
   routes: { pages: readonly string[]; forms: readonly string[] },

@@ -60,7 +60,7 @@ test("dates, hours of charts and days of filters are in the cookie's zone", asyn
   expect([await rows('2026-11-21'), await rows('2026-11-22')]).toEqual([false, true])
 })
 
-test("tomorrow is in the cookie's zone", async () => {
+test("'tomorrow' is computed in the cookie's time zone", async () => {
   grid.clock.now += 2 * hour
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   const until = async () =>

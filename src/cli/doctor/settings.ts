@@ -19,7 +19,7 @@ export function checkSettings(env: Record<string, string | undefined>): { config
   }
 }
 
-/** For each variable that was a setting, or looks like a misspelt one: a sentence, and what to do. */
+/** For each variable that used to be a setting, or looks like a misspelt one: the problem, and what to do about it. */
 export function findUnknownSettings(
   env: Record<string, string | undefined>,
 ): { found: string; action: string }[] {

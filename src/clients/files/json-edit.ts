@@ -67,7 +67,7 @@ export function readJsonc(path: string): Record<string, unknown> {
   }
 }
 
-/** Removes from a file's text the element with a hash, or the member with a name, including its content. */
+/** Removes the element with the given hash, or the member with the given name, from a file's text. */
 export function takeEntry(path: string, text: string, { container: names, name, hash }: WrittenEntry): string {
   const root = parseFile(path, text)
   const container = findNodeAtLocation(root, [...names])!

@@ -93,8 +93,8 @@ const maxAnswers = 200
 
 /**
  * Posts to a channel and waits until this many members have answered, with a reply or a post that replies to nothing.
- * The note names the other members. The caller acks the lease of the answers. Fails as `ask`, and with `invalid_input`
- * for a message to an agent.
+ * The note names the other members. The caller acks the lease on the answers. Fails as `ask` does, and with
+ * `invalid_input` for a message to an agent.
  */
 export async function askChannel(
   account: AccountStore,

@@ -12,7 +12,7 @@ export const maxWaitSeconds = 50
 
 /** How often a wait reads the inbox without being woken, in case a notification was lost. */
 const lookMs = 15 * second
-/** After about this time, a wait reads again if the grid was too busy. */
+/** Roughly how long a wait pauses before it reads again, if the grid was too busy. */
 const busyMs = 500
 
 export interface WaitOptions {

@@ -105,7 +105,7 @@ export const searchIndex = (db: Db) => ({
     }))
     return { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true }
   },
-  /** In the same unit: the people for whom the messages are news. */
+  /** Runs in the same transaction: records the people who should be notified of these messages. */
   noteNews: (possible: readonly PossibleNews[], batch: { after: number; at: number }): Statement =>
     noteNews(db, possible, batch),
   /** Empties the index, which is filled again from the first message on. */

@@ -21,7 +21,7 @@ let grid: TestGrid
 let before: Promise<void>
 /** Each commit of a send waits for this before it returns. */
 let after: Promise<void>
-/** The number of sends waiting for or in their commit, and the number of sends' commits on disk. */
+/** The number of sends that are waiting to be committed or being committed, and of send commits written to disk. */
 let queued: number
 let committed: number
 const isSend = (sql: string) => /^INSERT INTO messages\b/.test(sql)

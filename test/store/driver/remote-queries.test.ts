@@ -126,7 +126,7 @@ test('of more texts than the server caches, the used ones are still sent once', 
   expect(sent(1000)).toBe(1)
 })
 
-test('a commit sends a text once however often it contains it, after many others', async () => {
+test('a commit sends each SQL text only once, however often it occurs, even after many others', async () => {
   const text = (n: number) => `SELECT ?1 AS value /* part ${n} ${'z'.repeat(300)} */`
   for (let n = 0; n < 60; n++) await client.batch([{ sql: text(n), args: [n] }])
   requests = []

@@ -26,7 +26,7 @@ describe('a unit repeated after a lost response has the same result', () => {
     return user
   }
 
-  test('sets up an app, with recovery codes that work, and its codes work once', async () => {
+  test('sets up an authenticator app and recovery codes, each code of which works once', async () => {
     const ann = await owner()
     const { secret, codes } = await addTotp(grid, ann)
     expect(codes).toHaveLength(10)
