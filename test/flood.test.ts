@@ -10,7 +10,7 @@ afterAll(cleanUp)
 const short: FloodOptions = {
   runtime: 'node',
   traffic: 'mixed',
-  seconds: isLong ? 4 : 2,
+  seconds: 4,
   quietSeconds: isLong ? 6 : 1,
   honest: isLong ? 10 : 4,
   honestPerSecond: 5,
