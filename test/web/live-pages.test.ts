@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     const waiting = waitForMessages(storeOf(grid, grid.bob), { limit: 10 }, { seconds: 50, caller: connection })
     await page.locator('.facts .badge', { hasText: 'waiting' }).first().waitFor()
     connection.abort()
-    await expect(waiting).rejects.toThrow('left')
+    await expect(waiting).rejects.toThrow('disconnected')
     await page.locator('.facts .badge', { hasText: 'waiting' }).first().waitFor({ state: 'detached' })
 
     expect(await page.locator('.messages > li[id]').count()).toBe(2)
