@@ -39,7 +39,7 @@ export interface Codec {
   version: A2aVersion
   /** The name of the header that lists activated extensions. */
   extensionsHeader: string
-  /** Refuses an object whose discriminator is not that of a message. */
+  /** Refuses an object that is not marked as a message. */
   checkMessage?(message: ParamReader): void
   readPart(part: ParamReader): Part
   readConfiguration(configuration: ParamReader): Pick<SendConfiguration, 'returnImmediately' | 'push'>

@@ -28,7 +28,7 @@ export interface MethodCall {
 
 export type StreamItem = { id?: number; result: unknown } | 'heartbeat'
 
-/** The result of a streaming operation. Failures before the stream starts are answered like those of any other call. */
+/** The result of a streaming operation. A failure before the stream starts gets an ordinary error response. */
 export class EventStream {
   readonly items: AsyncGenerator<StreamItem>
 

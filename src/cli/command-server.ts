@@ -26,7 +26,7 @@ type CommandResponse = { result: CommandResult } | { error: { code: string; mess
 const host = '127.0.0.1'
 const path = '/commands'
 const lineMs = 5 * second
-/** Interval at which the user is told that the command is still running. */
+/** Interval at which the user is notified that the command is still running. */
 const progressMs = 10 * second
 /** Rows of an import may contain a large part. Only the file's owner can send requests. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }

@@ -65,7 +65,7 @@ export function wrongKeyRing(ids: readonly string[], file: string | undefined): 
   )
 }
 
-/** Tells the operator what to do when the keys of stored tokens are missing. `file` is absent for `GRID_KEYS`. */
+/** Explains to the operator what to do when the keys of stored tokens are missing. `file` is absent for `GRID_KEYS`. */
 export function restoreKeyRing(file: string | undefined): string {
   const command = file === undefined ? `GRID_KEYS="${newKeyInShell}"` : `(umask 077; echo "${newKeyInShell}" > ${file})`
   return 'Restore the key ring from where it is kept apart from the data. If it is lost, make one with a new id ' +

@@ -157,7 +157,7 @@ export function pluralize(n: number, noun: string): string {
 /** Replaces text that owners and admins may not read. Others see no row. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
-/** Tells members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
+/** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
 export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {
   return (
     <p class='soft small'>

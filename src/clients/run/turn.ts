@@ -33,7 +33,7 @@ export interface Work {
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**
- * Runs the program once. A client whose session is gone gets a new one, and is told so once. `stopping` terminates the
+ * Runs the program once. A client whose session is gone gets a new one, and hears of it once. `stopping` terminates the
  * child, and so does the end of the lease.
  */
 export async function runTurn(

@@ -49,7 +49,7 @@ export interface HeldToDecide extends HeldRow {
   mayDecide: boolean
 }
 
-/** What the sender is told. People of another account are not named. */
+/** The notice to the sender. People of another account are not named. */
 export interface HeldStatus {
   state: HeldState
   isOwn: boolean

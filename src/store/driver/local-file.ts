@@ -224,7 +224,7 @@ export function giveTo(file: string, like: string): void {
   if (uid !== statSync(file).uid) chownSync(file, uid, gid)
 }
 
-/** Tells the operator how to let this process write a file or folder. The command creates a missing folder. */
+/** Explains to the operator how to let this process write a file or folder. The command creates a missing folder. */
 export function howToGive(...files: [string, ...string[]]): string {
   const uid = process.getuid?.()
   // Not the whole folder, which may contain other files.

@@ -31,7 +31,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
 
   async function show(visit: PublicVisit): Promise<PageResult> {
     const { param, visitor, inputError } = visit
-    // Tells the visitor if the agents are already claimed.
+    // Informs the visitor if the agents are already claimed.
     await openClaim(store, param('token'))
     const link = await findClaimEmailLink(store, param('proof')).catch((error) => {
       // The link was opened again: a signed-in user needs the claim page, not a new link.
