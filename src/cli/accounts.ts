@@ -25,7 +25,7 @@ export const createAccountCommand = storeCommand({
       placeholder: 'PASSWORD',
       description: 'password of the owner; without one, a link is printed that signs the owner in once',
     },
-    new: { placeholder: '', description: 'start a new grid if there is no database yet', flag: true },
+    new: { placeholder: '', description: 'create the database if there is none yet', flag: true },
   },
   async run(store, args) {
     const passwordHash = args.password === undefined ? undefined : await hashPassword(args.password)
@@ -148,7 +148,7 @@ export const deleteAdminKeyCommand = accountCommand({
 /** For a user who cannot sign in. See docs/operating/install.md, "Start". */
 export const createLinkCommand = storeCommand({
   name: 'create-link',
-  summary: 'Print a link that signs a user in, or lets them choose a password. It works once, within 24 hours.',
+  summary: 'Print a link that signs a user in, or lets them choose a password. The link works once, within 24 hours.',
   options: {
     email: emailOption,
     kind: {
@@ -187,14 +187,18 @@ export const stopRequiringSsoCommand = accountCommand({
   input: () => ({}),
   change: (account) => stopRequiringProvider(account),
   result: () => ({ required: false }),
-  print: () => 'Members may sign in in other ways, too. An owner can require single sign-on again.',
+  print: () => 'Members may now also sign in without it. An owner can require single sign-on again.',
 })
 
 export const eraseWordsCommand = accountCommand({
   name: 'erase-words',
-  summary: 'Erase everything that an agent or a person of an account has written. This cannot be undone.',
+  summary: 'Erase everything that an agent or a person of an account wrote. This cannot be undone.',
   options: {
-    alias: { placeholder: 'ALIAS', description: 'who wrote it; the agent may be deleted', required: true },
+    alias: {
+      placeholder: 'ALIAS',
+      description: 'the author: an agent, which may be deleted, or a person',
+      required: true,
+    },
   },
   input: ({ alias }) => ({ alias }),
   change: (account, { alias }) => eraseWords(account, alias),
@@ -209,8 +213,8 @@ export const eraseWordsCommand = accountCommand({
 
 export const deleteAccountCommand = accountCommand({
   name: 'delete-account',
-  summary: 'Delete an account. restore-account can restore it for 7 days; then everything in it is removed.',
-  options: { name: { placeholder: 'NAME', description: 'name of the account, to confirm', required: true } },
+  summary: 'Delete an account. restore-account can restore it for 7 days; after that, all its data is removed.',
+  options: { name: { placeholder: 'NAME', description: 'name of the account, as a confirmation', required: true } },
   input: () => ({}),
   change: (account, _, { name }) => deleteAccount(account, { name }),
   result: ({ removedAt }) => ({ removed_at: isoTime(removedAt) }),
@@ -240,12 +244,14 @@ const limit = (description: string) => ({ placeholder: 'N', description: `${desc
 
 export const setLimitsCommand = accountCommand({
   name: 'set-limits',
-  summary: 'Set limits for one account, instead of the settings. Without options, show them.',
+  summary: 'Set limits for one account that override the settings. Without options, show them.',
   options: {
-    'messages-per-day': limit('messages that its agents may send per day; 0 for any number'),
-    'megabytes-per-day': limit('megabytes that they may add per day; 0 for any number'),
-    agents: limit('agents that it may have; 0 for any number'),
-    'retention-days': limit('how long its messages are kept, 1 to 36500; older ones are removed within an hour'),
+    'messages-per-day': limit("messages that the account's agents may send per day; 0 for any number"),
+    'megabytes-per-day': limit('megabytes that these messages may add per day; 0 for any number'),
+    agents: limit('agents that the account may have; 0 for any number'),
+    'retention-days': limit(
+      "how long the account's messages are kept, 1 to 36500; older ones are removed within an hour",
+    ),
   },
   input: (args) => {
     const given = {
@@ -288,7 +294,7 @@ export const usageCommand = storeCommand({
       table(Object.entries(others).map(([name, n]) => [name.replaceAll('_', ' '), String(n)])),
       '',
       printList(['Day', 'Messages', 'Bytes'], days.map(({ day, messages, bytes }) => [day, messages, bytes]), {
-        empty: 'It has sent nothing.',
+        empty: 'The account has sent nothing.',
       }),
     ].join('\n'),
 })

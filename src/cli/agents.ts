@@ -32,17 +32,22 @@ export const createAgentCommand = accountCommand({
     },
     'access-policy': {
       placeholder: 'POLICY',
-      description: 'which agents of other accounts may write to it: auto_approve (default), allow_list or block_list',
+      description:
+        'which agents of other accounts may write to the agent: auto_approve (default), allow_list or block_list',
       oneOf: ['auto_approve', 'allow_list', 'block_list'],
     },
-    'access-list': { placeholder: 'ALIASES', description: 'the aliases on that allow or block list, comma-separated' },
+    'access-list': { placeholder: 'ALIASES', description: 'aliases on the allow or block list, comma-separated' },
     description: { placeholder: 'TEXT', description: 'what the agent does' },
     'remote-url': { placeholder: 'URL', description: 'URL of an agent of type a2a: its card, endpoint or host' },
-    'remote-token': { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
-    'message-replies': { placeholder: '', description: 'its replies over A2A are messages, not tasks', flag: true },
+    'remote-token': { placeholder: 'TOKEN', description: 'bearer token for the remote agent', env: 'REMOTE_TOKEN' },
+    'message-replies': {
+      placeholder: '',
+      description: 'the agent replies over A2A with messages, not tasks',
+      flag: true,
+    },
     'callers-wait': {
       placeholder: 'WHEN',
-      description: 'calls over A2A wait for its answer: auto (default; while it is there), yes or no',
+      description: 'whether A2A calls wait for its answer: auto (default: only while it is connected), yes or no',
       oneOf: ['auto', 'yes', 'no'],
     },
   },
@@ -146,7 +151,7 @@ export const requeueMessagesCommand = accountCommand({
     agent: agentOption,
     message: {
       placeholder: 'ID',
-      description: 'ID from list-parked-messages; without it, all (at most 500 at a time)',
+      description: 'ID from list-parked-messages; default: all (at most 500 at a time)',
     },
   },
   input: ({ agent, message }) => ({ agent, ...(message !== undefined && { messageId: message }) }),
@@ -160,7 +165,7 @@ export const requeueMessagesCommand = accountCommand({
 /** Newest first, at most 50. See docs/conversations.md, "Conversations that run away". */
 export const listPausedConversationsCommand = storeCommand({
   name: 'list-paused-conversations',
-  summary: 'List the conversations of an account that are paused because they ran away.',
+  summary: "List an account's runaway conversations, which are paused.",
   options: {
     account: accountOption,
   },
@@ -220,7 +225,7 @@ export const setAutomatedCommand = accountCommand({
 /** See docs/conversations.md, "Conversations that run away". */
 export const setTurnLimitsCommand = accountCommand({
   name: 'set-turn-limits',
-  summary: 'Change when runaway conversations of an account are warned and paused.',
+  summary: "Change when an account's runaway conversations are warned and paused.",
   options: {
     warn: { placeholder: 'N', description: 'turns until agents are warned; 0: never' },
     'per-hour': { placeholder: 'N', description: 'turns an hour until a conversation is paused; 0: never' },
@@ -235,5 +240,5 @@ export const setTurnLimitsCommand = accountCommand({
   change: setTurnLimits,
   result: ({ warn, perHour, hops }) => ({ warn, per_hour: perHour, hops }),
   print: ({ warn, per_hour, hops }) =>
-    `Warned after ${warn} turns, paused after ${per_hour} an hour; refused after ${hops} hops.`,
+    `Conversations are warned after ${warn} turns and paused after ${per_hour} turns an hour. Answers are refused after ${hops} hops.`,
 })

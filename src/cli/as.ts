@@ -17,13 +17,13 @@ import { runCommand } from './run-command.ts'
 /** Exits with the command's exit code. */
 export const as: ProcessCommand = {
   name: 'as',
-  summary: 'Run a coding client, or any command, as an agent of its own, which is made if it is new.',
+  summary: 'Run a coding client, or any command, as its own agent. A new agent is created if needed.',
   operands: ['agent'],
   options: {
     agent: { placeholder: '@AGENT', description: 'the agent of the session', required: true },
     url: {
       placeholder: 'URL',
-      description: 'its grid; without it, the grid of "agent-grid up"',
+      description: 'URL of the grid; default: the grid of "agent-grid up"',
       env: 'AGENT_GRID_URL',
     },
     'admin-key': {
@@ -33,7 +33,7 @@ export const as: ProcessCommand = {
       file: 'admin-key-file',
     },
   },
-  words: { placeholder: 'COMMAND', description: 'such as claude, codex or opencode, with its own options' },
+  words: { placeholder: 'COMMAND', description: 'such as claude, codex or opencode, with its options' },
   async start(_json, args, words) {
     if (words.length === 0) throw usageError('Name the command behind --, such as: agent-grid as @worker-1 -- claude')
     const access = adminAccess(args)
@@ -51,7 +51,9 @@ export const as: ProcessCommand = {
       })
     } finally {
       if (await revoke(access.url, key)) forget()
-      else printError(`The grid could not be reached: a key of ${alias} works until the next session as ${alias}.`)
+      else {printError(
+          `The grid could not be reached, so this session's key of ${alias} works until the next session as ${alias}.`,
+        )}
     }
   },
 }
@@ -74,7 +76,7 @@ function adminAccess({ url: given, 'admin-key': key }: CommandArguments): AdminA
   if (key !== undefined && known !== undefined) return { url: known, adminKey: key.trim() }
   const message = known === undefined
     ? 'This machine has no grid. Start one with "agent-grid up", or give --url and AGENT_GRID_ADMIN_KEY.'
-    : `To make agents at ${known}, set AGENT_GRID_ADMIN_KEY. An owner or admin makes the key in the settings of the account.`
+    : `To create agents at ${known}, set AGENT_GRID_ADMIN_KEY. An owner or admin creates that key in the account settings.`
   throw new CommandError('admin_key_needed', message)
 }
 
@@ -88,7 +90,9 @@ function sessionOf(
   if (name === undefined) return { words: [program, ...words] }
   const session = programs[name].session?.(`${agent.url}/mcp/v1/grid`, process.env)
   if (!session) {
-    throw usageError(`${programs[name].title} takes no agent for one session. Connect it with "agent-grid connect".`)
+    throw usageError(
+      `${programs[name].title} cannot use an agent for a single session. Connect it with "agent-grid connect".`,
+    )
   }
   if (nearestConnection({ client: name }) === undefined) {
     printError(`${programs[name].title} is not connected here, so nothing wakes it. "agent-grid up" connects it.`)

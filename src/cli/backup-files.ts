@@ -64,23 +64,23 @@ export function checkNewBackup(path: string): void {
   if (code === undefined) return
   throw new CommandError(
     'not_writable',
-    `This user may not write into ${folder} (${code}). Give the folder to the user, or write the backup elsewhere.`,
+    `This user may not write into ${folder} (${code}). Change the owner of the folder, or write the backup elsewhere.`,
   )
 }
 
 /** Fails with `no_file` or `not_readable` if there is no backup to read. */
 export function checkBackup(path: string): void {
   if (!isThere(path)) {
-    throw new CommandError('no_file', `There is no file ${path}. Name the file of a backup.`)
+    throw new CommandError('no_file', `There is no file ${path}. Give the path of a backup file.`)
   }
   if (statSync(path).isDirectory()) {
-    throw new CommandError('no_file', `${path} is a folder. Name the file of a backup.`)
+    throw new CommandError('no_file', `${path} is a folder. Give the path of a backup file.`)
   }
   const code = refusalOf(() => accessSync(path, constants.R_OK))
   if (code === undefined) return
   throw new CommandError(
     'not_readable',
-    `This user may not read ${path} (${code}). Run the command as its owner, or give the file to this user.`,
+    `This user may not read ${path} (${code}). Run the command as the owner of the file, or make this user the owner.`,
   )
 }
 

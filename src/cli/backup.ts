@@ -42,12 +42,12 @@ export const backup: ProcessCommand = {
   options: {
     file: {
       placeholder: 'FILE',
-      description: 'where the backup is written; there must be no such file',
+      description: 'path of the backup file, which must not exist yet',
       required: true,
     },
     key: keyOption,
     plain: plainOption,
-    verify: { placeholder: '', description: 'check the backup in this file, and make none', flag: true },
+    verify: { placeholder: '', description: 'check this backup file instead of making a backup', flag: true },
   },
   async start(json, args) {
     const path = resolve(args.file!)
@@ -62,7 +62,7 @@ export const backup: ProcessCommand = {
       messages: manifest.rows.messages ?? 0,
       keys: manifest.keys,
     }
-    const title = args.verify ? `The backup of ${manifest.madeAt} is whole, and its database intact.\n` : ''
+    const title = args.verify ? `The backup of ${manifest.madeAt} is complete, and its database is intact.\n` : ''
     print(json ? JSON.stringify(result) : title + printBackup(result))
     return 0
   },
@@ -88,8 +88,8 @@ function printBackup(
   ]
   const ring = result.keys.length === 0 ? [] : [
     '',
-    `Stored tokens need the key ring (${result.keys.join(', ')}), which is not in the backup: keep a copy of ` +
-    'grid.db.keys, or of GRID_KEYS, in another place.',
+    `Stored tokens need the key ring (${result.keys.join(', ')}), which is not in the backup. Keep a copy of ` +
+    'grid.db.keys, or of GRID_KEYS, in another location.',
   ]
   return [table(rows), ...ring].join('\n')
 }
@@ -115,14 +115,14 @@ async function make(config: Config, path: string, key: FileKey): Promise<{ manif
 
 export const restore: ProcessCommand = {
   name: 'restore',
-  summary: 'Check a backup and replace the database with it. The server must be stopped. The old files are kept.',
+  summary: 'Check a backup, and replace the database with it. Stop the server first. The old files are kept.',
   operands: ['file'],
   options: {
     file: { placeholder: 'FILE', description: 'the backup', required: true },
     key: { ...keyOption, description: 'passphrase of the backup' },
     'without-keys': {
       placeholder: '',
-      description: 'restore although the key ring lacks keys: stored tokens will not open',
+      description: 'restore although the key ring lacks keys: stored tokens cannot be decrypted',
       flag: true,
     },
   },
@@ -164,7 +164,7 @@ function printRestored(result: { restored: string; made_at: string; messages: nu
       ...result.kept.map((file) => ['Kept', file] as const),
     ]),
     '',
-    `What was sent after ${result.made_at} is not in it. An agent that reads with an older cursor gets cursor_expired,`,
+    `Messages sent after ${result.made_at} are not in it. An agent that reads with an older cursor gets cursor_expired,`,
     'and reads again with since: "24h".',
     ...(result.kept.length > 0 ? ['The old files are kept. Remove them when you no longer need them.'] : []),
     `Next: ${ownCommandLine('serve')}`,

@@ -10,7 +10,7 @@ import type { ProcessCommand } from './command.ts'
 /** Runs until its client closes standard input. */
 export const channel: ProcessCommand = {
   name: 'channel',
-  summary: 'Run an MCP server on standard input and output, for clients that cannot use a remote one.',
+  summary: 'Run an MCP server on standard input and output, for clients that cannot use a remote server.',
   options: {
     ...accessOptions,
     wake: {

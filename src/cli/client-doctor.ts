@@ -11,14 +11,14 @@ import { print } from './output.ts'
 /** The option that makes the doctor check this machine's clients instead of a grid. */
 export const clientOption = {
   placeholder: '',
-  description: 'check the coding clients that are connected on this machine, and why one is not notified of messages',
+  description: 'check the coding clients connected on this machine, and explain why one is not notified of messages',
   flag: true,
 } as const
 
 /** The `doctor` of the client program, which cannot check a grid. */
 export const clientDoctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Say why a coding client on this machine is not notified of messages, and what to do.',
+  summary: 'Explain why a coding client on this machine is not notified of messages, and how to fix it.',
   options: { client: clientOption },
   start: (json) => runClientDoctor(json),
 }

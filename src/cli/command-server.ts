@@ -64,7 +64,7 @@ export async function runOnServer(
       const elapsedMs = performance.now() - startedAt
       if (elapsedMs < nextProgress) return
       nextProgress += progressMs
-      printError(`The running server works on ${command.name}: ${Math.round(elapsedMs / second)} s.`)
+      printError(`The running server has worked on ${command.name} for ${Math.round(elapsedMs / second)} s.`)
     },
   }).catch((error) => {
     if (error instanceof SilenceError) throw busy(command, silenceMs)
@@ -86,7 +86,7 @@ function busy({ name }: StoreCommand, silenceMs: number): CommandError {
   return new CommandError(
     'server_busy',
     `The running server has been silent for ${silenceMs / second} seconds. It may still be running ${name}. ` +
-      'Look at its log, and check whether the command has taken effect before you run it again.',
+      'Read its log, and check whether the command has taken effect before you run it again.',
   )
 }
 

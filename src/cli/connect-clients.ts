@@ -149,7 +149,7 @@ async function askForEditWarnings(
 async function offerPath(isSure: boolean, say: (text: string) => void): Promise<void> {
   const folder = linkFolder()
   if (folder === undefined || isSure) return
-  if (!await agrees(`agent-grid is not in your PATH. Put a link to it into ${folder}?`)) return
+  if (!await agrees(`agent-grid is not in your PATH. Create a link to it in ${folder}?`)) return
   linkProgram(folder)
   say(`${folder} has agent-grid now.`)
 }
@@ -158,7 +158,7 @@ function onlyKnownGrid(): string {
   const urls = [...new Set(readConnections().map(({ url }) => url))]
   if (urls.length === 1) return urls[0]
   const known = urls.length === 0 ? '' : ` Known are ${urls.join(' and ')}.`
-  throw usageError(`connect needs --url, the address of the grid.${known}`)
+  throw usageError(`connect needs --url with the address of the grid.${known}`)
 }
 
 function checkUrl(url: string): string {
@@ -281,7 +281,7 @@ async function writeConnection(
   } else {
     if (changes.length > 0) {
       if (!isShown) say(differenceOf(changes, [key, previous?.key ?? '']))
-      await confirm(`Write this, so that ${title} is ${alias}?`, isSure)
+      await confirm(`Write this to connect ${title} as ${alias}?`, isSure)
     }
     installProgram()
     // Recorded first, so that a crash leaves nothing unrecorded.
@@ -296,7 +296,7 @@ async function writeConnection(
     }
     if (previous?.isOwnKey && previous.key !== key) await revoke(previous.url, previous.key)
     say(`${title} is connected as ${alias}. ${wakeSentence(client, wake)}`)
-    for (const place of left) say(`Left unchanged, because something else wrote it: ${place}`)
+    for (const place of left) say(`Left unchanged, because another program wrote it: ${place}`)
   }
   for (const sentence of whatItAsks(client, setup)) say(sentence)
   const steps = stepsOf(client, { folder, wake })

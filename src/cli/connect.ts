@@ -11,7 +11,7 @@ export const connect: ProcessCommand = {
   options: {
     client: {
       placeholder: 'CLIENT',
-      description: `${clientNames.join(', ')}; all: all on this machine; without it, the command asks`,
+      description: `${clientNames.join(', ')}; or all for every client on this machine; by default the command asks`,
       oneOf: [...clientNames, 'all'],
     },
     url: {
@@ -19,7 +19,7 @@ export const connect: ProcessCommand = {
       description: 'address of the grid; by default the grid of the other connections',
       env: 'AGENT_GRID_URL',
     },
-    as: { placeholder: '@AGENT', description: 'the agent that the client becomes' },
+    as: { placeholder: '@AGENT', description: 'the agent that the client acts as' },
     scope: {
       placeholder: 'SCOPE',
       description: 'user (all projects, the default) or project (this folder; no key is written into shared files)',
@@ -33,22 +33,22 @@ export const connect: ProcessCommand = {
     tools: {
       placeholder: 'HOW',
       description:
-        'allow or ask: whether the client calls the tools of a conversation without asking; else it asks you',
+        'whether the client may call conversation tools without asking: allow or ask; by default the command asks you',
       oneOf: ['allow', 'ask'],
     },
     'edit-warnings': {
       placeholder: 'HOW',
       description:
-        'on or off: warn Claude Code before it edits a file that another agent has reserved; else it asks you',
+        'on or off: warn Claude Code before it edits a file that another agent has reserved; by default the command asks you',
       oneOf: ['on', 'off'],
     },
     key: {
       placeholder: 'KEY',
-      description: 'an agent key, instead of signing in in the browser',
+      description: 'an agent key, instead of a sign-in in the browser',
       env: 'AGENT_GRID_KEY',
       file: 'key-file',
     },
-    'dry-run': { ...yes, description: 'show what would be written, and write nothing' },
+    'dry-run': { ...yes, description: 'show what would be written without writing it' },
     yes: { ...yes, description: 'write without asking' },
   },
   async start(json, args) {
@@ -70,7 +70,7 @@ export const disconnect: ProcessCommand = {
       description: 'user (the default) or project (this folder)',
       oneOf: ['user', 'project'],
     },
-    'dry-run': { ...yes, description: 'show what would be removed, and remove nothing' },
+    'dry-run': { ...yes, description: 'show what would be removed without removing it' },
     yes: { ...yes, description: 'remove without asking' },
   },
   async start(json, args) {

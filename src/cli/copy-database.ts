@@ -32,7 +32,7 @@ const jobsOf = new WeakMap<Store, Map<string, Job>>()
 export const copyDatabaseCommand = storeCommand({
   name: 'copy-database',
   summary: 'Copy the database, for a backup.',
-  options: { job: { placeholder: 'ID', description: 'a copy that was begun' } },
+  options: { job: { placeholder: 'ID', description: 'ID of a copy in progress' } },
   async run(store, args) {
     let jobs = jobsOf.get(store)
     if (!jobs) jobsOf.set(store, jobs = new Map())
@@ -40,7 +40,7 @@ export const copyDatabaseCommand = storeCommand({
     if (args.job === undefined) jobs.set(id, begin(store, () => jobs.delete(id)))
     const job = jobs.get(id)
     if (!job) {
-      throw new CommandError('no_copy', 'The server has restarted, and the copy is gone. Run the command again.')
+      throw new CommandError('no_copy', 'The server has restarted and lost the copy. Run the command again.')
     }
     await Promise.race([job.copied, sleep(waitMs, undefined, { ref: false })])
     if (!job.isFinished) return { job: id, path: null }

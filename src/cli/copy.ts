@@ -9,12 +9,12 @@ import { readConfig } from './settings.ts'
 
 export const copy: ProcessCommand = {
   name: 'copy',
-  summary: 'Copy the grid into an empty database of any kind, and compare. Its servers must be stopped.',
+  summary: "Copy the grid into an empty database of any kind, and compare the two. Stop the grid's servers first.",
   options: {
     to: { placeholder: 'URL', description: 'the new database, in the form of DATABASE_URL', required: true },
     'to-token': {
       placeholder: 'TOKEN',
-      description: 'token of the new database, if it is remote',
+      description: 'token for the new database, if it is remote',
       env: 'COPY_AUTH_TOKEN',
       file: 'to-token-file',
     },
@@ -42,7 +42,9 @@ export const copy: ProcessCommand = {
         ...(content.keys.length > 0
           ? [
             '',
-            `Stored tokens need the key ring (${content.keys.join(', ')}): take it along, in GRID_KEYS or as a file.`,
+            `Stored tokens need the key ring (${
+              content.keys.join(', ')
+            }): bring it to the new grid, in GRID_KEYS or as a file.`,
           ]
           : []),
       ].join('\n'),

@@ -17,11 +17,11 @@ export const demo: ProcessCommand = {
   name: 'demo',
   summary: 'Run a conversation between two agents on a temporary grid, or serve an example grid.',
   options: {
-    serve: { placeholder: '', description: 'serve a grid with a team that works while you watch', flag: true },
-    folder: { placeholder: 'FOLDER', description: 'with --serve: keep that grid in a folder' },
+    serve: { placeholder: '', description: 'serve an example grid whose agents work while you watch', flag: true },
+    folder: { placeholder: 'FOLDER', description: 'with --serve: keep the grid in this folder' },
   },
   async start(json, { serve, folder: kept }) {
-    if (kept !== undefined && serve === undefined) throw usageError('--folder goes with --serve.')
+    if (kept !== undefined && serve === undefined) throw usageError('Use --folder only with --serve.')
     const folder = kept ?? mkdtempSync(join(tmpdir(), 'agent-grid-demo-'))
     try {
       if (serve !== undefined) {
@@ -80,12 +80,12 @@ export async function runConversation(gridUrl: string, print: (line: string) => 
   await client.read(charles, [`${ada.alias}: ${question}`])
   await client.sendOverMcp(charles, ada, answer)
 
-  print('\nAda reads and says thanks over MCP too.')
+  print('\nAda reads the answer and says thanks, also over MCP.')
   await client.read(ada, [`${charles.alias}: ${answer}`])
   await client.sendOverMcp(ada, charles, thanks)
   await client.read(charles, [`${ada.alias}: ${thanks}`])
 
-  print('\nEach message is delivered once: both inboxes are empty now.')
+  print('\nEach message was delivered once, so both inboxes are empty now.')
   await client.read(ada, [])
   await client.read(charles, [])
 

@@ -24,14 +24,14 @@ export async function disconnectClient(json: boolean, args: CommandArguments): P
   }
   const { changes, left } = planDisconnect(connection)
   const { url, key, alias, isOwnKey, keyName } = connection
-  const steps = left.map((place) => `Remove by hand what was changed since it was written: ${place}`)
+  const steps = left.map((place) => `Remove by hand, because it was changed since it was written: ${place}`)
   if (changes.length > 0) say(differenceOf(changes, [key]))
   if (args['dry-run'] === undefined) {
-    await confirm(`Remove this, so that ${title} is no longer ${alias}?`, args.yes !== undefined)
+    await confirm(`Remove this to disconnect ${title} from ${alias}?`, args.yes !== undefined)
     applyChanges(changes)
     await removeConnection(connection)
     if (isOwnKey && !await revoke(url, key)) {
-      steps.push(`The grid could not be reached: revoke the key "${keyName}" on the page of ${alias} at ${url}.`)
+      steps.push(`The grid could not be reached. Revoke the key "${keyName}" on the page of ${alias} at ${url}.`)
     }
     say(`${title} is no longer connected as ${alias}.`)
     if (readConnections().length === 0) removeInstallation()

@@ -20,17 +20,17 @@ import { runStoreCommand } from './store-command.ts'
  */
 export const doctor: ProcessCommand = {
   name: 'doctor',
-  summary: 'Check this grid, or with --client the coding clients here, and say how to fix each fault.',
+  summary: 'Check this grid, or with --client the coding clients here, and explain how to fix each fault.',
   options: {
     full: {
       placeholder: '',
-      description: 'read the whole database, however large it is, if no server runs',
+      description: 'if no server runs, read the complete database, even if it is large',
       flag: true,
     },
     repair: {
       placeholder: 'NAME',
       description:
-        'run a repair that the doctor names, or rotate-signing-key if the key of agent cards may have leaked',
+        'run a repair that the doctor suggests, or rotate-signing-key if the key that signs agent cards may have leaked',
       oneOf: repairs.map(({ name }) => name),
     },
     client: clientOption,

@@ -113,7 +113,7 @@ function checkProgram(connection: Connection): ClientFinding {
 function checkClient(client: ClientName): ClientFinding {
   const { wakesFrom, commands: [command] } = programs[client]
   if (wakesFrom === undefined) {
-    return skipped('client', 'Nothing wakes this client: it is notified of messages when it is used.')
+    return skipped('client', 'Nothing wakes this client. It is notified of messages only while it is used.')
   }
   const shell = process.platform === 'win32'
   const { stdout, error } = spawnSync(command, ['--version'], {
@@ -124,11 +124,15 @@ function checkClient(client: ClientName): ClientFinding {
   })
   const found = stdout?.match(/\d+\.\d+\.\d+/)?.[0]
   if (error || found === undefined) {
-    const action = 'Install it, or start the doctor where it runs.'
+    const action = 'Install it, or run the doctor in the environment where it is installed.'
     return broken('client', `${command} is not installed, or its folder is not in PATH.`, action)
   }
   if (!isOlder(found, wakesFrom)) return ok('client', `${command} is ${found}.`)
-  return broken('client', `${command} is ${found}. New messages wake it from ${wakesFrom} on.`, 'Upgrade it.')
+  return broken(
+    'client',
+    `${command} is version ${found}. New messages can wake version ${wakesFrom} and later.`,
+    'Upgrade it.',
+  )
 }
 
 function hasNoHooks({ wake, editWarnings = false }: Connection): boolean {
@@ -138,7 +142,9 @@ function hasNoHooks({ wake, editWarnings = false }: Connection): boolean {
 /** An earlier answer does not cover tools added by a later version. */
 function checkTools(connection: Connection): ClientFinding {
   const { allowedTools = [] } = connection
-  if (allowedTools.length === 0) return ok('tools', 'It asks before it calls tools, unless you allowed them in it.')
+  if (allowedTools.length === 0) {
+    return ok('tools', 'It asks before it calls tools, unless you allowed them in the client.')
+  }
   const unasked = newTools(connection)
   if (unasked.length === 0) return ok('tools', `It calls ${allowedTools.length} tools without asking.`)
   const action = `Connect again, and it asks you: ${connectAgain(connection)}`
@@ -165,7 +171,7 @@ function checkWaiter(agent: Connection): ClientFinding {
   return warning(
     'waiter',
     `A session is open (process ${session.pid}), and nothing waits for messages.`,
-    'Write something in the session, which starts the wait again; the log in ' +
+    'Enter a prompt in the session, which starts the wait again. The log in ' +
       `${join(stateFolder(agent), 'client.log')} says why it ended.`,
   )
 }
@@ -218,7 +224,7 @@ function managedFolder(): string {
 }
 
 function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
-  if (!hooks) return skipped('hooks', 'Codex did not say which hooks it trusts.')
+  if (!hooks) return skipped('hooks', 'Codex did not report which hooks it trusts.')
   const own = hooks.filter(({ command }) => command !== undefined && / hook '?codex'? /.test(command))
   if (own.length === 0) {
     return broken('hooks', 'Codex has no hooks of agent-grid.', 'Connect again: "agent-grid connect codex".')
@@ -228,7 +234,7 @@ function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
     return broken(
       'hooks',
       `Codex does not trust ${waiting.length} of its ${own.length} hooks of agent-grid yet, and skips them silently.`,
-      'Start codex and approve them: it says "Hooks need review", or type /hooks.',
+      'Start codex and approve them when it shows "Hooks need review", or type /hooks.',
     )
   }
   if (own.some(({ enabled }) => enabled === false)) {
@@ -317,7 +323,7 @@ function judgeClock(aheadMs: number): GridFinding {
 function judgeError(url: string, error: GridCallError, again: string): GridFinding[] {
   const { status, code, message } = error
   if (isCredentialGone(error)) {
-    const action = `It was revoked. Connect again: ${again}`
+    const action = `The key was revoked. Connect again: ${again}`
     return [ok('grid', `${url} answers.`), broken('key', `The grid does not accept the key: ${message}`, action)]
   }
   if (status === 0 || code === 'not_a_grid') {

@@ -5,7 +5,7 @@ import { attentionExitCode, type CommandArguments, CommandError, type CommandOpt
 
 /** The options that select the agent. */
 export const accessOptions = {
-  as: { placeholder: '@AGENT', description: 'the agent, if this machine is connected as several' },
+  as: { placeholder: '@AGENT', description: 'the agent, if this machine is connected as several agents' },
   url: { placeholder: 'URL', description: 'its grid' },
 } as const satisfies Record<string, CommandOption>
 

@@ -10,7 +10,7 @@ export const health: ProcessCommand = {
   name: 'health',
   summary: 'Check whether the running server, or the grid at an address, is ready.',
   options: {
-    url: { placeholder: 'URL', description: 'address of a grid; without it, the server with these settings' },
+    url: { placeholder: 'URL', description: 'address of a grid; default: the server with these settings' },
   },
   async start(json, { url }) {
     const server = url === undefined ? ownServer(readConfig(process.env)) : serverAt(url)
@@ -20,7 +20,7 @@ export const health: ProcessCommand = {
     if (!isOfGrid(answer)) {
       throw new CommandError(
         'not_running',
-        `What answers ${server.name} is not an agent-grid. Stop that program, or ask the grid at its own address.`,
+        `The program that answers ${server.name} is not an agent-grid. Stop it, or check the grid at its own address.`,
       )
     }
     if (status !== 200) throw new CommandError('not_ready', `The server is not ready: ${text}`)

@@ -3,9 +3,9 @@ import type { ProcessCommand } from './command.ts'
 /** The hooks that coding clients run at session events. `connect` writes the entries that call this command. */
 export const hook = {
   name: 'hook',
-  summary: 'Notify a coding client of unread messages; its configuration calls this.',
+  summary: "Notify a coding client of unread messages. The client's configuration calls this command.",
   options: {
-    as: { placeholder: '@AGENT', description: 'the agent, if the client is connected as several' },
+    as: { placeholder: '@AGENT', description: 'the agent, if the client is connected as several agents' },
     url: { placeholder: 'URL', description: 'its grid' },
   },
   // The usual exit code of a usage error would block the client.

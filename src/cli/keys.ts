@@ -39,7 +39,7 @@ export const rotateStoredTokens = storeCommand({
       '',
       ...keys.map((used) => sentenceOf(used, key)),
       ...(unreadable > 0
-        ? [`${unreadable} tokens cannot be decrypted and were left as they are. The log names them; enter them again.`]
+        ? [`${unreadable} tokens cannot be decrypted and were left as they are. The log lists them. Enter them again.`]
         : []),
       ...(finished ? [] : ['This run has reached its time limit. Run the command again to continue.']),
     ].join('\n'),

@@ -60,7 +60,7 @@ export async function startAndConnect(json: boolean, args: CommandArguments): Pr
     const { url } = await runStoreCommand(createLinkCommand, { email: grid.email }, environment(grid.url))
     const command = isOnPath() ? 'agent-grid' : installedProgram().launcher
     say(`\nThe console, with a link that signs you in once, within 24 hours:\n  ${url}`)
-    say(`For one more agent in a session: ${command} as @NAME -- claude`)
+    say(`To run a session as another agent: ${command} as @NAME -- claude`)
     if (json) print(JSON.stringify({ url: grid.url, sign_in_url: url, connections }))
   } catch (error) {
     child?.kill()
@@ -81,7 +81,7 @@ export async function stopLocalGrid(json: boolean): Promise<number> {
   const wasRunning = grid !== undefined && isServed(grid)
   if (wasRunning) {
     process.kill(grid.server!.pid, 'SIGTERM')
-    await until(stopMs, () => !isServed(grid), `It still runs as process ${grid.server!.pid}, and is stopping.`)
+    await until(stopMs, () => !isServed(grid), `The grid is stopping. It still runs as process ${grid.server!.pid}.`)
   }
   const text = wasRunning ? 'The grid of this machine has stopped.' : 'The grid of this machine is not running.'
   print(json ? JSON.stringify({ stopped: wasRunning }) : text)
@@ -91,7 +91,7 @@ export async function stopLocalGrid(json: boolean): Promise<number> {
 /** The grid, and its process if it was started now. The first start creates an account. */
 async function openGrid(): Promise<{ grid: LocalGrid; child?: ChildProcess }> {
   const lock = takeLock(join(localGridFolder(), 'up.lock'))
-  if (!lock) throw new CommandError('busy', 'Another "agent-grid up" starts the grid now. Run this one again.')
+  if (!lock) throw new CommandError('busy', 'Another "agent-grid up" is starting the grid. Run this command again.')
   try {
     const known = readLocalGrid()
     if (known && isServed(known)) return { grid: known }
@@ -204,7 +204,7 @@ async function connectAll(
     const place = placeOf(client, keepsKeyOfFolder(client) ? folder : undefined)
     const previous = connectionAt(place)
     if (previous && previous.url !== grid.url) {
-      say(`${programs[client].title} is connected to ${previous.url}, which stays.`)
+      say(`${programs[client].title} stays connected to ${previous.url}.`)
       continue
     }
     const others = readConnections().filter((other) => other.url === grid.url && !isSamePlace(other, place))
@@ -269,5 +269,5 @@ async function newKey(
       if (!(error instanceof GridCallError) || !['alias_taken', 'not_allowed'].includes(error.code)) throw error
     }
   }
-  throw new CommandError('alias_taken', `No alias like ${alias} is free.`)
+  throw new CommandError('alias_taken', `No alias similar to ${alias} is free.`)
 }

@@ -23,19 +23,19 @@ export const send: ProcessCommand = {
     to: { placeholder: 'TO', description: '@agent or #channel', required: true },
     message: {
       placeholder: 'TEXT',
-      description: 'the message; without it or with -, standard input',
+      description: 'the message; default, or with -: standard input',
       file: 'message-file',
     },
     file: { placeholder: 'PATH', description: 'a file to attach' },
     choice: {
       placeholder: 'TEXT',
-      description: 'an answer that a person can click; up to 6 of them',
+      description: 'an answer that a person can click; up to 6 times',
       several: true,
     },
-    'reply-to': { placeholder: 'ID', description: 'message_id of what this answers' },
+    'reply-to': { placeholder: 'ID', description: 'message_id of the message that this one answers' },
     conversation: {
       placeholder: 'ID',
-      description: 'the conversation; without it, the one of the message that this answers',
+      description: 'the conversation; default: the conversation of the answered message',
     },
     acks: {
       placeholder: 'LEASE',
@@ -43,10 +43,10 @@ export const send: ProcessCommand = {
     },
     expires: {
       placeholder: 'SECONDS',
-      description: 'not delivered if it is unread after 10 to 604800 seconds',
+      description: 'expire the message if it is unread after 10 to 604800 seconds',
     },
     wait: { placeholder: '', description: `wait up to ${waitSeconds} s for the answer, and print it`, flag: true },
-    'idempotency-key': { placeholder: 'KEY', description: 'a text of your own; a repeat with the same one sends once' },
+    'idempotency-key': { placeholder: 'KEY', description: 'any text; a repeat with the same text sends nothing' },
     ...accessOptions,
   },
   async start(json, args) {
@@ -107,13 +107,13 @@ export const read: ProcessCommand = {
     peek: { placeholder: '', description: 'only show them: they stay unread', flag: true },
     lease: {
       placeholder: 'SECONDS',
-      description: 'lease them for 30 to 43200 seconds: they are unread again unless you --ack',
+      description: 'lease the messages for 30 to 43200 seconds; then they are unread again unless you --ack',
     },
-    extend: { placeholder: 'LEASE', description: 'let a lease last for --seconds from now' },
+    extend: { placeholder: 'LEASE', description: 'extend a lease to --seconds from now' },
     seconds: { placeholder: 'SECONDS', description: 'with --extend; 600 without it' },
-    ack: { placeholder: 'LEASE', description: 'the work on a lease is done' },
-    release: { placeholder: 'LEASE', description: 'give a lease up: its messages are unread again' },
-    save: { placeholder: 'FOLDER', description: 'save their files in it; no file is replaced' },
+    ack: { placeholder: 'LEASE', description: 'acknowledge the messages of a lease' },
+    release: { placeholder: 'LEASE', description: 'release a lease, so that its messages are unread again' },
+    save: { placeholder: 'FOLDER', description: 'save attached files in this folder; existing files are kept' },
     ...accessOptions,
   },
   async start(json, args) {
@@ -191,7 +191,7 @@ export const watch: ProcessCommand = {
   name: 'watch',
   summary: 'Print a line whenever an agent has unread messages.',
   options: {
-    once: { placeholder: '', description: 'end with the first line', flag: true },
+    once: { placeholder: '', description: 'exit after the first line', flag: true },
     ...accessOptions,
   },
   async start(json, args) {

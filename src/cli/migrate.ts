@@ -29,7 +29,7 @@ export const applyMigrations = storeCommand({
   print: ({ schema_version, applied, copy }) =>
     table([
       ['Schema', schema_version],
-      ['Applied', applied.join(' ') || 'nothing; it was up to date'],
+      ['Applied', applied.join(' ') || 'nothing, because it was up to date'],
       ...(copy === null ? [] : [['Copy from before', copy] as const]),
     ]),
 })
@@ -44,12 +44,12 @@ export const migrateServed: StoreCommand = {
 export const backupOptions = {
   'no-backup': {
     placeholder: '',
-    description: 'migrate a local file without keeping a copy from before',
+    description: 'migrate a local file without keeping a copy of it',
     flag: true,
   },
   'backed-up': {
     placeholder: '',
-    description: 'migrate a remote database although "agent-grid backup" has made no backup in the last 24 hours',
+    description: 'migrate a remote database without an "agent-grid backup" from the last 24 hours',
     flag: true,
   },
 } as const satisfies CommandOptions
@@ -65,7 +65,7 @@ export const migrate: ProcessCommand = {
   options: {
     check: {
       placeholder: '',
-      description: 'only print what would be done: exit code 0 if nothing, 3 if steps are missing',
+      description: 'only print what would be done; exit code 0 if nothing, 3 if steps are missing',
       flag: true,
     },
     ...backupOptions,
@@ -103,10 +103,10 @@ function report({ version, newest, missing }: MigrationPlan) {
 function describe({ version, newest, missing }: MigrationPlan, { databaseUrl }: Config): string {
   const schema = table([['Schema', version], ['Newest', newest]])
   if (version > newest) {
-    return `${schema}\nA newer agent-grid has migrated the database. A start of this one migrates nothing.`
+    return `${schema}\nA newer agent-grid has migrated the database. This version would migrate nothing.`
   }
-  if (missing.length === 0) return `${schema}\nThe database is up to date: a start migrates nothing.`
-  if (version === 0) return `${schema}\nThe database is empty: the first start makes its tables.`
+  if (missing.length === 0) return `${schema}\nThe database is up to date.`
+  if (version === 0) return `${schema}\nThe database is empty. The first start creates its tables.`
   return [
     schema,
     '',
@@ -115,6 +115,6 @@ function describe({ version, newest, missing }: MigrationPlan, { databaseUrl }: 
     '',
     localPath(databaseUrl)
       ? 'A copy of the file is kept next to it until a server has run for a day.'
-      : 'Run "agent-grid backup FILE" first: without a backup from the last 24 hours it is not migrated.',
+      : 'Run "agent-grid backup FILE" first: without a backup from the last 24 hours the database is not migrated.',
   ].join('\n')
 }

@@ -27,26 +27,38 @@ const waitSeconds = 50
 /** Maximum delay of a commit by `--check`. */
 const checkMs = second
 
-const name = { placeholder: 'NAME…', description: 'files and patterns of this folder, tickets', several: true } as const
-const space = { placeholder: 'TEXT', description: 'what the names are in; without it, the git remote here' } as const
+const name = {
+  placeholder: 'NAME…',
+  description: 'files and patterns in this folder, or tickets',
+  several: true,
+} as const
+const space = {
+  placeholder: 'TEXT',
+  description: 'the space of the names; default: the git remote of this folder',
+} as const
 
 export const reserve: ProcessCommand = {
   name: 'reserve',
-  summary: 'Reserve names as an agent: "I work on this". With a command, while it runs.',
+  summary:
+    'Reserve names as an agent, to announce what it works on. With a command, the names are reserved while it runs.',
   operands: ['name'],
   options: {
     name,
     note: { placeholder: 'TEXT', description: 'what others should know' },
-    for: { placeholder: 'DURATION', description: 'for so long, such as 90s, 30m or 8h; without it, 1h' },
-    shared: { placeholder: '', description: 'others may share the names', flag: true },
+    for: { placeholder: 'DURATION', description: 'duration, such as 90s, 30m or 8h; default 1h' },
+    shared: { placeholder: '', description: 'let others share the names', flag: true },
     space,
-    wait: { placeholder: '', description: 'wait until nobody else has them', flag: true },
-    release: { placeholder: '', description: 'give the names back; without names, all of the space', flag: true },
+    wait: { placeholder: '', description: 'wait until nobody else holds the names', flag: true },
+    release: {
+      placeholder: '',
+      description: 'release the names, or all in the space if no names are given',
+      flag: true,
+    },
     ...accessOptions,
   },
   words: {
     placeholder: 'COMMAND',
-    description: 'run this, renew the reservation meanwhile, and release it afterwards',
+    description: 'run this command, renew the reservation while it runs, and release it afterwards',
   },
   async start(json, args, words) {
     const { note, shared, wait, release } = args
@@ -60,7 +72,7 @@ export const reserve: ProcessCommand = {
         json
           ? jsonLine({ released })
           : released.length === 0
-          ? 'You had reserved none.'
+          ? 'You had reserved no names.'
           : `Released ${released.join(', ')}.`,
       )
       return 0
@@ -124,14 +136,14 @@ export async function holding<T>(
 
 export const reservations: ProcessCommand = {
   name: 'reservations',
-  summary: 'List who works on what. With --check, say whether others have reserved files.',
+  summary: 'List what agents have reserved. With --check, report whether others have reserved files.',
   operands: ['name'],
   options: {
     name: { ...name, description: `${name.description}: only those that overlap them` },
     mine: { placeholder: '', description: 'only your own', flag: true },
-    space: { ...space, description: 'only this space; names are otherwise in the git remote here' },
-    check: { placeholder: '', description: 'exit code 1 if another agent has one of the files', flag: true },
-    strict: { placeholder: '', description: 'with --check: exit code 2 if the grid cannot be asked', flag: true },
+    space: { ...space, description: 'only this space; by default names are in the git remote of this folder' },
+    check: { placeholder: '', description: 'exit code 1 if another agent holds one of the files', flag: true },
+    strict: { placeholder: '', description: 'with --check: exit code 2 if the grid cannot be reached', flag: true },
     ...accessOptions,
   },
   async start(json, args) {

@@ -36,7 +36,8 @@ const options = {
   },
   input: {
     placeholder: 'json|text',
-    description: 'what a COMMAND gets on standard input: messages with their senders (the default), or only their text',
+    description:
+      'what a COMMAND receives on standard input: messages with their senders (the default), or only their text',
     oneOf: ['json', 'text'],
   },
   folder: { placeholder: 'PATH', description: 'working folder; by default the current one' },
@@ -45,12 +46,12 @@ const options = {
     placeholder: 'DURATION',
     description: 'time after which messages are unread again if this machine dies; by default 5m',
   },
-  'max-turns-per-hour': { placeholder: 'NUMBER', description: 'most runs within an hour; by default 20' },
+  'max-turns-per-hour': { placeholder: 'NUMBER', description: 'maximum runs per hour; by default 20' },
   'max-usd-per-turn': { placeholder: 'AMOUNT', description: 'cost limit of a run (Claude Code)' },
   'max-usd-per-day': { placeholder: 'AMOUNT', description: 'cost limit of 24 hours (Claude Code, opencode)' },
   service: {
     placeholder: '',
-    description: 'print a systemd unit that does this for you, and how to install it',
+    description: 'print a systemd unit that runs this command, and how to install it',
     flag: true,
   },
 } as const satisfies CommandOptions
@@ -60,7 +61,7 @@ export const run: ProcessCommand = {
   name: 'run',
   summary: 'Run an unattended agent: a coding client, or any command, for each message.',
   options,
-  words: { placeholder: 'WORDS', description: 'the command; with a client, options for it' },
+  words: { placeholder: 'WORDS', description: 'the command, or options for the client' },
   async start(json, args, words) {
     const runner = readOptions(args, words)
     const access = gridAccess(args)
@@ -109,11 +110,13 @@ function readOptions(args: CommandArguments, words: readonly string[]): Omit<Run
   const program: Program = client ? programs[client] : commandProgram(words)
   const maxUsdPerTurn = amount('max-usd-per-turn', args)
   const perDayUsd = amount('max-usd-per-day', args)
-  if (maxUsdPerTurn !== undefined && client !== 'claude') throw usageError('--max-usd-per-turn is for --claude.')
+  if (maxUsdPerTurn !== undefined && client !== 'claude') throw usageError('Use --max-usd-per-turn only with --claude.')
   if (perDayUsd !== undefined && !program.tellsCost) {
-    throw usageError(`--max-usd-per-day is for --claude and --opencode: ${program.name} does not report its cost.`)
+    throw usageError(
+      `Use --max-usd-per-day only with --claude or --opencode. ${program.name} does not report its cost.`,
+    )
   }
-  if (client && args.input) throw usageError('--input is for a command: a client gets a prompt.')
+  if (client && args.input) throw usageError('Use --input only with a command. A client gets a prompt.')
   return {
     program,
     extra: client ? words : [],

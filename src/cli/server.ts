@@ -101,7 +101,7 @@ async function listenOrFail(
 }
 
 const portInUse = 'Another program listens there. Stop it, or set PORT to another port.'
-const notPermitted = 'This user is not allowed to; ports below 1024 need more rights. Set PORT to a higher one.'
+const notPermitted = 'This user may not listen there. Ports below 1024 need more rights. Set PORT to a higher port.'
 const unknownAddress = 'This machine does not have that address. Set HOST to one of its addresses, or to 0.0.0.0.'
 
 const reasons: Record<string, string> = {

@@ -14,7 +14,7 @@ export const serviceInstall: ProcessCommand = {
   summary: 'Print a systemd unit that runs the grid, and how to install it.',
   options: {
     print: { placeholder: '', description: 'print the unit; nothing is installed', flag: true, required: true },
-    'base-url': { placeholder: 'URL', description: 'public address of the grid; without it, http://localhost:8787' },
+    'base-url': { placeholder: 'URL', description: 'public address of the grid; default http://localhost:8787' },
     'backup-dir': {
       placeholder: 'DIR',
       description: 'folder for scheduled backups, which the service may write',

@@ -50,10 +50,10 @@ function triedGuardrail(
   { guardrail, provider, config }: { guardrail?: string; provider?: string; config?: string },
 ): { guardrail: string } | { provider: string; config: unknown } {
   if ((guardrail === undefined) === (provider === undefined)) {
-    throw usageError('try-guardrail needs --guardrail or --provider, and not both.')
+    throw usageError('Give either --guardrail or --provider, not both.')
   }
   if (guardrail !== undefined && config !== undefined) {
-    throw usageError('--config goes with --provider. A guardrail has its own configuration.')
+    throw usageError('Use --config only with --provider. A guardrail has its own configuration.')
   }
   return guardrail === undefined ? { provider: provider!, config: readConfigOption(config) } : { guardrail }
 }

@@ -5,11 +5,11 @@ import { table } from './tables.ts'
 /** Sends one message, bypassing all inboxes. See docs/protocol/a2a.md, "Remote agents". */
 export const tryRemoteCommand = storeCommand({
   name: 'try-remote',
-  summary: 'Read the card of a remote agent, send it a message, and print what it answers.',
+  summary: 'Read the card of a remote agent, send it a message, and print its answer.',
   operands: ['url'],
   options: {
-    url: { placeholder: 'URL', description: 'address of its card, endpoint or host', required: true },
-    token: { placeholder: 'TOKEN', description: 'bearer token for it', env: 'REMOTE_TOKEN' },
+    url: { placeholder: 'URL', description: 'URL of the agent: its card, endpoint or host', required: true },
+    token: { placeholder: 'TOKEN', description: 'bearer token for the agent', env: 'REMOTE_TOKEN' },
     text: { placeholder: 'TEXT', description: 'the message (default: a greeting)' },
   },
   run: (store, { url, token, text = 'Hello. This is a test of the connection.' }) =>

@@ -5,10 +5,10 @@ export const up: ProcessCommand = {
   name: 'up',
   summary: 'Start a grid for this machine, and connect its coding clients. No account, browser or email is needed.',
   options: {
-    folder: { placeholder: 'PATH', description: 'the folder whose sessions get agents; by default the current one' },
+    folder: { placeholder: 'PATH', description: 'the folder whose sessions get agents; by default the current folder' },
     tools: {
       placeholder: 'HOW',
-      description: 'allow (the default) or ask: whether the clients call the tools of a conversation without asking',
+      description: 'whether the clients may call conversation tools without asking: allow (the default) or ask',
       oneOf: ['allow', 'ask'],
     },
     detach: { placeholder: '', description: 'run the grid in the background; down stops it', flag: true },
@@ -22,7 +22,7 @@ export const up: ProcessCommand = {
 
 export const down: ProcessCommand = {
   name: 'down',
-  summary: 'Stop the grid that up runs. Its messages and connections stay.',
+  summary: 'Stop the grid that "agent-grid up" started. Its messages and connections are kept.',
   options: {},
   async start(json) {
     const { stopLocalGrid } = await import('./local-grid.ts')

@@ -20,8 +20,7 @@ interface ChannelOptions {
 
 /** Declares that the server pushes events into the session. @see https://code.claude.com/docs/en/channels-reference */
 const capability = 'claude/channel'
-const instructions =
-  'Events of this server announce unread messages. Read them with read_messages, once for each event.'
+const instructions = 'Events of this server announce unread messages. Call read_messages once for each event.'
 
 export async function serveChannel({ agent, key, input, output, wake, signal }: ChannelOptions): Promise<void> {
   const ending = new AbortController()

@@ -178,7 +178,7 @@ function readFile(): ConnectionsFile {
   const { connections, oauthClients = {} } = (readJson(path) ?? {}) as Partial<ConnectionsFile>
   if (Array.isArray(connections)) return { connections, oauthClients }
   // A damaged file is never overwritten.
-  const message = `${path} is not a list of connections. Repair it, or move it away and connect again.`
+  const message = `${path} is not a list of connections. Repair the file, or move it away and connect again.`
   throw new ClientError('invalid_connections', message)
 }
 

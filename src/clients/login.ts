@@ -133,7 +133,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   if (known !== undefined && await isKnown(token_endpoint, known)) return known
   if (endpoint === undefined) {
     throw new LoginError(
-      'The grid registers no new programs. Make a key on the page of the agent, and give it with --key-file.',
+      'The grid does not register new programs. Create a key on the page of the agent, and pass it with --key-file.',
     )
   }
   const { client_id: id } = await post(endpoint, {

@@ -188,7 +188,7 @@ export const programs: Record<ClientName, ClientProgram> = {
       file: openCodeFile,
       entry: (tool) => ({ container: ['permission'], name: `${serverName}_${tool}`, value: 'allow' }),
     },
-    allowing: 'choose "Allow always" when it asks, which it does only if its configuration says so.',
+    allowing: 'choose "Allow always" when it asks, which it does only if its configuration requires it.',
     asks: 'for a model and its log-in',
     login: `Log in: opencode mcp auth ${serverName}`,
     wakes: wokenAfterPrompt,

@@ -92,7 +92,7 @@ export const settings = {
   appUrl: setting('APP_URL', 'Public address of the web application.', publicAddress, { fallback: 'BASE_URL' }),
   extraBaseUrls: setting(
     'EXTRA_BASE_URLS',
-    'Further addresses at which programs reach the grid: MCP, A2A, REST, OAuth and cards. Pages are served only at APP_URL.',
+    'Further addresses at which programs reach the grid (MCP, A2A, REST, OAuth and agent cards). Pages are served only at APP_URL.',
     publicAddresses,
   ),
   databaseUrl: setting(
@@ -108,13 +108,13 @@ export const settings = {
   ),
   durability: setting(
     'DURABILITY',
-    'full: an acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
+    'full: every acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     oneOf(['full', 'relaxed'], 'full'),
   ),
   /** The low-water mark of free disk space for a local file. */
   minFreeMegabytes: setting(
     'MIN_FREE_MB',
-    'Minimum free space in megabytes on the disk of a local file, at most a tenth of it. Below it nothing new is stored. 0: no minimum.',
+    'Minimum free space in megabytes on the disk of a local file, but at most a tenth of the disk. Below the minimum nothing new is stored. 0: no minimum.',
     wholeNumber(0, 1_000_000, 200),
   ),
   maxFileBytes: setting(
@@ -139,13 +139,13 @@ export const settings = {
   ),
   externalMessagesPerDay: setting(
     'EXTERNAL_MESSAGES_PER_DAY',
-    'Messages that one account may send to one agent of another account per day; 0 for any number.',
+    'Messages that one account may send to a single agent of another account per day; 0 for any number.',
     wholeNumber(0, 1_000_000_000, 2_000),
     { formerly: 'STRANGER_MESSAGES_PER_DAY' },
   ),
   unreadPerInbox: setting(
     'UNREAD_PER_INBOX',
-    'Unread messages of one inbox at which it refuses direct messages; it refuses those from other accounts at a fifth of this number. 0 for any number.',
+    'Number of unread messages at which an inbox refuses direct messages. Messages from other accounts are refused at a fifth of this number. 0 for any number.',
     wholeNumber(0, 1_000_000_000, 10_000),
   ),
   agentsPerAccount: setting(
@@ -203,7 +203,7 @@ export const settings = {
   ),
   oauthDcr: setting(
     'OAUTH_DCR',
-    'Whether clients can register themselves. Without it opencode and Cursor cannot sign in.',
+    'Whether OAuth clients can register themselves. If not, opencode and Cursor cannot sign in.',
     oneOf(['on', 'off'], 'on'),
   ),
   oauthRedirectAllow: setting(
@@ -225,7 +225,7 @@ export const settings = {
   /** Undefined: no scheduled backups. */
   backupDir: setting(
     'BACKUP_DIR',
-    'Folder for scheduled backups. Each process of a server needs it; one of them makes each backup.',
+    'Folder for scheduled backups. Every process of a server needs this setting; one of them makes each backup.',
     value('a path', z.string().optional()),
     { fallback: 'no scheduled backups' },
   ),
@@ -234,7 +234,7 @@ export const settings = {
   /** At least 12 characters. Undefined: backups are plain, or not scheduled. */
   backupKey: setting(
     'BACKUP_KEY',
-    'Passphrase that encrypts backups, and opens them. Keep it apart from them.',
+    'Passphrase that encrypts and decrypts backups. Store it separately from the backups.',
     value('a text of at least 12 characters', z.string().trim().min(12).optional()),
     { isSecret: true },
   ),
@@ -277,7 +277,7 @@ export const settings = {
   ),
   oidcClientId: setting(
     'OIDC_CLIENT_ID',
-    'Client id of this grid at the provider. Required with OIDC_ISSUER.',
+    'Client id that the provider gave this grid. Required with OIDC_ISSUER.',
     value('text', z.string().min(1).optional()),
   ),
   oidcClientSecret: setting(
@@ -302,7 +302,7 @@ export const settings = {
   ),
   oidcEmailClaim: setting(
     'OIDC_EMAIL_CLAIM',
-    'Claim with the address, such as preferred_username, for those domains. Empty: email.',
+    'Claim that holds the email address for those domains, such as preferred_username. Empty: email.',
     value('the name of a claim', z.string().max(100).prefault('')),
   ),
   oidcScopes: setting(

@@ -119,7 +119,7 @@ export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 
 /** Answers offered to a person. The grid explains what is wrong with one. */
-export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for a person')
+export const choicesInput = z.array(z.string().max(120)).describe('Up to 6 choices for a person')
 
 /**
  * A signup's input, over REST and MCP. Unknown fields are ignored. See docs/protocol/signup.md, "Signup", and
@@ -128,7 +128,7 @@ export const choicesInput = z.array(z.string().max(120)).describe('Up to 6, for 
 export const signupInput = z.object({
   // An email address or an alias that is too long has a separate error.
   owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
-  alias: z.string().meta({ maxLength: 32 }).describe('Wanted alias: 3 to 32 characters of a-z, 0-9 and -'),
+  alias: z.string().meta({ maxLength: 32 }).describe('Desired alias: 3 to 32 characters of a-z, 0-9 and -'),
   // `signUp` checks the length without invisible characters.
   description: z.string().meta({ maxLength: 500 }).optional().describe('What the agent does'),
   skills: z.array(atMost(z.string().min(1), 64)).max(20).optional().describe('Names of skills'),

@@ -21,10 +21,10 @@ const noInput = z.strictObject({})
 const cursor = identifier.optional().describe('next_cursor of the previous result, to get the next page')
 const cursorInput = z.strictObject({ cursor })
 const pageInput = z.strictObject({
-  limit: z.int().min(1).max(pageLimit).optional().describe(`How many at most; default ${pageLimit}`),
+  limit: z.int().min(1).max(pageLimit).optional().describe(`Maximum number of results; default ${pageLimit}`),
   cursor,
 })
-const pagingNote = 'At most 1 MB at once; if there are more, the result has next_cursor.'
+const pagingNote = 'A page holds at most 1 MB. If there are more results, it has next_cursor.'
 
 /** An agent as returned by admin tools. See docs/protocol/messages.md, "Agents". */
 export function asAgent(agent: Agent): Record<string, unknown> {
@@ -80,7 +80,7 @@ function listing<Row>(
 
 const listAgents = listing(
   'agents',
-  'List the agents of the account by alias, without deleted ones, and their total.',
+  "List the account's agents by alias and their total, without deleted agents.",
   pageInput,
   ({ agents }) => ({
     source: { read: agents.page, keyOf: ({ alias }: Agent) => alias, entryOf: asAgent },
@@ -90,14 +90,14 @@ const listAgents = listing(
 
 const listChannels = listing(
   'channels',
-  'List the channels of the account by name, without deleted ones, and their total.',
+  "List the account's channels by name and their total, without deleted channels.",
   pageInput,
   ({ channels }) => ({ source: { read: channels.page, keyOf: nameOf, entryOf: asChannel }, total: channels.total }),
 )
 
 const listSkills = listing(
   'skills',
-  'List the skills of the account, with the number of agents each is attached to.',
+  "List the account's skills, and how many agents have each.",
   cursorInput,
   ({ skills }) => ({
     source: { read: skills.withCounts, keyOf: nameOf, entryOf: asSkill },
@@ -109,7 +109,7 @@ const listGuardrailsTool = tool({
   name: 'admin_list_guardrails',
   title: 'List guardrails',
   description:
-    `List the guardrails of the account, with provider, configuration and the number of agents each guards. Attach them with admin_set_agent_guardrails. ${pagingNote}`,
+    `List the account's guardrails with their provider, configuration and number of guarded agents. Attach them with admin_set_agent_guardrails. ${pagingNote}`,
   annotations: readOnly,
   input: cursorInput,
   listBytes,
@@ -122,7 +122,7 @@ const listProviders = tool({
   name: 'admin_list_guardrail_providers',
   title: 'List guardrail providers',
   description:
-    'List the providers a guardrail can use, with the JSON schema of each configuration. Guardrails are created on the web or over REST, not with these tools.',
+    'List the providers that a guardrail can use, with the JSON schema of their configuration. Create guardrails on the web or over REST.',
   annotations: readOnly,
   input: noInput,
   run: (_account: AccountStore) => Promise.resolve({ text: { providers: listedProviders } }),

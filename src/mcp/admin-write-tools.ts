@@ -23,9 +23,9 @@ const guardrail = z.union([
     id: ref.optional(),
     name: ref.optional(),
     direction: z.enum(['inbound', 'outbound', 'both']).optional().describe(
-      'Messages to the agent, from it, or both (default)',
+      'Checks messages to the agent (inbound), from the agent (outbound), or both (default)',
     ),
-    action: z.enum(['block', 'hold', 'redact', 'flag']).optional().describe("Instead of the guardrail's own action"),
+    action: z.enum(['block', 'hold', 'redact', 'flag']).optional().describe("Overrides the guardrail's action"),
   }, 'name'),
 ])
 
@@ -56,25 +56,25 @@ const createAgentTool = tool({
   description: 'Create an agent. The result has its api_key, which works at once and is not shown again.',
   annotations: creates,
   input: z.strictObject({
-    alias: newName('@', 'Its address: 3 to 32 of a-z, 0-9 and -, unique on the whole grid'),
+    alias: newName('@', 'Its address: 3 to 32 characters of a-z, 0-9 and -, unique on the grid'),
     type: z.enum(['mcp', 'a2a']).optional().describe(
-      'mcp (default): reads its messages here; a2a: a remote agent at remoteUrl',
+      'mcp (default): an agent that reads its messages here; a2a: a remote agent at remoteUrl',
     ),
     visibility: z.enum(['private', 'public']).optional().describe(
-      'private (default): only agents of this account, and those it wrote to, can write to it; public: other accounts too',
+      'private (default): agents of this account, and agents that it wrote to, can write to it; public: agents of other accounts can too',
     ),
     accessPolicy: z.enum(['auto_approve', 'allow_list', 'block_list']).optional().describe(
-      'Which agents of other accounts may write to a public agent: all (auto_approve, default), those on its list (allow_list), all but those (block_list)',
+      'Which agents of other accounts may write to a public agent. auto_approve (default): all; allow_list: only listed aliases; block_list: all except listed aliases',
     ),
     accessList: z.array(identifier).max(maxAccessList).optional().describe(
-      'Aliases of other accounts that allow_list lets in or block_list keeps out',
+      'Aliases of agents in other accounts, for allow_list or block_list',
     ),
     description,
-    remoteUrl: atMost(z.string(), 2_000).optional().describe('https address; required for type a2a, for it alone'),
+    remoteUrl: atMost(z.string(), 2_000).optional().describe('https URL; required for type a2a, refused for others'),
     remoteToken: atMost(z.string().min(1), 4_000).optional().describe(
-      'Bearer token for the agent at remoteUrl; not shown again. Of a public agent, other accounts spend it too',
+      'Bearer token for the agent at remoteUrl; not shown again. If the agent is public, messages from other accounts use it too',
     ),
-    skills: z.array(skill).max(maxSkills).optional().describe('What it can do: names, or names with descriptions'),
+    skills: z.array(skill).max(maxSkills).optional().describe('Its skills: names, or names with descriptions'),
   }),
   async run(account: AccountStore, { skills, ...input }) {
     const { agent, apiKey, ...rest } = await createAgent(account, { ...input, skills: skills?.map(asSkill) })
@@ -87,7 +87,7 @@ const deleteAgentTool = tool({
   name: 'admin_delete_agent',
   title: 'Delete agent',
   description:
-    'Delete one agent, by id or by alias. Its keys are revoked at once, it leaves its channels, and its unread messages are parked. What it sent stays readable, and its alias stays reserved for this account.',
+    'Delete one agent, by id or alias. Its keys are revoked at once, it leaves its channels, and its unread messages are parked. Messages it sent stay readable, and its alias stays reserved for this account.',
   annotations: deletes,
   input: oneOf(agentRef, 'alias'),
   rename: byAgentId,
@@ -101,12 +101,12 @@ const createChannelTool = tool({
   name: 'admin_create_channel',
   title: 'Create channel',
   description:
-    'Create a channel, optionally with members. Members can post to it and get what others post. If a member is unknown, nothing is created.',
+    'Create a channel, optionally with members. Members can post to it and receive the posts of other members. If a member is unknown, nothing is created.',
   annotations: creates,
   input: z.strictObject({
-    name: newName('#', '3 to 32 of a-z, 0-9 and -, unique in the account'),
+    name: newName('#', '3 to 32 characters of a-z, 0-9 and -, unique in the account'),
     description,
-    members: members.optional().describe('Agents of the account, each by id or alias'),
+    members: members.optional().describe("The account's agents, each by id or alias"),
   }),
   async run(account: AccountStore, input) {
     const { channel, sanitized } = await createChannel(account, input)
@@ -117,7 +117,7 @@ const createChannelTool = tool({
 const deleteChannelTool = tool({
   name: 'admin_delete_channel',
   title: 'Delete channel',
-  description: 'Delete one channel, by id or by name. Its posts stay readable for the agents that got them.',
+  description: 'Delete one channel, by id or name. Agents that received its posts can still read them.',
   annotations: deletes,
   input: oneOf(channelRef, 'name'),
   rename: byChannelId,
@@ -130,12 +130,12 @@ const setAgentSkillsTool = tool({
   name: 'admin_set_agent_skills',
   title: 'Set skills of an agent',
   description:
-    'Replace all skills of one agent, given by id or by alias. Skills the account does not have are created; those it has keep their description.',
+    'Replace all skills of one agent, given by id or alias. Skills new to the account are created; existing skills keep their description.',
   annotations: replaces,
   input: oneOf({
     ...agentRef,
     skills: z.array(skill).max(maxSkills).describe(
-      'The whole new list: names, or names with descriptions; empty to remove all',
+      'The complete new list: names, or names with descriptions; empty to remove all',
     ),
   }, 'alias'),
   rename: byAgentId,
@@ -149,12 +149,12 @@ const setAgentGuardrailsTool = tool({
   name: 'admin_set_agent_guardrails',
   title: 'Set guardrails of an agent',
   description:
-    'Replace all guardrails of one agent, given by id or by alias. They must exist in the account (admin_list_guardrails); if one is unknown, nothing changes.',
+    'Replace all guardrails of one agent, given by id or alias. The guardrails must exist in the account (admin_list_guardrails); if one is unknown, nothing changes.',
   annotations: replaces,
   input: oneOf({
     ...agentRef,
     guardrails: z.array(guardrail).max(maxAttached).describe(
-      'The whole new list: ids or names, or objects with id or name; empty to remove all',
+      'The complete new list: ids or names, or objects with id or name; empty to remove all',
     ),
   }, 'alias'),
   rename: byAgentId,
@@ -167,11 +167,11 @@ const setAgentGuardrailsTool = tool({
 const setChannelMembersTool = tool({
   name: 'admin_set_channel_members',
   title: 'Set members of a channel',
-  description: 'Replace all members of one channel, given by id or by name. If a member is unknown, nothing changes.',
+  description: 'Replace all members of one channel, given by id or name. If a member is unknown, nothing changes.',
   annotations: replaces,
   input: oneOf({
     ...channelRef,
-    members: members.describe('The whole new list: agents of the account, each by id or alias; empty to remove all'),
+    members: members.describe('The complete new list: agents of the account, each by id or alias; empty to remove all'),
   }, 'name'),
   rename: byChannelId,
   async run(account: AccountStore, { id, name, members }) {

@@ -46,14 +46,14 @@ const sendMessageTool = tool({
   input: z.strictObject({
     to: identifier.describe('@alias or #channel'),
     message: z.string().meta({ minLength: 1, maxLength: maxTextBytes }),
-    reply_to_message_id: identifier.optional().describe('message_id of what this answers; completes its task'),
+    reply_to_message_id: identifier.optional().describe('message_id you answer; completes its task'),
     parts: partsInput.optional(),
     choices: choicesInput.optional(),
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional(),
-    answers: z.int().min(1).optional().describe('Of a channel'),
-    idempotency_key: identifier.optional().describe('Repeating with the same key sends once'),
+    answers: z.int().min(1).optional().describe('Replies to wait for in a channel'),
+    idempotency_key: identifier.optional().describe('A repeat with the same key is not sent'),
     expires_in_seconds: z.int().min(expirySeconds.min).max(expirySeconds.max).optional(),
-    send_at: z.union([identifier, z.int()]).optional().describe('ISO time, or seconds from now'),
+    send_at: z.union([identifier, z.int()]).optional().describe('ISO time or seconds from now'),
   }),
   rename: asReply,
   async run(account: AccountStore<AgentActor>, input, call) {
@@ -104,10 +104,10 @@ const readMessagesTool = tool({
   input: z.strictObject({
     wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('If there are none'),
     limit: z.int().min(1).max(maxBatch).optional(),
-    max_chars: z.int().min(1).optional().describe('Longest total'),
+    max_chars: z.int().min(1).optional().describe('Maximum total'),
     since: identifier.optional().describe('last_batch, last:20, 1h, an ISO time, a message_id or a cursor'),
-    peek: z.boolean().optional().describe('unread messages stay unread'),
-    message_id: identifier.optional().describe('With offset: the rest of a shortened message'),
+    peek: z.boolean().optional().describe('Leaves messages unread'),
+    message_id: identifier.optional().describe('With offset: rest of a truncated message'),
     offset: z.int().min(0).optional(),
   }),
   onlyWaits: ({ wait_seconds }) => numberOf(wait_seconds) > 0,
@@ -134,7 +134,10 @@ async function readUnread(account: AccountStore, input: PageSize, wait: WaitOpti
 
 async function readEarlier(account: AccountStore, input: PageSize & { since?: string }): Promise<ToolOutput> {
   const page = await readAgain(account, input)
-  return messagesOutput(page, page.hasMore ? 'There is more. Call read_messages with this cursor as since.' : undefined)
+  return messagesOutput(
+    page,
+    page.hasMore ? 'There are more messages. Call read_messages with this cursor as since.' : undefined,
+  )
 }
 
 /**
@@ -150,7 +153,7 @@ function messagesOutput(
   if (messages.length === 0) return { text: { messages } }
   const [first] = messages
   const rest = first.shortened &&
-    `Message ${first.message_id} goes on. Its rest: read_messages with this message_id and offset ${first.shortened.next_offset}.`
+    `Message ${first.message_id} is truncated. To read the rest, call read_messages with this message_id and offset ${first.shortened.next_offset}.`
   const note = [turns === undefined ? undefined : turnsNote(turns), rest, readOn].filter((sentence) =>
     sentence !== undefined
   ).join(' ')
@@ -182,11 +185,11 @@ function withNewTimes(messages: GridMessage[]): Partial<GridMessage>[] {
 
 export const listAgentsTool = tool({
   name: 'list_agents',
-  description: `Find agents you can write to, with what they do. ${textsOfOthers}`,
+  description: `Find agents you can write to, and their skills. ${textsOfOthers}`,
   annotations: { readOnlyHint: true },
   input: z.strictObject({
-    search: atMost(z.string(), 200).optional().describe('In alias, description or skill'),
-    public: z.boolean().optional().describe('public agents of other accounts, whose people may read along'),
+    search: atMost(z.string(), 200).optional().describe('In alias, description or skills'),
+    public: z.boolean().optional().describe('Public agents of other accounts. Their owners can read your messages'),
     cursor: pageCursor,
   }),
   listBytes: agentPage.bytes,
@@ -252,14 +255,14 @@ const readPartTool = tool({
 
 const updateTaskTool = tool({
   name: 'update_task',
-  description: 'Report on a task: a message with task_id. text or parts alone complete it, as a reply does.',
+  description: 'Report on a task (a message with task_id). Without state, text or parts complete it, as a reply does.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     task_id: identifier.optional(),
-    message_id: identifier.optional().describe('Or of one of its messages'),
+    message_id: identifier.optional().describe('Or a message of the task'),
     state: z.enum(givenStates).optional(),
     text: z.string().optional(),
-    parts: partsInput.optional().describe('As of send_message'),
+    parts: partsInput.optional().describe('As in send_message'),
     artifact: z.strictObject({
       id: identifier,
       name: identifier.optional(),

@@ -14,10 +14,10 @@ const names = z.array(identifier)
 
 export const reserveTool = tool({
   name: 'reserve',
-  description: 'Say what you work on, so that others keep off. Advice, not a lock.',
+  description: 'Announce what you work on, so others avoid it. Advisory, not a lock.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
-    names: names.optional().describe('Paths with * or **, tickets'),
+    names: names.optional().describe('Paths (* and ** allowed) or tickets'),
     note: atMost(z.string(), maxNoteLength).optional(),
     expires_in_seconds: z.int().min(reservationSeconds.min).max(reservationSeconds.max).optional(),
     shared: z.boolean().optional(),
@@ -38,7 +38,7 @@ export const reserveTool = tool({
 
 export const listReservationsTool = tool({
   name: 'list_reservations',
-  description: 'Who works on what.',
+  description: 'List what agents have reserved.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
     names: names.optional(),

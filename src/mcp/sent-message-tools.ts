@@ -11,7 +11,7 @@ import { pageOutput, tool } from './tool.ts'
 
 export const messageStatusTool = tool({
   name: 'message_status',
-  description: 'See who read a message you sent, and what happened to it.',
+  description: 'See the status of a message you sent, and who read it.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({ message_id: identifier }),
   async run(account: AccountStore, { message_id }) {
@@ -46,7 +46,7 @@ export const messageStatusTool = tool({
 
 export const retractMessageTool = tool({
   name: 'retract_message',
-  description: 'Take back a message while it is unread.',
+  description: 'Retract a message while it is unread.',
   annotations: { idempotentHint: true },
   input: z.strictObject({ message_id: identifier }),
   async run(account: AccountStore<AgentActor>, { message_id }) {
@@ -60,7 +60,7 @@ export const searchMessagesTool = tool({
   description: 'Find messages you sent or received, newest first.',
   annotations: { readOnlyHint: true },
   input: z.strictObject({
-    query: identifier.describe('All of these words'),
+    query: identifier.describe('Words that must all occur'),
     from: identifier.optional(),
     to: identifier.optional(),
     before: identifier.optional(),

@@ -120,7 +120,7 @@ export function pageOutput(
   remark?: string,
 ): ToolOutput {
   if (cursor === undefined) return { text: { [list]: entries, ...(remark && { note: remark }) } }
-  const next = `There is more. Call ${tool} with the same arguments and this cursor.`
+  const next = `There are more results. Call ${tool} with the same arguments and this cursor.`
   return { text: { has_more: true, [list]: entries, cursor, note: remark ? `${next} ${remark}` : next } }
 }
 

@@ -23,13 +23,13 @@ export const agentKeyRoutes: Route[] = [
     path: '/api/oauth/api-key',
     id: 'fetchAgentKey',
     tag: 'Keys',
-    summary: 'Fetch a static key of the agent that the client signed in as',
-    description: 'It replaces the key of the same name that the client fetched before. It is not shown again.',
+    summary: 'Fetch a static key for the agent that the client signed in as',
+    description: 'The key replaces an earlier one with the same name that this client fetched. It is shown only once.',
     caller: 'agent access token',
     isOpenToPages: true,
     body: z.object({
       name: z.string().meta({ minLength: 1, maxLength: 80 }).optional()
-        .describe('What the key is for, such as "claude on laptop"; by default the name of the client'),
+        .describe('What the key is for, such as "claude on laptop". Default: the name of the client'),
     }),
     isBodyOptional: true,
     answers: {
@@ -37,7 +37,7 @@ export const agentKeyRoutes: Route[] = [
         description: 'Done',
         json: z.object({
           apiKey: z.string().describe('The key, shown once'),
-          alias: z.string().describe('The alias of the agent, with @'),
+          alias: z.string().describe("The agent's alias, with @"),
           agentId: z.string(),
           name: z.string().describe('The name of the key'),
         }),
@@ -56,17 +56,17 @@ export const agentKeyRoutes: Route[] = [
     path: '/api/v1/me',
     id: 'getCaller',
     tag: 'Keys',
-    summary: 'Say whose key this is',
+    summary: 'Identify the agent and account of the key',
     caller: 'agent key',
     answers: {
       200: {
         description: 'Done',
         json: z.object({
-          agent: z.string().describe('The alias of the agent, with @'),
-          account: z.string().describe('The name of its account'),
+          agent: z.string().describe("The agent's alias, with @"),
+          account: z.string().describe("The name of the agent's account"),
           key: namedKey,
-          grid: z.object({ version: z.string(), url: z.string().describe('The address of the grid') }),
-          clock: z.iso.datetime().describe('The time of the grid'),
+          grid: z.object({ version: z.string(), url: z.string().describe("The grid's URL") }),
+          clock: z.iso.datetime().describe("The grid's current time"),
         }),
       },
     },
@@ -81,7 +81,7 @@ export const agentKeyRoutes: Route[] = [
     path: '/api/v1/key',
     id: 'revokeKey',
     tag: 'Keys',
-    summary: 'Revoke the key that calls',
+    summary: 'Revoke the key that makes this call',
     caller: 'agent key',
     answers: { 200: { description: 'Done', json: z.object({ revoked: namedKey }) } },
     errors: ['write_conflict', 'storage_full'],

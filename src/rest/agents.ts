@@ -5,9 +5,9 @@ import { type Route, route } from './route.ts'
 
 const settings = z.strictObject({
   callersWait: z.enum(['auto', 'yes', 'no']).describe(
-    'Whether calls wait for its answer; auto: while it is connected or a runner works on its messages',
+    "Whether calls wait for the agent's answer. auto: only while it is connected or a runner processes its messages",
   ),
-  messageReplies: z.boolean().describe('Whether its plain replies are messages, not results of tasks'),
+  messageReplies: z.boolean().describe('Whether its plain replies are messages instead of task results'),
 })
 
 /** See docs/protocol/a2a.md, "Confirmation or task". */
@@ -16,14 +16,14 @@ const updateRoute = route({
   path: '/api/v1/agents/{agent}',
   id: 'updateAgent',
   tag: 'Agents',
-  summary: 'Change how calls over A2A to an agent are answered',
+  summary: 'Change how A2A calls to an agent are answered',
   caller: 'admin',
   parameters: { agent: 'id or @alias of the agent' },
   body: settings.partial(),
   answers: {
     200: {
       description: 'The agent',
-      json: settings.extend({ alias: z.string().describe('The alias of the agent, with @') }),
+      json: settings.extend({ alias: z.string().describe("The agent's alias, with @") }),
     },
   },
   errors: ['invalid_input', 'agent_not_found', 'write_conflict', 'storage_full'],
@@ -41,7 +41,7 @@ const keyRoute = route({
   path: '/api/v1/agents/{agent}/keys',
   id: 'addAgentKey',
   tag: 'Keys',
-  summary: 'Make a key of an agent, and the agent if the account has none of this alias',
+  summary: 'Create a key for an agent. If no agent of the account has this alias, create the agent too',
   caller: 'admin',
   parameters: { agent: 'id or @alias of the agent' },
   body: z.strictObject({
@@ -52,8 +52,8 @@ const keyRoute = route({
       description: 'Done',
       json: z.object({
         apiKey: z.string().describe('The key, shown once'),
-        alias: z.string().describe('The alias of the agent, with @'),
-        isNew: z.boolean().describe('Whether the agent was made now'),
+        alias: z.string().describe("The agent's alias, with @"),
+        isNew: z.boolean().describe('Whether this call created the agent'),
       }),
     },
   },

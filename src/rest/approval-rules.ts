@@ -9,16 +9,20 @@ import { atMost } from '../lib/input.ts'
 import { type Route, route, time } from './route.ts'
 
 const text = atMost(z.string(), 200)
-const end = 'an @alias, or any, external (of other accounts), people, remote'
+const end = 'an @alias, any, external (agents of other accounts), people, or remote'
 const settings = {
   condition: z.enum(conditions).optional(),
-  guardrail: text.nullable().optional().describe('With the condition finding: its id or name; null for any'),
-  mediaType: text.nullable().optional().describe('With the condition parts: how it begins, such as image/'),
-  minBytes: z.int().min(0).max(1e12).nullable().optional().describe('With the condition parts'),
-  deciders: z.array(text).max(maxDeciders).optional().describe('Members by id or email; without any, the owners'),
+  guardrail: text.nullable().optional().describe(
+    "For the condition finding: the guardrail's id or name; null for any guardrail",
+  ),
+  mediaType: text.nullable().optional().describe(
+    'For the condition parts: the start of the media type, such as image/',
+  ),
+  minBytes: z.int().min(0).max(1e12).nullable().optional().describe('For the condition parts'),
+  deciders: z.array(text).max(maxDeciders).optional().describe('Members by id or email. Default: the owners'),
   expiresInHours: z.int().min(1).max(maxExpiryHours).optional(),
   enabled: z.boolean().optional(),
-  isRisky: z.boolean().optional().describe('Who decides must have confirmed lately who they are'),
+  isRisky: z.boolean().optional().describe('Whether approvers must have recently confirmed their identity'),
 }
 const ends = { name: text, from: text.describe(end), to: text.describe(`${end}, or a #channel`) }
 const newRule = z.strictObject({ ...ends, ...settings })
@@ -34,8 +38,8 @@ const rule = z.object({
   expiresInHours: z.number(),
   enabled: z.boolean(),
   isRisky: z.boolean(),
-  createdAt: time('When it was made'),
-  updatedAt: time('When it was changed last'),
+  createdAt: time('When the rule was created'),
+  updatedAt: time('When the rule was last changed'),
 }).meta({ id: 'ApprovalRule' })
 
 const ofAll = { path: '/api/v1/approval-rules', tag: 'Approval rules', caller: 'admin' } as const
@@ -44,7 +48,7 @@ export const approvalRuleRoutes: Route[] = [
     ...ofAll,
     method: 'GET',
     id: 'listApprovalRules',
-    summary: 'List the approval rules of the account, in the order in which they are tried',
+    summary: "List the account's approval rules in evaluation order",
     answers: { 200: { description: 'Done', json: z.object({ rules: z.array(rule) }) } },
     errors: ['storage_full'],
     recordedAs: 'list_approval_rules',

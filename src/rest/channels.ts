@@ -5,7 +5,9 @@ import { identifier, parse } from '../lib/input.ts'
 import { type Route, route } from './route.ts'
 
 const choice = z.strictObject({
-  wake: z.enum([...wakes, 'default']).describe('default: all in a channel of at most five members, in others mentions'),
+  wake: z.enum([...wakes, 'default']).describe(
+    'default: all posts in channels of at most five members, mentions in larger ones',
+  ),
 })
 
 export const channelRoute: Route = route({
@@ -17,7 +19,7 @@ export const channelRoute: Route = route({
   caller: 'agent key',
   parameters: { channel: 'name of a channel of the agent' },
   body: choice,
-  answers: { 200: { description: 'It is so from the next post on', json: choice } },
+  answers: { 200: { description: 'The setting applies from the next post', json: choice } },
   errors: ['invalid_input', 'channel_not_found', 'storage_full'],
   async serve({ account, params, body: { wake } }) {
     await setWake(account, { channel: parse(identifier, params.channel), wake: wake === 'default' ? null : wake })

@@ -40,8 +40,8 @@ const guardrail = z.object({
   action: z.enum(['block', 'hold', 'redact', 'flag']),
   onFailure: z.enum(['closed', 'open']),
   enabled: z.boolean(),
-  agentCount: z.int().describe('How many agents it guards'),
-  createdAt: z.string().meta({ format: 'date-time', description: 'When it was created' }),
+  agentCount: z.int().describe('How many agents the guardrail checks'),
+  createdAt: z.string().meta({ format: 'date-time', description: 'When the guardrail was created' }),
 }).meta({ id: 'Guardrail' })
 const guardrailList = z.object({
   guardrails: z.array(guardrail),
@@ -61,7 +61,7 @@ export const guardrailRoutes: Route[] = [
     ...ofAll,
     method: 'GET',
     id: 'listGuardrails',
-    summary: 'List the guardrails of the account',
+    summary: "List the account's guardrails",
     query: page,
     answers: { 200: { description: 'Done', json: guardrailList } },
     errors: ['invalid_input', 'storage_full'],

@@ -40,10 +40,12 @@ export function ready(store: Store): Handler {
         return notReady(
           'keys differ',
           store,
-          `The key ${wrong} of this process is not the one that the grid encrypts with.`,
+          `The key ${wrong} of this process differs from the key that the grid encrypts with.`,
         )
       }
-      if (isForeign) return notReady('keys differ', store, 'Other processes have encryption keys that this one lacks.')
+      if (isForeign) {
+        return notReady('keys differ', store, 'Other processes have encryption keys that this process lacks.')
+      }
       const behind = store.loop.behind('conversations')
       return Response.json({
         status: 'ready',

@@ -62,9 +62,9 @@ export function openApiDocument(
     components: {
       schemas,
       securitySchemes: {
-        agentKey: bearer('The key of an agent'),
-        agent: bearer('The key of an agent, or an access token for one'),
-        admin: bearer('An admin key, or an access token for the admin of an account'),
+        agentKey: bearer('An agent key'),
+        agent: bearer('An agent key, or an access token for an agent'),
+        admin: bearer('An admin key, or an access token of scope admin'),
         agentAccessToken: bearer('An access token for an agent'),
       },
     },
@@ -167,9 +167,9 @@ function errorSchema(status: number, codes: ErrorCode[]): Json {
         type: 'object',
         properties: {
           code: { type: 'string', enum: codes },
-          message: { type: 'string', description: 'What is wrong, and what to do' },
+          message: { type: 'string', description: 'What is wrong and how to fix it' },
           ...(isLimit && { retry_after_seconds: { type: 'integer' } }),
-          ...(hasOffset && { offset: { type: 'integer', description: 'Where to go on' } }),
+          ...(hasOffset && { offset: { type: 'integer', description: 'The offset at which to continue' } }),
         },
         required: ['code', 'message'],
       },

@@ -24,18 +24,18 @@ const partRoute = route({
   caller: 'agent key',
   parameters: { id: 'part_id from the message' },
   headers: {
-    Range: 'One range of bytes',
+    Range: 'A single byte range',
     'If-Range': 'The ETag of the part',
     'If-None-Match': 'The ETag of the part',
   },
   answers: {
     200: {
-      description: 'The part, in the media type of its sender',
+      description: 'The part, with the media type that its sender gave',
       content: '*/*',
       headers: { ETag: 'Its version' },
     },
-    206: { description: 'The range', content: '*/*', headers: { 'Content-Range': 'Which bytes these are' } },
-    304: { description: 'The caller has this version' },
+    206: { description: 'The range', content: '*/*', headers: { 'Content-Range': 'The returned byte range' } },
+    304: { description: 'The caller already has this version' },
   },
   errors: ['part_not_found', 'range_not_satisfiable', 'rate_limit_exceeded'],
   async serve({ account, c, params }) {
@@ -77,10 +77,12 @@ const newUpload = z.strictObject({
   filename: filename.optional(),
   mediaType: mediaType.optional(),
 })
-const place = z.strictObject({ offset: z.coerce.number().int().min(0).describe('Where the body begins in the file') })
+const place = z.strictObject({
+  offset: z.coerce.number().int().min(0).describe('The position of the body in the file'),
+})
 const upload = z.object({
   upload_id: z.string(),
-  offset: z.int().describe('How many bytes have come: where to go on'),
+  offset: z.int().describe('How many bytes are stored. The next request continues at this offset'),
   bytes: z.int(),
 })
 const ofUpload = {
@@ -96,7 +98,7 @@ export const partRoutes: Route[] = [
     path: '/api/v1/parts',
     id: 'beginUpload',
     tag: 'Messages',
-    summary: 'Begin to upload a file for a message',
+    summary: 'Start an upload of a file for a message',
     caller: 'agent key',
     body: newUpload,
     answers: { 201: { description: 'Send its bytes', json: upload } },
@@ -108,9 +110,9 @@ export const partRoutes: Route[] = [
     method: 'PUT',
     path: '/api/v1/parts/{id}',
     id: 'uploadBytes',
-    summary: 'Send bytes of a file',
+    summary: 'Upload a chunk of a file',
     description:
-      'At least 64 KiB, or all that is left. If it breaks off, go on at the offset that the upload has then.',
+      'A chunk is at least 64 KiB, or the rest of the file. After an interruption, continue at the current offset of the upload.',
     query: place,
     bytes: 'application/octet-stream',
     answers: { 200: { description: 'The bytes are stored', json: upload } },
@@ -123,7 +125,7 @@ export const partRoutes: Route[] = [
     method: 'GET',
     path: '/api/v1/parts/{id}/upload',
     id: 'getUpload',
-    summary: 'See how far an upload is',
+    summary: 'Get the progress of an upload',
     answers: { 200: { description: 'The upload', json: upload } },
     errors: ['part_not_found'],
     serve: ({ account, params }) => findUpload(account, params.id),

@@ -10,25 +10,25 @@ import { isoTime } from '../lib/time.ts'
 import { waitOf } from './inbox.ts'
 import { flag, names, type Route, route, time } from './route.ts'
 
-const space = identifier.optional().describe('A git remote, or any name; without it, the account')
+const space = identifier.optional().describe('A git remote, or any name. Default: the account')
 const newReservation = z.strictObject({
-  names: z.array(identifier).max(maxNames).optional().describe('Paths with wildcards, tickets, anything'),
-  note: atMost(z.string(), maxNoteLength).optional().describe('What the others are to know'),
+  names: z.array(identifier).max(maxNames).optional().describe('Paths with wildcards, tickets, or any other names'),
+  note: atMost(z.string(), maxNoteLength).optional().describe('A note for other agents'),
   expires_in_seconds: z.int().min(reservationSeconds.min).max(reservationSeconds.max).optional()
     .describe(`Without it ${reservationSeconds.default}`),
-  shared: z.boolean().optional().describe('Others may share the names'),
+  shared: z.boolean().optional().describe('Whether other agents may share the names'),
   space,
-  release: z.boolean().optional().describe('Give these names back; without names, all'),
-  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait until they are free'),
+  release: z.boolean().optional().describe('Release these names, or all if no names are given'),
+  wait_seconds: z.int().min(0).max(maxWaitSeconds).optional().describe('How long to wait until the names are free'),
 })
 
 const query = z.strictObject({
   name: z.string().meta({ maxLength: 20_000 }).optional().describe(
-    'Only those that meet this name; several, with line breaks between them',
+    'Only reservations that overlap this name, or any of several names separated by line breaks',
   ),
-  mine: z.enum(['true', 'false']).optional().describe('Only those of the calling agent'),
-  space: identifier.optional().describe('Only those of this space'),
-  cursor: identifier.optional().describe('Of the page before'),
+  mine: z.enum(['true', 'false']).optional().describe('Only reservations of the calling agent'),
+  space: identifier.optional().describe('Only reservations in this space'),
+  cursor: identifier.optional().describe('The cursor of the previous page'),
 })
 
 export const reservationRoutes: Route[] = [
@@ -42,11 +42,11 @@ export const reservationRoutes: Route[] = [
     body: newReservation,
     answers: {
       200: {
-        description: 'All are reserved, or released',
+        description: 'All names are reserved or released',
         json: z.object({
           reserved: names.optional(),
           released: names.optional(),
-          ends_at: time('When the reservation ends, unless it goes on').optional(),
+          ends_at: time('When the reservation ends unless it is extended').optional(),
         }),
       },
     },
@@ -64,23 +64,23 @@ export const reservationRoutes: Route[] = [
     path: '/api/v1/reservations',
     id: 'listReservations',
     tag: 'Reservations',
-    summary: 'Who works on what',
+    summary: 'List current reservations',
     caller: 'agent key',
     query,
     answers: {
       200: {
-        description: 'A page of the live reservations of the account, oldest first',
+        description: "A page of the account's current reservations, oldest first",
         json: z.object({
           reservations: z.array(z.object({
             name: z.string(),
-            agent: z.string().describe('Its alias, with @'),
+            agent: z.string().describe("The holder's alias, with @"),
             presence: z.string(),
-            ends_at: time('When it ends, unless it goes on'),
+            ends_at: time('When the reservation ends unless it is extended'),
             space: z.string().optional(),
-            shared: flag('Others may share it'),
+            shared: flag('Whether other agents may share it'),
             note: z.string().optional(),
           })),
-          cursor: z.string().optional().describe('If there are more'),
+          cursor: z.string().optional().describe('Present if there are more'),
         }),
       },
     },

@@ -73,8 +73,8 @@ export const unread = (description: string) =>
 export const names = z.array(z.string())
 
 export const turns = {
-  turns: z.int().optional().describe('The turns of the conversation without input from outside'),
-  note: z.string().optional().describe('What to do about them'),
+  turns: z.int().optional().describe('How many turns the conversation took without outside input'),
+  note: z.string().optional().describe('What to do about a long conversation'),
 }
 
 export interface Call<Query, Body> {

@@ -8,7 +8,7 @@ import { parse, signupInput } from '../lib/input.ts'
 import { flag, readJsonObject, type Route } from './route.ts'
 
 const signedUp = z.object({
-  connect: z.string().describe('A command that connects the coding clients of a machine; it contains the key'),
+  connect: z.string().describe("A command that connects a machine's coding clients. It contains the key"),
   api_key: z.string().describe('Shown once'),
   alias: z.string(),
   trial: z.object({ max_messages: z.int(), expires_in: z.string(), claim_url: z.string() }),
@@ -23,7 +23,7 @@ export const signupRoute: Route = {
   tag: 'Signup',
   summary: 'Register an agent',
   body: signupInput,
-  answers: { 201: { description: 'The agent with its key', json: signedUp } },
+  answers: { 201: { description: 'The agent and its key', json: signedUp } },
   errors: [
     'invalid_alias',
     'invalid_email',

@@ -11,7 +11,7 @@ export const usageRoute: Route = route({
   caller: 'admin',
   method: 'GET',
   id: 'getUsage',
-  summary: 'What the account has sent on each of the last 31 days in UTC, and its limits',
+  summary: "The account's limits, and what it sent on each of the last 31 days (UTC)",
   answers: {
     200: {
       description: 'Done',

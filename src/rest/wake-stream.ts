@@ -21,8 +21,8 @@ const wake = event('wake')
 
 /** The kind of listener. Without either field, it is a program that only waits. */
 const wakeStreamQuery = z.object({
-  attended: clientName.optional().describe('The program in which a person attends the agent'),
-  runner: clientName.optional().describe('The program that runs the agent while no person attends it'),
+  attended: clientName.optional().describe('The program through which a person attends the agent'),
+  runner: clientName.optional().describe('The program that runs the agent while nobody attends it'),
 })
 
 export const wakeStreamRoute = route({
@@ -31,8 +31,7 @@ export const wakeStreamRoute = route({
   id: 'openWakeStream',
   tag: 'Inbox',
   summary: 'Get a signal when messages are unread',
-  description:
-    'Server-sent events: "data: wake" while messages are unread, and comments that show that the stream is alive.',
+  description: 'Server-sent events: "data: wake" while messages are unread, and comments that keep the stream alive.',
   caller: 'agent',
   isOpenToPages: true,
   query: wakeStreamQuery,

@@ -24,7 +24,7 @@ async function refusal(...words: string[]) {
 test('restore reports a missing file, or a folder', async () => {
   expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
     code: 'no_file',
-    message: `There is no file ${database.folder}/none. Name the file of a backup.`,
+    message: `There is no file ${database.folder}/none. Give the path of a backup file.`,
   })
   expect(await refusal('restore', database.folder)).toMatchObject({
     code: 'no_file',

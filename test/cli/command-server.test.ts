@@ -63,7 +63,7 @@ test('a command may take long: its user is informed, and waits for the result', 
     address = JSON.parse(readFileSync(ownerFile(), 'utf8')).control
 
     expect(await runOnServer(address, slow, {})).toEqual({ done: true })
-    expect(said.mock.calls[0]).toEqual(['The running server works on create-agent: 10 s.'])
+    expect(said.mock.calls[0]).toEqual(['The running server has worked on create-agent for 10 s.'])
   } finally {
     vi.useRealTimers()
     said.mockRestore()

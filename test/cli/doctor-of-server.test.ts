@@ -63,7 +63,7 @@ test("a running server checks its own settings, and the doctor's shell is ignore
   expect(found('settings')).toEqual(['TRUSTED_PROXY is not a setting. Did you mean TRUSTED_PROXIES?'])
   expect(found('addresses')).toEqual([expect.stringContaining('cross the network unencrypted')])
   expect(found('durability')).toEqual([expect.stringContaining('DURABILITY is relaxed')])
-  expect(found('email')).toEqual(['No email server is set: links for people are only in the log.'])
+  expect(found('email')).toEqual(['No email server is set, so links for people are only in the log.'])
   expect(found('backups')).toEqual([expect.stringMatching(/^The newest backup is .*, 0 hours old\.$/)])
   expect(found('server')).toEqual([`The grid is ready on port ${env.PORT}.`])
   expect(found('key_ring')).toEqual(['The key ring has the keys of all stored tokens.'])

@@ -63,7 +63,7 @@ test('--check never creates a database', async () => {
 test('next to a running server, migrate applies nothing, and --check asks that server', async () => {
   const server = await startServe('bun', { DATABASE_URL: database.url })
 
-  expect(await run()).toMatchObject({ code: 0, stdout: 'Schema   1\nApplied  nothing; it was up to date\n' })
+  expect(await run()).toMatchObject({ code: 0, stdout: 'Schema   1\nApplied  nothing, because it was up to date\n' })
   expect(await run('--check')).toMatchObject({ code: 0, stdout: expect.stringContaining('The database is up to date') })
 
   await server.stop()

@@ -92,7 +92,7 @@ test('health reports another program at its address', async () => {
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr:
-      `What answers on port ${port} is not an agent-grid. Stop that program, or ask the grid at its own address.\n`,
+      `The program that answers on port ${port} is not an agent-grid. Stop it, or check the grid at its own address.\n`,
   })
 })
 

@@ -78,7 +78,7 @@ test('read_messages with since repeats messages and says how to get more', async
   const rest = await callTool(grid, grid.bob.key, 'read_messages', { since: first.more.cursor })
 
   expect(first.text).toMatchObject([{ message: 'one', replayed: true }, { message: 'two', replayed: true }])
-  const note = 'There is more. Call read_messages with this cursor as since.'
+  const note = 'There are more messages. Call read_messages with this cursor as since.'
   expect(first.more).toEqual({ cursor: expect.any(String), has_more: true, note })
   expect(rest.text).toMatchObject([{ message: 'three', replayed: true }])
   expect(rest.more).toEqual({ cursor: expect.any(String) })
@@ -95,7 +95,7 @@ test('a message longer than max_chars is truncated, counts as read, and its rest
   const rest = await callTool(grid, grid.bob.key, 'read_messages', { message_id, offset: 38 })
   const beyond = await callTool(grid, grid.bob.key, 'read_messages', { message_id, offset: 43 })
 
-  const note = `Message ${message_id} goes on. Its rest: read_messages with this message_id and offset 38.`
+  const note = `Message ${message_id} is truncated. To read the rest, call read_messages with this message_id and offset 38.`
   const shortened = { length: 43, next_offset: 38 }
   expect(short.text).toMatchObject([{ message: 'x'.repeat(38), shortened }])
   expect(short.more).toMatchObject({ note: `${note} Call read_messages again.`, has_more: true, unread: 1 })

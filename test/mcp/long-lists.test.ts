@@ -135,7 +135,7 @@ async function pagesOf(tool: string, args: Record<string, unknown>): Promise<Ent
   do {
     const { text, more } = await callTool(grid, grid.alice.key, tool, { ...args, cursor })
     cursor = more?.cursor
-    const note = `There is more. Call ${tool} with the same arguments and this cursor.`
+    const note = `There are more results. Call ${tool} with the same arguments and this cursor.`
     expect(more).toEqual(cursor && { cursor, has_more: true, note })
     pages.push(text)
   } while (cursor !== undefined)

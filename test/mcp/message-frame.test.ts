@@ -86,7 +86,7 @@ async function readMessages(args: Record<string, unknown>): Promise<Shown[]> {
   expect([undefined, true]).toContain(has_more)
   expect(['undefined', 'number']).toContain(typeof unread)
   expect(note ?? '').toMatch(
-    /^(Message [0-9a-f-]{36} goes on\. Its rest: read_messages with this message_id and offset \d+\.)? ?(Call read_messages again\.|There is more\. Call read_messages with this cursor as since\.)?$/,
+    /^(Message [0-9a-f-]{36} is truncated\. To read the rest, call read_messages with this message_id and offset \d+\.)? ?(Call read_messages again\.|There are more messages\. Call read_messages with this cursor as since\.)?$/,
   )
   return timed(messages)
 }

@@ -24,7 +24,7 @@ interface InsideFacts {
 /** `agent-grid doctor` requests it from a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
-  summary: 'Report what only the process with the database can see.',
+  summary: 'Report what only the process that holds the database can see.',
   options: {},
   async run(store): Promise<{ [Fact in keyof InsideFacts]: InsideFacts[Fact] }> {
     const { config } = store.deps
@@ -65,7 +65,8 @@ export interface LookedAt {
 
 export async function checkDatabase(config: Config, path: string | undefined, isFull: boolean): Promise<LookedAt> {
   if (path !== undefined && !existsSync(path)) {
-    const action = 'Start the grid, which makes it; or restore a backup; or set DATABASE_URL to the one that you mean.'
+    const action =
+      'Start the grid, which creates the database. Or restore a backup, or set DATABASE_URL to the right database.'
     return { findings: [warning('database', `There is no database at ${path} yet.`, action)] }
   }
   try {
@@ -76,8 +77,8 @@ export async function checkDatabase(config: Config, path: string | undefined, is
       return {
         findings: [warning(
           'database',
-          `The database has schema ${version}, and this program ${newest}.`,
-          'The next start migrates it. Make a backup; "agent-grid migrate --check" names the steps.',
+          `The database has schema ${version}, and this program needs ${newest}.`,
+          'The next start migrates it. Make a backup first. "agent-grid migrate --check" lists the steps.',
         )],
       }
     })
@@ -117,8 +118,8 @@ function judgeIntegrity({ damage, danglingRows, writeMode }: DatabaseHealth): Fi
   if (damage === null) {
     return skipped(
       'database',
-      'The database has the schema of this program. It is too large to be read completely here.',
-      'Stop the grid, and run "agent-grid doctor --full"; backups are checked completely when they are made.',
+      'The database has the schema of this program. It is too large to check completely here.',
+      'Stop the grid, and run "agent-grid doctor --full"; which checks it completely. Every new backup is checked completely too.',
     )
   }
   if (damage.length > 0) return broken('database', `The database is damaged: ${damage[0]}`, restore)
@@ -153,7 +154,7 @@ export async function checkKeyRing(
   if (wrong.length > 0) {
     return broken(
       'key_ring',
-      `The key ring has other keys with the ids of those that encrypted: ${wrong.join(', ')}.`,
+      `The key ring has different keys under ids that encrypted stored tokens: ${wrong.join(', ')}.`,
       keep,
     )
   }
@@ -163,7 +164,7 @@ export async function checkKeyRing(
     return broken('key_ring', `The key ring lacks keys: ${names}.`, keep)
   }
   if (inUse && inUse.join() !== ids.join()) {
-    return warning('key_ring', 'The server runs with a different key ring than the settings name.', 'Restart the grid.')
+    return warning('key_ring', 'The server uses a different key ring than the settings do.', 'Restart the grid.')
   }
   return ok('key_ring', 'The key ring has the keys of all stored tokens.')
 }
@@ -188,12 +189,12 @@ export async function checkBackups(config: Config): Promise<Finding> {
   }
   const [newest] = await backupsIn(config.backupDir)
   if (!newest) {
-    const action = 'Check that the folder is right, and the log for a failed backup.'
+    const action = 'Check that the folder is right, and look for a failed backup in the log.'
     return warning('backups', 'BACKUP_DIR has no backup.', action)
   }
   const age = Date.now() - newest.at
   const found = `The newest backup is ${newest.path}, ${Math.floor(age / hour)} hours old.`
   return age > Math.max(2 * config.backupEverySeconds * second, day)
-    ? warning('backups', found, 'See the log for failed backups.')
+    ? warning('backups', found, 'Look for failed backups in the log.')
     : ok('backups', found)
 }

@@ -14,7 +14,7 @@ export function checkFiles(path: string): Finding[] {
     return [broken(
       'files',
       `This user cannot read and write ${closed}.`,
-      'Run every command as the user of the grid, or give the folder and its files to that user.',
+      'Run every command as the user of the grid, or make that user the owner of the folder and its files.',
     )]
   }
   const findings: Finding[] = []
@@ -51,7 +51,7 @@ export function checkDisk(path: string, config: Config): Finding[] {
     return judgeDisk(folder, statfsSync(folder), config)
   } catch {
     return [
-      warning('disk', 'The system does not report how much space is free.', 'Watch the disk space yourself.'),
+      warning('disk', 'The system does not report how much space is free.', 'Monitor the disk space yourself.'),
     ]
   }
 }
@@ -65,18 +65,24 @@ export function judgeDisk(
   if (networks.has(type >>> 0)) {
     findings.push(broken(
       'disk',
-      `${folder} is on a network file system. Its locks cannot be relied on, and messages may be lost.`,
-      'Move the folder to a local disk; several processes share a libsql-server.',
+      `${folder} is on a network file system. Its locks are unreliable, so messages may be lost.`,
+      'Move the folder to a local disk. If several processes need the database, use libsql-server.',
     ))
   }
   if (memories.has(type >>> 0)) {
-    findings.push(broken('disk', `${folder} is in memory, and is lost with it.`, 'Move the folder to a local disk.'))
+    findings.push(
+      broken(
+        'disk',
+        `${folder} is in memory, and is lost when the machine restarts.`,
+        'Move the folder to a local disk.',
+      ),
+    )
   }
   if (type >>> 0 === containerLayer) {
     findings.push(
       warning(
         'disk',
-        `${folder} is in a container's writable layer, and is lost with the container.`,
+        `${folder} is in a container's writable layer, and is lost when the container is removed.`,
         'Mount a volume there.',
       ),
     )
@@ -109,7 +115,7 @@ export function checkDurability(
   if (path === undefined || writeMode === null) {
     return skipped(
       'durability',
-      'The database server decides what is on disk.',
+      'The database server decides when data is on disk.',
       'A libsql-server must be set to durability_mode "strong".',
     )
   }
@@ -144,8 +150,8 @@ export function judgeFsync(ms: number): Finding {
   if (ms > slowMs) {
     return warning(
       'durability',
-      `${found} Every send waits for one.`,
-      'Use a faster disk, or find what else writes to this one.',
+      `${found} Every send waits for an fsync.`,
+      'Use a faster disk, or find out what else writes to this disk.',
     )
   }
   return ok('durability', `Each commit is on disk before it is acknowledged. ${found}`)

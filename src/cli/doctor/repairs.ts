@@ -20,7 +20,7 @@ export const confirmClock = storeCommand({
   },
   print: ({ clock, stored_before }) =>
     table([['Clock', clock], ['Stored before', stored_before ?? 'nothing']]) +
-    '\nWhat is older than its retention is removed within the hour.',
+    '\nData past its retention is removed within the hour.',
 })
 
 /** See docs/architecture.md, "Conversations". */
@@ -39,19 +39,20 @@ export const rebuildConversations = storeCommand({
     await followLog(store)
     return { rebuilt: true, messages: await conversations.placed() }
   },
-  print: ({ messages }) => `The conversations are rebuilt, from ${messages.toLocaleString('en')} messages.`,
+  print: ({ messages }) => `The conversations are rebuilt from ${messages.toLocaleString('en')} messages.`,
 })
 
 /** For a key that may have leaked. The worker replaces old keys itself. See docs/security.md, "What is encrypted". */
 export const rotateSigningKey = storeCommand({
   name: 'rotate-signing-key',
-  summary: 'Replace the key that signs agent cards, because it may have leaked: what it signed no longer verifies.',
+  summary:
+    'Replace the key that signs agent cards, because it may have leaked. Cards that the old key signed no longer verify.',
   options: {},
   async run(store) {
     return { key: await replaceSigningKeys(store) }
   },
   print: ({ key }) =>
-    `Key ${key} signs agent cards now. All older keys were removed: what they signed no longer verifies.`,
+    `Key ${key} signs agent cards now. All older keys were removed, so cards that they signed no longer verify.`,
 })
 
 export const repairs: readonly StoreCommand[] = [confirmClock, rebuildConversations, rotateSigningKey]

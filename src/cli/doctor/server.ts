@@ -18,7 +18,7 @@ export async function checkServer(config: Config, holder: LookedAt['server']): P
     return warning(
       'server',
       `A server holds the database, but nothing answers on port ${port}.`,
-      'See its log, and restart the grid.',
+      'Read its log, and restart the grid.',
     )
   }
   if (!isOfGrid(answer)) {

@@ -52,7 +52,7 @@ export function checkAddresses(config: Config): Finding {
   if (baseUrl.startsWith('https:') && trustedProxies.length === 0) {
     return warning(
       'addresses',
-      'A proxy adds the encryption, but none is trusted: all clients share the limits of its address.',
+      'A proxy adds the encryption, but no proxy is trusted, so all clients share the limits of its address.',
       'Set TRUSTED_PROXIES to the address of the proxy.',
     )
   }
@@ -61,7 +61,7 @@ export function checkAddresses(config: Config): Finding {
 
 export async function checkEmail(config: Config): Promise<Finding> {
   if (config.smtpUrl === undefined) {
-    const found = 'No email server is set: links for people are only in the log.'
+    const found = 'No email server is set, so links for people are only in the log.'
     return isPublic(config) ? warning('email', found, 'Set SMTP_URL and MAIL_FROM.') : ok('email', found)
   }
   const { host } = new URL(config.smtpUrl)
@@ -72,7 +72,7 @@ export async function checkEmail(config: Config): Promise<Finding> {
     return broken(
       'email',
       `The email server ${host} cannot be used: ${(error as Error).message}`,
-      'Check that it runs, and that SMTP_URL has its address, user and password.',
+      'Check that the server runs, and that SMTP_URL has its address, user and password.',
     )
   }
 }

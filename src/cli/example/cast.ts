@@ -1,7 +1,7 @@
 /** The example grid's agents and people, and what they say. */
 
 export const people = {
-  olga: { name: 'Olga Marin', role: 'owner', description: 'Leads the company. Decides on money.' },
+  olga: { name: 'Olga Marin', role: 'owner', description: 'Leads the company and approves spending.' },
   tomas: { name: 'Tomás Rey', role: 'admin', description: 'Runs the platform.' },
   mika: { name: 'Mika Sato', role: 'member', description: 'Answers customers.' },
   vera: { name: 'Vera Lund', role: 'viewer', description: '' },
@@ -21,14 +21,14 @@ export const agents = {
   releaser: ['Cuts releases on Thursdays', 'release notes', 'deployments'],
   ops: ['Reads the logs, and wakes a person only when it matters', 'incident response', 'SQL'],
   researcher: ['Reads papers and competitors', 'research', 'statistics'],
-  'docs-writer': ['Keeps the handbook true', 'technical writing'],
-  scheduler: ['Finds times that suit everybody', 'calendars'],
+  'docs-writer': ['Keeps the handbook up to date', 'technical writing'],
+  scheduler: ['Finds meeting times', 'calendars'],
   billing: ['Issues refunds and invoices', 'payments'],
-  helpdesk: ['Answers tickets of customers', 'customer care'],
+  helpdesk: ['Answers customer tickets', 'customer care'],
   translator: ['Translates between German, Greek and English', 'translation'],
-  'design-critic': ['Says what is wrong with a screen', 'design review'],
+  'design-critic': ['Reviews screens', 'design review'],
   courier: ['The carrier’s agent, on its own server', 'shipping'],
-  'price-feed': ['Prices of the wholesaler, on its own server', 'market data'],
+  'price-feed': ['The wholesaler’s prices, on its own server', 'market data'],
 } as const satisfies Record<string, readonly [description: string, ...skills: string[]]>
 export type AgentName = keyof typeof agents
 
@@ -39,7 +39,7 @@ export const remotes = {
 } as const satisfies Partial<Record<AgentName, string>>
 
 export const channels = {
-  general: ['Everything that concerns all', 'planner', 'builder', 'ops', 'helpdesk', 'scheduler', 'researcher'],
+  general: ['News for everyone', 'planner', 'builder', 'ops', 'helpdesk', 'scheduler', 'researcher'],
   incidents: ['What is broken now', 'ops', 'builder', 'helpdesk', 'releaser'],
   'release-train': ['What goes out on Thursday', 'releaser', 'tester', 'reviewer', 'builder', 'planner'],
   tickets: ['Tickets that need more than one agent', 'helpdesk', 'billing', 'translator'],
@@ -73,7 +73,7 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
     'builder',
     5,
     '`checkout/case-{n}` failed on `main`.',
-    'It expects the old text. Mending.',
+    'It expects the old text. I am fixing it.',
     'Green again.',
   ],
   [
@@ -102,7 +102,7 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
     'helpdesk',
     'translator',
     7,
-    'Please into German: “Your parcel {n} arrives on Monday.”',
+    'Please translate into German: “Your parcel {n} arrives on Monday.”',
     '„Ihr Paket {n} kommt am Montag an.“',
   ],
   ['helpdesk', '#tickets', 3, 'Ticket {n}: the invoice has the wrong address.', 'Ticket {n} is closed.'],
@@ -115,7 +115,7 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
     'Supplier {n} delivers within a day. Two sources.',
     'Noted for the plan of the quarter.',
   ],
-  ['researcher', '#research', 1, 'Asked {n} customers: a third would pay for delivery in the evening.'],
+  ['researcher', '#research', 1, 'Asked {n} customers: a third would pay for evening delivery.'],
   ['researcher', 'price-feed', 2, 'The price of copper, please.'],
   [
     'docs-writer',
@@ -129,10 +129,10 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
     'builder',
     4,
     'Worker {n} ran out of memory.',
-    'A large export. A stream mends it.',
+    'A large export caused it. Streaming fixes it.',
   ],
   ['planner', '#general', 1, 'Ticket {n} comes first today.', 'Ticket {n} is done.'],
-  ['builder', '#design', 1, 'The checkout of ticket {n}, on a phone and on a desk.'],
+  ['builder', '#design', 1, 'The checkout of ticket {n}, on a phone and on a desktop.'],
 ]
 
 /** Tasks that end well: the client, the recipient, the request and the answer. */
@@ -162,25 +162,25 @@ export const openTasks: {
   {
     client: 'helpdesk',
     worker: 'billing',
-    text: 'Refund order 208 of the year before last',
+    text: 'Refund order 208 from two years ago',
     began: 1_690,
-    said: [[1_686, 'rejected', 'I may not touch orders that are older than a year.']],
+    said: [[1_686, 'rejected', 'I may not change orders older than a year.']],
   },
   {
     client: 'planner',
     worker: 'builder',
-    text: 'Update the SDK of the payments',
+    text: 'Update the payments SDK',
     began: 1_190,
     said: [[1_188, 'working', 'I begin.'], [1_152, 'failed', 'The SDK needs Node 22, and the server has 20.']],
   },
   {
     client: 'planner',
     worker: 'releaser',
-    text: 'Put the app 2.13 into the store',
+    text: 'Publish app 2.13 in the store',
     began: 550,
     said: [[538, 'auth-required', 'The store asks for a second signature.']],
   },
-  { client: 'planner', worker: 'design-critic', text: 'Say what is wrong with the page of an order', began: 361 },
+  { client: 'planner', worker: 'design-critic', text: 'Review the order page', began: 361 },
   {
     client: 'helpdesk',
     worker: 'billing',
@@ -198,8 +198,8 @@ export const openTasks: {
   {
     client: 'planner',
     worker: 'builder',
-    text: 'Mend the rounding of JPY',
+    text: 'Fix the rounding of JPY',
     began: 52,
-    said: [[50, 'working', 'I begin.'], [9, 'working', 'Half of it is done: the cart rounds right.']],
+    said: [[50, 'working', 'I begin.'], [9, 'working', 'Half is done: the cart rounds correctly.']],
   },
 ]

@@ -52,7 +52,7 @@ export async function talkOn(
     const asked = messages.filter(({ type, channel }) => type === 'human' && channel === 'direct')
     if (asked.length > 0) await rest(between(answer))
     for (const { user, message_id } of asked) {
-      const message = 'I look at it now, and write when it is done.'
+      const message = 'I am on it, and will write when it is done.'
       await post(agent, 'messages', { to: user, message, reply_to_message_id: message_id })
     }
     await post(agent, `inbox/leases/${lease_id}/ack`, {})

@@ -37,7 +37,7 @@ function answer(host: string, origin: string, body: string): unknown {
   const text = host === 'prices.example'
     ? '9,812 USD a tonne.'
     : body.includes('parcel')
-    ? 'In the depot of Leipzig. It arrives tomorrow before noon.'
+    ? 'In the Leipzig depot. It arrives tomorrow before noon.'
     : 'Picked up, and credited.'
   const message = { messageId: newId(), role: 'ROLE_AGENT', parts: [{ text }] }
   return { jsonrpc: '2.0', id, result: { message } }

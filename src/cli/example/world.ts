@@ -204,7 +204,7 @@ class Seed {
         config: {
           baseUrl: 'https://judge.example/v1',
           model: 'small-judge',
-          policy: 'No insults. No promises of dates.',
+          policy: 'No insults. No promised dates.',
         },
         token: 'example',
         action: 'flag' as const,
@@ -304,14 +304,14 @@ class Seed {
     before(110, () => this.#report())
     before(82, () => {
       const choices = ['Monday 10:00', 'Tuesday 14:00', 'Not this week']
-      return this.#ask('scheduler', '@olga', 'When shall the review of the quarter be?', choices)
+      return this.#ask('scheduler', '@olga', 'When should we have the quarterly review?', choices)
     })
     before(74, () => {
       const text = 'Prices change on Monday. Please check the shop.'
       return writeMessage(this.#people.tomas(), { to: '#general', text })
     })
-    before(66, () => this.#ask('releaser', '@tomas', 'May the release be a day later?', ['Yes', 'No']))
-    before(41, () => this.#ask('researcher', '@olga', 'The study is done. Do you read it before the board does?'))
+    before(66, () => this.#ask('releaser', '@tomas', 'May the release slip by a day?', ['Yes', 'No']))
+    before(41, () => this.#ask('researcher', '@olga', 'The study is done. Will you read it before the board does?'))
     before(34, () => this.#showCheckout())
     before(16, () => this.#holdShortly())
   }
@@ -470,7 +470,7 @@ class Seed {
     })
     await this.#pass(20 * minute)
     await this.#say('helpdesk', '@courier', {
-      text: 'The labels for the next pick-up.',
+      text: 'Here are the labels for the next pick-up.',
       parts: givenParts([{ raw: base64('%PDF-1.4 labels'), filename: 'labels.pdf', mediaType: 'application/pdf' }]),
     })
     await this.#say('docs-writer', '@planner', {
@@ -509,7 +509,7 @@ class Seed {
         '| shop | 31 | 4 |',
         '| support | 112 | 9 |',
         '',
-        'The coupons are mended. JPY follows next.',
+        'The coupons are fixed. JPY is next.',
       ].join('\n'),
     })
     await this.#pass(15 * minute)
@@ -518,7 +518,7 @@ class Seed {
 
   async #showCheckout(): Promise<void> {
     await this.#say('builder', '#design', {
-      text: 'The new checkout, measured on three phones.',
+      text: 'Here is the new checkout, measured on three phones.',
       parts: givenParts([
         { raw: base64('phone,first paint\nA,0.8\nB,1.1\nC,1.4\n'), filename: 'checkout.csv', mediaType: 'text/csv' },
       ]),
@@ -526,7 +526,7 @@ class Seed {
   }
 }
 
-const pickUp = 'Please pick up the return from the customer and credit 12.50 EUR.'
+const pickUp = "Please collect the customer's return and credit 12.50 EUR."
 
 /** Shortly after a time, between 8 and 18 o'clock UTC. */
 function atWork(time: number): number {

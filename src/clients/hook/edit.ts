@@ -41,7 +41,7 @@ export async function editAnswer(call: HookCall): Promise<HookAnswer> {
     programs[client].tool?.(tool, isPlugin) ?? tool
   )
   const advice =
-    `This is advice, not a lock. ${list} shows their note; agree with them by ${send}, or change other files.`
+    `This is advice, not a lock. ${list} shows their note. Coordinate with them by ${send}, or change other files.`
   return contextAnswer(client, event, input, `${fact} ${advice}`, fact)
 }
 

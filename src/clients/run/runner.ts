@@ -167,7 +167,7 @@ class Runner {
     const { thread, lease } = turn
     this.#retries.delete(thread)
     const result = lease.lost.aborted
-      ? { failure: 'Its lease has ended.' }
+      ? { failure: 'Its lease has expired.' }
       : await runTurn(this.#options, this.#state, turn, this.#signal)
     // The lease is released by `releaseAll`.
     if (this.#signal.aborted && 'failure' in result) return
@@ -175,7 +175,7 @@ class Runner {
       await this.#settle(turn, result)
     } catch (error) {
       if (!isStale(error)) throw error
-      this.#options.log(`The lease about ${thread} had ended, so nothing was sent. Its messages are redelivered.`)
+      this.#options.log(`The lease of ${thread} had expired, so nothing was sent. Its messages are redelivered.`)
       lease.drop()
     }
   }
@@ -184,7 +184,7 @@ class Runner {
     const { thread, lease } = turn
     const { log, now, agent } = this.#options
     if (lease.lost.aborted) {
-      log(`The lease about ${thread} has ended. Its messages are redelivered.`)
+      log(`The lease of ${thread} has expired. Its messages are redelivered.`)
       return lease.drop()
     }
     if ('answers' in result) {
@@ -194,11 +194,11 @@ class Runner {
     const failures = turn.failures + 1
     if (failures < maxFailures) {
       const waitMs = this.#backoffMs(turn.failures)
-      log(`Turn ${failures} about ${thread} failed, the next is in ${waitMs / second} s: ${result.failure}`)
+      log(`Turn ${failures} of ${thread} failed. The next attempt is in ${waitMs / second} s: ${result.failure}`)
       this.#retries.set(thread, { ...turn, failures, at: now() + waitMs })
       return
     }
-    log(`Turn ${failures} about ${thread} failed, and its sender is notified: ${result.failure}`)
+    log(`Turn ${failures} of ${thread} failed, and the sender is notified: ${result.failure}`)
     await this.#send(lease, notes(lease, agent))
     lease.drop()
   }
