@@ -1,6 +1,4 @@
-/**
- * The activity log has a row for each admin call and each change on a page. See docs/protocol/mcp.md, "Activity log".
- */
+/** The log of admin calls and changes on pages, one row each. See docs/protocol/mcp.md, "Activity log". */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -22,9 +20,8 @@ export interface RecordedCall {
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb and record one row for it, in the same unit as its change, or in its own unit if the verb changed nothing
- * or failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or if the row cannot be
- * written.
+ * Run a verb and record one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
+ * failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(
   account: AccountStore,
@@ -66,10 +63,7 @@ export async function recordActivity<T>(
 /** The old and the new value of each changed field, by name. */
 export type Changed = Record<string, [before: unknown, after: unknown]>
 
-/**
- * The differences between the fields. Objects are compared field by field. The field names decide which values are
- * secret.
- */
+/** The changed fields. Objects are compared field by field. Field names decide which values are secret. */
 function differences(before: object, after: object): Changed {
   const found: Changed = {}
   for (const [name, value] of Object.entries(after)) {

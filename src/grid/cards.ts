@@ -16,10 +16,7 @@ export interface CardAgent {
   isPublic: boolean
 }
 
-/**
- * An agent whose card the caller may see: a public agent, or an agent of the caller's account, which `openAccount`
- * opens.
- */
+/** An agent whose card a caller may see: public, or of the caller's account, which `openAccount` opens. */
 export async function findCardAgent(
   store: Store,
   alias: string,
@@ -87,10 +84,7 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/**
- * Replace all keys with a new one, which signs at once. Older signatures no longer verify. Resolves to the new key's
- * id.
- */
+/** Replace all keys with a new one that signs at once. Older signatures no longer verify. Resolves to its id. */
 export async function replaceSigningKeys(store: Store): Promise<string> {
   const { id, isAdded } = await add(store, await store.global.signingKeys.list(), true)
   if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')

@@ -94,10 +94,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
   emailSender.send({ to: ownerEmail, ...claimEmail(config, url, alias) })
 }
 
-/**
- * The email address of the link in a claim email, and whether a user has it. The link stays unused. Fails with
- * `link_expired`.
- */
+/** The email address of a claim email's link, and whether a user has it. Fails with `link_expired`. */
 export async function findClaimEmailLink(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
   const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
   if (!link?.email) throw linkExpired()

@@ -22,9 +22,7 @@ const maxSignupSkills = 20
 const busyAddresses = 100
 /** Maximum agents of an unclaimed account. Later signups open another account. */
 const maxProvisionalAgents = 20
-/**
- * Concurrent signups for one email address need two attempts for each account they fill: one opens it, one joins it.
- */
+/** Concurrent signups for one email address need two attempts per account: one opens it, one joins it. */
 const maxAttempts = 10
 
 interface SignupInput {

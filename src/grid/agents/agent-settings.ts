@@ -92,10 +92,7 @@ interface AccessInput {
   partner: string
 }
 
-/**
- * Let an access list apply to the agent that has taken one of its pending aliases. Fails with `agent_not_found` or
- * `invalid_input`.
- */
+/** Admit the agent that took a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`. */
 export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
   const { id, alias } = await findProgram(account, input.agent)
@@ -205,9 +202,7 @@ export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   return await retryOnConflict(() => endKey(account, agentId, credentialId))
 }
 
-/**
- * The calling agent and its key. Fails with `wrong_credential` if the caller is not an agent or uses an OAuth token.
- */
+/** The calling agent and its key. Fails with `wrong_credential`, including for an OAuth token. */
 export async function describeCaller(account: AccountStore): Promise<{
   alias: string
   account: string

@@ -10,9 +10,8 @@ interface EndingAgent {
 }
 
 /**
- * Statements that soft-delete an agent. Its keys are revoked, its memberships are removed, its unread messages are
- * parked, and their senders get a notice. They fail the unit if the agent is already deleted, or if another sender
- * wrote to it in the meantime.
+ * Statements that soft-delete an agent. Its keys are revoked, its memberships removed, its unread messages parked, and
+ * their senders notified. They fail the unit if the agent is already deleted, or another sender has written to it.
  */
 export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
   const { agents, channels, endings, keys, leases, reservations } = account.change

@@ -30,9 +30,7 @@ export function isProgram<Of extends { type: AgentType }>(agent: Of): agent is O
   return agent.type !== 'human' && agent.type !== 'hook'
 }
 
-/**
- * Like `findAgent`, but fails with `not_allowed` for an incoming hook and for a person, whose alias no program can use.
- */
+/** Like `findAgent`, but fails with `not_allowed` for a hook or a person, whom no program can act as. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const agent = await findAgent(account, ref)
   if (isProgram(agent)) return agent
@@ -70,10 +68,7 @@ export interface ListedAgent {
   last_seen: string | null
 }
 
-/**
- * A page of the agents that the caller can send to, sorted by alias. A page of a search may be empty although another
- * page follows.
- */
+/** A page of the agents that the caller can send to, by alias. A page of a search may be empty even if more follow. */
 export async function listAgents(
   account: AccountStore,
   input: { search?: string; public?: boolean; cursor?: string },

@@ -132,10 +132,7 @@ function skillTaken(name: string): GridError {
   return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
 }
 
-/**
- * Statements that create missing skills and attach all skills, if the agent is live and the account's skill limit
- * permits.
- */
+/** Statements that create missing skills and attach all, if the agent is live and the skill limit permits. */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()

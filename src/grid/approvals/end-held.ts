@@ -6,9 +6,7 @@ import type { Decided } from '../../store/account/held-changes.ts'
 
 const expired = 'Nobody decided in time.'
 
-/**
- * Record the decision and notify the sender: by a system message, and in the task that the message began or continued.
- */
+/** Record the decision and notify the sender, by a system message and in the message's task. */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
   const { home, messageId, recipient, fromAgentId, later } = held
   const { at, reason, state } = decided

@@ -56,9 +56,7 @@ export async function heldPartOf(account: AccountStore, id: string, partId: stri
   return contentOf({ a2a: held.a2a, part }, part, rowOfUpload)
 }
 
-/**
- * Decisions, newest first. Owners and admins see all decisions, other users their own. Fails with `wrong_credential`.
- */
+/** Decisions, newest first. Owners and admins see all, others their own. Fails with `wrong_credential`. */
 export async function decisions(account: AccountStore, filter: DecisionFilter) {
   const { userId, role } = callingUser(account.actor)
   return await account.read.held.decided(userId, role === 'owner' || role === 'admin', filter)

@@ -87,9 +87,7 @@ export async function updateApprovalRule(
   })
 }
 
-/**
- * Delete a rule. Messages that it holds stay held. Fails with `not_found`, and for callers that may not change a rule.
- */
+/** Delete a rule. Its held messages stay held. Fails with `not_found`, and like `updateApprovalRule` for the caller. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {

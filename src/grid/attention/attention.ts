@@ -187,10 +187,7 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/**
- * An agent is late when its oldest unread message is older than this. A person is late when an answer has been due for
- * longer than this.
- */
+/** An agent is late when its oldest unread message is older than this, a person when an answer is due longer. */
 const unreadForLongMs = hour
 /**
  * A server needs a person after this many failures in a row. Pages show it at once; webhooks are notified after an
@@ -209,9 +206,7 @@ const manyRefused = 3
 /** The minimum number of blocked messages of one guardrail. */
 const manyBlocked = 10
 const maxLong = 10
-/**
- * Age limits of a used key since its last use, of an unused key since its creation, and of any key since its creation.
- */
+/** Key age limits: since the last use, since creation for unused keys, and since creation for all. */
 const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
