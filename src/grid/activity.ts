@@ -1,4 +1,4 @@
-/** The activity log: a row for each admin call and each change on a page. See docs/protocol/mcp.md, "Activity log". */
+/** The log of admin calls and changes on pages, one row each. See docs/protocol/mcp.md, "Activity log". */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -16,12 +16,12 @@ export interface RecordedCall {
   requestId: string | null
 }
 
-/** The actor of a row. The log does not store the role of a user. */
+/** The actor in a row. The log does not store a user's role. */
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb and write one row for it, in the unit of its own change, or alone if the verb changed nothing or failed.
- * Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
+ * Run a verb and record one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
+ * failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(
   account: AccountStore,
@@ -60,10 +60,10 @@ export async function recordActivity<T>(
   }
 }
 
-/** The old and the new value of what a call changed, by name. */
+/** The old and the new value of each changed field, by name. */
 export type Changed = Record<string, [before: unknown, after: unknown]>
 
-/** The differences. Objects are compared field by field; field names decide what is secret. */
+/** The changed fields. Objects are compared field by field. Field names decide which values are secret. */
 function differences(before: object, after: object): Changed {
   const found: Changed = {}
   for (const [name, value] of Object.entries(after)) {
@@ -120,7 +120,7 @@ function actorFields(
         actorType,
         userId: actor.userId ?? null,
         credentialId: actor.credentialId,
-        // A user can authorize an agent only by OAuth. An agent key has no user.
+        // A user can only authorize an agent by OAuth, because an agent key has no user.
         credentialKind: actor.userId === undefined ? null : 'oauth',
       }
     case 'system':

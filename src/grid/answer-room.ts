@@ -4,12 +4,12 @@ import { type GridError, limitReached } from '../errors.ts'
 import type { Reached } from '../lib/limits/concurrency-limit.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** Poll interval of callers that wait for room. */
+/** Poll interval of callers that wait for free room. */
 export const roomCheckMs = 500
 
 /**
- * Makes an answer of up to `bytes`, which takes room until it is sent. Fails with `rate_limit_exceeded` if there is no
- * room. With `waits` it waits for room, because the call has changed something and needs an answer.
+ * Makes an answer of up to `bytes`, which occupies room until it is sent. Fails with `rate_limit_exceeded` if there is
+ * no room. With `waits`, it waits for room, because the call has changed something and needs an answer.
  */
 export type AnswerRoom = <Answer>(
   bytes: number,
@@ -17,14 +17,14 @@ export type AnswerRoom = <Answer>(
   options?: { waits?: boolean },
 ) => Promise<Answer>
 
-/** What a door knows about the receiver of the answer. */
+/** The facts about the receiver of an answer that a door provides. */
 interface Caller {
   hasLeft?(): boolean
   /** Resolves when the answer is sent; undefined if the connection does not report it. */
   whenSent?(): Promise<void> | undefined
 }
 
-/** The room of a caller. Calls without a door take it only while they make the answer. */
+/** Accounts for the unsent answers of a caller. A call without a door occupies room only while its answer is made. */
 export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller = {}): AnswerRoom {
   return async (bytes, make, { waits = false } = {}) => {
     let release = roomFor(account, bytes)
@@ -46,14 +46,14 @@ export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller 
   }
 }
 
-/** Takes room for this many bytes until the returned function is called, or returns the limit that was reached. */
+/** Occupies room for this many bytes until the returned function is called, or returns the limit that was reached. */
 export function roomFor({ actor, waiting }: AccountStore, bytes: number): (() => void) | Reached {
   return 'credentialId' in actor ? waiting.takeBytes(actor.credentialId, bytes) : () => {}
 }
 
 const holders: Record<Reached['by'], string> = { key: 'This key', account: 'This account', grid: 'The grid' }
 
-/** The error that names the limit that is reached: `This key may have 6 lists at a time.` and what to do. */
+/** The error for a reached limit. It names the limit (`This key may have 6 lists at a time.`) and what to do. */
 export function refusal(
   name: string,
   { by, quota }: Reached,

@@ -1,14 +1,14 @@
-/** Limits and usage of an account. See docs/operating/accounts.md, "Quotas". */
+/** The limits and the usage of an account. See docs/operating/accounts.md, "Quotas". */
 import { day, isoTime, startOfDay } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Limits, OwnLimits } from '../store/account/limits.ts'
 
 export type { Limits }
 
-/** How many days of usage are kept. */
+/** How many days of usage are stored. */
 export const usageDays = 31
 
-/** The effective limits of the account: its own, then those of the settings. */
+/** The effective limits of the account: its own limits, then the server settings. */
 export async function limitsOf({ read, deps: { config } }: AccountStore): Promise<Limits> {
   const own = await read.limits.own()
   return {
@@ -19,7 +19,7 @@ export async function limitsOf({ read, deps: { config } }: AccountStore): Promis
   }
 }
 
-/** Set limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
+/** Set limits of the account. Null removes a limit; an omitted one stays. Resolves to the effective limits. */
 export async function setLimits(account: AccountStore, changes: Partial<OwnLimits>): Promise<Limits> {
   const own = await account.read.limits.own()
   const next = { ...own, ...changes }
@@ -32,11 +32,11 @@ export interface AccountUsage {
   limits: Limits
   agents: number
   members: number
-  /** Newest first; days without messages are left out. */
+  /** Messages and bytes per day, newest first. Days without messages are omitted. */
   days: { day: string; messages: number; bytes: number }[]
 }
 
-/** The account's stock and its sends per day, in UTC. */
+/** The account's limits, its agents and members, and the messages it sent per UTC day. */
 export async function usageOf(account: AccountStore): Promise<AccountUsage> {
   const { read, deps } = account
   const since = startOfDay(deps.now()) - (usageDays - 1) * day

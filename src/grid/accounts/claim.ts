@@ -1,7 +1,7 @@
 /**
- * Claims: the owner of an email address takes over the agents that signed up with it, or some of them. The claim link of
- * a signup does not prove the address, because the agent has it too. The claim email has the same link with a second,
- * secret token. See docs/security.md, "Signup and claims".
+ * Claims: the owner of an email address takes over all or some of the agents that signed up with it. The claim link of
+ * a signup does not prove ownership of the address, because the agent has the link too. The claim email contains the
+ * same link with a second, secret token. See docs/security.md, "Signup and claims".
  */
 import { requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
@@ -35,7 +35,7 @@ export interface OpenClaim {
   agents: ClaimableAgent[]
 }
 
-/** The claim of a claim link. Fails with `link_expired`, which says whether the link is unknown or was used. */
+/** The claim that a claim link opens. Fails with `link_expired`; the error says whether the link is unknown or used. */
 export async function openClaim({ global }: Store, token: string): Promise<OpenClaim> {
   const found = await global.claims.byToken(hashForLookup(token))
   if (!found) {
@@ -54,7 +54,9 @@ export async function openClaim({ global }: Store, token: string): Promise<OpenC
   return { ...claim, agents: await global.claims.agents(claim.provisionalId) }
 }
 
-/** The agents that signed up with the email address of a user. Undefined if there are none, and while it is not verified. */
+/**
+ * The agents that signed up with a user's email address. Undefined if there are none or the address is not verified.
+ */
 export async function findClaimOffer(
   { global }: Store,
   { email, emailVerifiedAt }: SignedInUser['user'],
@@ -63,8 +65,8 @@ export async function findClaimOffer(
 }
 
 /**
- * The claim of an account that is offered to the user. Fails with `not_found`, in the same way for an account that does
- * not exist, was claimed, or is offered to another user.
+ * The claim of an account that is offered to the user. Fails with the same `not_found` if the account does not exist,
+ * was claimed, or is offered to another user.
  */
 export async function openOfferedClaim({ global }: Store, { user }: SignedInUser, id: string): Promise<OpenClaim> {
   const found = user.emailVerifiedAt === null ? undefined : await global.claims.offered(id, user.email)
@@ -73,9 +75,9 @@ export async function openOfferedClaim({ global }: Store, { user }: SignedInUser
 }
 
 /**
- * Send the owner named by a claim a one-time link that verifies their email address and signs them in. `alias` is the
- * agent that just signed up. `address` is the client's, as the limits count it; over a limit nothing is sent.
- * Fails with `link_expired`.
+ * Email the owner of a claim a one-time link that verifies their address and signs them in. `alias` is the agent that
+ * just signed up. `address` is the client address for rate limits. Over a limit, no email is sent. Fails with
+ * `link_expired`.
  */
 export async function sendClaimEmail(store: Store, token: string, address: string, alias?: string): Promise<void> {
   const { ownerEmail } = await openClaim(store, token)
@@ -92,7 +94,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
   emailSender.send({ to: ownerEmail, ...claimEmail(config, url, alias) })
 }
 
-/** The email address of a claim email's link, and whether it has a user. Does not use it. Fails with `link_expired`. */
+/** The email address of a claim email's link, and whether a user has it. Fails with `link_expired`. */
 export async function findClaimEmailLink(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
   const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
   if (!link?.email) throw linkExpired()
@@ -100,9 +102,9 @@ export async function findClaimEmailLink(store: Store, token: string): Promise<{
 }
 
 /**
- * Use the link of a claim email, which verifies its address. If the address has no user yet, one is created with
- * `name` and `password` (empty for none). `session` is the live session of the browser.
- * Fails with `link_expired`, `invalid_input` or `write_conflict`.
+ * Use the link of a claim email, which verifies its address. If no user has the address yet, one is created with `name`
+ * and `password` (empty for none). `session` is the live session of the browser. Fails with `link_expired`,
+ * `invalid_input` or `write_conflict`.
  */
 export async function redeemClaimEmailLink(
   store: Store,
@@ -134,7 +136,7 @@ export async function redeemClaimEmailLink(
 /** What a user claims: the token of a claim link, or the provisional account that was offered. */
 export type ClaimSource = string | { offered: string }
 
-/** What happens to the agents, by id. Every live agent of the account is in exactly one of the lists. */
+/** The decision about each agent, by id. Every live agent of the account is in exactly one of the lists. */
 interface ClaimDecision {
   keep: string[]
   move: string[]
@@ -151,14 +153,14 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 }
 
 /**
- * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents lose their keys and
- * are deleted. Agents that move get a row in the other account, in the same unit: alias, keys, skills, settings, what
- * they have not read, the idempotency keys of the last day, and the open tasks that they work on. Resolves to the id of
- * the provisional account.
+ * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents are deleted, and
+ * their keys are revoked. A moved agent gets a row in the other account in the same unit. It keeps its alias, keys,
+ * skills, settings, unread messages, open tasks, and the idempotency keys of the last day. Resolves to the id of the
+ * provisional account.
  *
- * Fails with `link_expired` or `not_found`, as the source of the claim says, with `not_allowed`, `invalid_input` (also
- * if the other account would have too many skills), `agent_limit_reached`, `write_conflict`, or `claim_changed` if agents
- * were added or deleted since.
+ * Fails with `link_expired` or `not_found`, depending on the source of the claim, with `not_allowed`, `invalid_input`
+ * (also if the other account would have too many skills), `agent_limit_reached`, `write_conflict`, or `claim_changed`
+ * if agents were added or deleted since.
  */
 export async function claimAccount(
   store: Store,
@@ -217,7 +219,7 @@ async function moveStatements(
   ]
 }
 
-/** The claim, if the user has decided about exactly its agents. */
+/** The claim, if the user has decided about each of its agents. */
 async function openDecided(
   store: Store,
   source: ClaimSource,
@@ -229,7 +231,7 @@ async function openDecided(
     : await openOfferedClaim(store, claimant, source.offered)
   checkClaimant(claimant, claim)
   const live = new Set(claim.agents.map(({ id }) => id))
-  // Choose each agent once.
+  // Each live agent must appear exactly once.
   if (!decided.every((id) => live.delete(id)) || live.size > 0) {
     throw new GridError('claim_changed', 'Agents were added or deleted since the page was loaded. Choose again.')
   }

@@ -1,4 +1,4 @@
-/** Erasing what an agent or a person has written. See docs/people.md, "Erasing words". */
+/** Erases everything that an agent or a person has written. See docs/people.md, "Erasing words". */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../aliases.ts'
@@ -7,12 +7,12 @@ import { removedTables } from '../../store/account/retention.ts'
 import { authorize } from '../authorize.ts'
 
 const messagesAtATime = 200
-/** Of 64 KiB each. */
+/** A row has 64 KiB. */
 const uploadRowsAtATime = 25
 
 export interface Erased {
   alias: string
-  /** How many rows were removed or emptied, by table. Tables without any are left out. */
+  /** How many rows were removed or emptied in each table. Tables with no such rows are omitted. */
   rows: Record<string, number>
 }
 
@@ -57,7 +57,7 @@ export async function eraseWords(account: AccountStore, ref: string): Promise<Er
   return { alias, rows }
 }
 
-/** Sentences that name who still has the erased text. */
+/** Sentences that tell the user who still has the erased text. */
 export function keptElsewhere({ deps: { config } }: Pick<AccountStore, 'deps'>): string[] {
   const { backupDir, backupEverySeconds, backupKeep } = config
   const days = Math.ceil(backupKeep * backupEverySeconds / (24 * 3600))

@@ -1,19 +1,19 @@
-/** Whether owners and admins can read what agents write to each other. See docs/people.md, "People who read". */
+/** The setting that lets owners and admins read messages between agents. See docs/people.md, "People who read". */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** `off`; `on` from now; or `older`, which adds earlier messages to an account where it is on. */
+/** `off`; `on` for messages from now on; `older` to include earlier messages if it is already on. */
 export type PeopleRead = 'off' | 'on' | 'older'
 
 /**
- * Turn on or off that the owners and admins of the account can read what its agents write to each other. Turning it on
- * covers messages from then on; earlier messages are a separate choice. Only owners may change it, after they have
- * confirmed who they are. Resolves to the start of the readable period, in milliseconds since the epoch: 0 for
- * everything, null if they cannot read.
- * Fails with `wrong_credential`, `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
+ * Set whether owners and admins of the account can read messages between its agents. Turning it on covers only messages
+ * from then on; earlier messages are a separate choice. Only owners may change it, after they have confirmed their
+ * identity. Resolves to the start of the readable period, in milliseconds since the epoch: 0 for everything, null if
+ * they cannot read. Fails with `wrong_credential`, `not_allowed`, `confirmation_required`, `invalid_input` or
+ * `write_conflict`.
  */
 export async function setPeopleRead(
   account: AccountStore,
@@ -34,8 +34,8 @@ export async function setPeopleRead(
 }
 
 /**
- * Set whether the texts of messages that guardrails block are kept, for 7 days, for the people of the account to see.
- * Turning it off removes the kept texts. Only owners may change it, after they have confirmed who they are.
+ * Set whether the texts of messages that guardrails block are stored for 7 days, so that people of the account can read
+ * them. Turning it off removes the stored texts. Only owners may change it, after they have confirmed their identity.
  * Fails with `wrong_credential`, `not_allowed`, `confirmation_required` or `write_conflict`.
  */
 export async function setContentsVisible(

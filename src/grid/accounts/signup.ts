@@ -18,11 +18,11 @@ import { sendClaimEmail } from './claim.ts'
 
 const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
 const maxSignupSkills = 20
-/** Signups of the whole grid are limited to those of this many client addresses. */
+/** The signup limit of the whole grid allows as many signups as this many client addresses may make. */
 const busyAddresses = 100
 /** Maximum agents of an unclaimed account. Later signups open another account. */
 const maxProvisionalAgents = 20
-/** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
+/** Concurrent signups for one email address need two attempts per account: one opens it, one joins it. */
 const maxAttempts = 10
 
 interface SignupInput {
@@ -34,10 +34,10 @@ interface SignupInput {
 
 /** The result of a signup, which is returned once. See docs/protocol/signup.md, "Signup". */
 interface SignupResult {
-  /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
+  /** A shell command that connects the coding clients of the machine. It contains the key. */
   connect: string
   api_key: string
-  /** With `@`. */
+  /** Starts with `@`. */
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
   mcp_config: McpConfig
@@ -46,14 +46,13 @@ interface SignupResult {
 }
 
 /**
- * Register an agent for an owner whose email address is not verified. `address` is the client's, as the limits count
- * it.
+ * Register an agent for an owner whose email address is not verified. `address` is the client address for rate limits.
  *
- * The first signup for an email address opens a provisional account. Later ones join it until it is claimed; a claimed
- * account is never joined. The result does not show which case applied.
+ * The first signup for an email address opens a provisional account. Later signups join it until it is claimed. A
+ * claimed account is never joined. The result does not show whether the signup opened or joined an account.
  *
- * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`, `invalid_input`,
- * `storage_full` or `signup_rate_limited`. See docs/protocol/signup.md, "Signup".
+ * Fails with `invalid_alias`, `alias_taken`, `alias_reserved`, `invalid_email`, `invalid_input`, `storage_full` or
+ * `signup_rate_limited`. See docs/protocol/signup.md, "Signup".
  */
 export async function signUp(store: Store, input: SignupInput, address: string): Promise<SignupResult> {
   const { config, now } = store.deps
@@ -75,7 +74,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const account = store.account(provisionalId, { type: 'system', job: 'signup' } satisfies Actor)
     account.requireSpace()
     const fits = refuseTooManySkills(account, skills)
-    // Avoids an unhandled rejection if the alias is also taken.
+    // Avoids an unhandled rejection of `fits` if the alias is taken too.
     fits.catch(() => {})
     await refuseTakenAlias(account, alias)
     await fits
@@ -96,8 +95,8 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const signup = { id: newId(), home: provisionalId, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
     const key = mintKey('agent_key')
     const finish = () => {
-      // One email per provisional account, in the background: the response time must not reveal who has an account,
-      // and a failed email must not fail the signup. See docs/people.md, "Signing in".
+      // Each provisional account gets one email, in the background. The response time must not reveal who has an
+      // account, and a failed email must not fail the signup. See docs/people.md, "Signing in".
       if (!joined) {
         sendClaimEmail(store, claim.token, address, alias)
           .catch((error) => store.deps.log.warn('A claim email was not sent', { error }))
@@ -120,9 +119,9 @@ export async function signUp(store: Store, input: SignupInput, address: string):
       return finish()
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
-      // A repeated write after a lost response found its own agent, so it has succeeded.
+      // The write was repeated after a lost response. The agent exists, so the first attempt succeeded.
       if (await account.read.agents.byId(agent.id)) return finish()
-      // Otherwise a concurrent signup took the alias, the account or the rate limit: check again.
+      // Otherwise a concurrent signup took the alias, filled the account or reached the rate limit, so check again.
     }
   }
   throw new GridError('unavailable', 'Many agents are signing up for this owner. Try again.', { retryAfterSeconds: 1 })
@@ -142,7 +141,7 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-/** The limits of a signup: per client address, and for the whole grid. */
+/** The signup limits per client address and for the whole grid. */
 function countsOf({ signupPerHour }: Config, address: string): Count[] {
   return [
     ...ofNetworks('signup_from', address, [[signupPerHour, hour]]),

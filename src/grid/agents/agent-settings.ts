@@ -36,13 +36,13 @@ export interface AgentUpdate {
   remoteUrl?: string
   /** Null removes the stored token. */
   remoteToken?: string | null
-  /** Whether its plain replies over A2A are messages. See docs/protocol/a2a.md, "Message replies". */
+  /** Whether the agent's plain replies over A2A are messages. See docs/protocol/a2a.md, "Message replies". */
   messageReplies?: boolean
-  /** Whether calls over A2A wait for its answer. See docs/protocol/a2a.md, "Confirmation or task". */
+  /** Whether calls over A2A wait for the agent's answer. See docs/protocol/a2a.md, "Confirmation or task". */
   callersWait?: CallersWait
 }
 
-/** Change the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
+/** Change the settings of an agent. A `remoteUrl` with another origin requires a new token or none. */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
   const { remoteToken, messageReplies, callersWait } = input
@@ -71,7 +71,7 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
       ...(isOtherServer ? [agentSettings.requireNoToken(agent.id)] : []),
       ...agentSettings.update(agent.id, { ...agent, messageReplies, callersWait }),
       ...(accessList === undefined ? [] : [
-        // A list that changes its kind starts empty.
+        // An access list starts empty when the policy changes.
         agentSettings.keepAccess(agent.id, agent.accessPolicy === before.accessPolicy ? accessList : []),
         agents.addAccess(agent.id, accessList),
       ]),
@@ -86,15 +86,13 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
   })
 }
 
-/** An agent of the account, by id or alias, and an alias on its access list. */
+/** An agent of the account (id or alias), and an alias on its access list. */
 interface AccessInput {
   agent: string
   partner: string
 }
 
-/**
- * Admit the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`.
- */
+/** Admit the agent that took a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`. */
 export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
   const { id, alias } = await findProgram(account, input.agent)
@@ -103,7 +101,7 @@ export async function confirmAccess(account: AccountStore, input: AccessInput): 
   throw invalidInput(`@${input.partner} is no longer on the access list of @${alias}, or no agent has it.`, 'partner')
 }
 
-/** Take an alias off an access list, if it is there. Fails with `agent_not_found`. */
+/** Remove an alias from an access list, if it is listed. Fails with `agent_not_found`. */
 export async function removeAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, input.agent)
@@ -114,7 +112,7 @@ function originOf({ remoteUrl }: Agent): string | undefined {
   return remoteUrl === null ? undefined : new URL(remoteUrl).origin
 }
 
-/** Live keys of one agent: one for each client and machine. */
+/** Maximum live keys of one agent, which needs one for each client and machine. */
 export const maxKeys = 50
 
 interface NamedKey {
@@ -122,7 +120,7 @@ interface NamedKey {
   last4: string
 }
 
-/** Replace all keys of an agent (id or alias) by a new one, which is returned only here. */
+/** Replace all keys of an agent (id or alias) with a new one, which is returned only here. */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
   const key = mintKey('agent_key')
@@ -134,14 +132,14 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
     await account.write([
       agents.requireLive([agent.id]),
       keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
-      // Spares its own key, because the unit may be repeated after a lost response.
+      // The new key is not revoked, because the unit may be repeated after a lost response.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
     return { agent, apiKey: key.key }
   })
 }
 
-/** Add a key with a name to those of an agent (id or alias). It is returned only here. */
+/** Add a named key to an agent (id or alias). The key is returned only here. */
 export async function addKey(
   account: AccountStore,
   input: { agent: string; name: string },
@@ -164,7 +162,7 @@ export async function addKey(
 }
 
 /**
- * As `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
+ * Like `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
  * belongs to another account or to a deleted agent.
  */
 export async function addKeyOrAgent(
@@ -182,7 +180,7 @@ export async function addKeyOrAgent(
     return { agent, apiKey, isNew: true }
   } catch (error) {
     if (!hasCode(error, 'alias_taken')) throw error
-    // A concurrent call may have created it.
+    // A concurrent call may have created the agent.
     return await add().catch(() => {
       throw error
     })
@@ -198,7 +196,7 @@ export async function revokeKey(account: AccountStore, input: { agent: string; k
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
 }
 
-/** Revoke the key that the calling agent uses. */
+/** Revoke the key of the calling agent that made this call. */
 export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   const { agentId, credentialId } = callerWithKey(account)
   return await retryOnConflict(() => endKey(account, agentId, credentialId))
@@ -220,9 +218,9 @@ export async function describeCaller(account: AccountStore): Promise<{
 }
 
 /**
- * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
- * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
- * `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
+ * Create a key for the calling agent, which uses an OAuth token. The key expires with the grant. It replaces the
+ * earlier key of this name that the same client fetched for the same user. Fails with `wrong_credential`,
+ * `invalid_input` or `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
  */
 export async function fetchAgentKey(
   account: AccountStore,

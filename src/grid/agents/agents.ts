@@ -1,4 +1,4 @@
-/** Agents: create, delete and validate them. */
+/** Creates, deletes and validates agents. */
 import { limitsOf } from '../limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
@@ -41,7 +41,7 @@ export const maxDescriptionLength = 500
 export const maxAccessList = 200
 
 export interface NewAgent {
-  /** `@` and spaces around it do not count. */
+  /** A leading `@` and surrounding spaces are ignored. */
   alias: string
   type?: ProgramType
   visibility?: Visibility
@@ -56,11 +56,11 @@ export interface NewAgent {
   /** See `AgentUpdate`. */
   callersWait?: CallersWait
   skills?: SkillInput[]
-  /** The name of its first key. */
+  /** The name of the agent's first key. */
   keyName?: string
 }
 
-/** Limits the use of a public remote agent's token. */
+/** This limit protects the token of a public remote agent. */
 export const externalShare = `Together they may send at most ${externalPerHour} messages an hour.`
 
 /** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
@@ -95,7 +95,7 @@ export async function createAgent(
   const created = { agent, apiKey: key.key, ...(isCleaned && sanitized), ...note }
 
   return await retryOnConflict(async () => {
-    // A repeated write after a lost response found its own agent, so it has succeeded.
+    // The write was repeated after a lost response. The agent exists, so the first attempt succeeded.
     if (await account.read.agents.byId(agent.id)) return created
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
@@ -113,7 +113,7 @@ export async function createAgent(
   })
 }
 
-/** Soft-delete an agent (id or alias), see `endAgent`. Its alias stays reserved. */
+/** Soft-delete an agent (id or alias). Its alias stays reserved. See `endAgent`. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -123,7 +123,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   })
 }
 
-/** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
+/** Statements that add an agent and its first key. The unit fails if the alias was taken in the meantime. */
 export function newAgentStatements(
   account: AccountStore,
   agent: NewAgentRow,
@@ -152,7 +152,7 @@ export async function refuseTakenAlias(
   throw new GridError('alias_taken', `The alias @${alias} is taken. Choose another.`, { field: 'alias' })
 }
 
-/** Fails with `agent_limit_reached` if the account may not have `added` more agents. */
+/** Fails with `agent_limit_reached` if `added` more agents would exceed the account's limit. */
 export async function refuseTooManyAgents(account: AccountStore, added = 1): Promise<void> {
   const { agents: max } = await limitsOf(account)
   const now = await account.read.agents.programs()
@@ -163,9 +163,7 @@ export async function refuseTooManyAgents(account: AccountStore, added = 1): Pro
   )
 }
 
-/**
- * Fails the unit if the account has too many agents at its commit, because other agents may be created concurrently.
- */
+/** Fails the unit if the account has too many agents at its commit. Other agents may be created concurrently. */
 export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
   return [change.agents.requireAtMost(deps.config.agentsPerAccount)]
 }
@@ -179,7 +177,7 @@ export function checkDescription(text: string | undefined): string {
   return description
 }
 
-/** An access list as stored, whether or not agents have its aliases. Fails with `invalid_input`. */
+/** An access list as stored. It may contain aliases that no agent has. Fails with `invalid_input`. */
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
@@ -191,7 +189,7 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
   return list
 }
 
-/** The URL of a remote agent as stored, which must be an allowed target; null for other agents. */
+/** The URL of a remote agent as stored; null for other agents. Fails if the URL is not an allowed target. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
@@ -205,7 +203,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
-/** Seal a token for the row of its agent, so that no other row can use it. */
+/** Seal a token for its agent's row. No other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,
@@ -218,7 +216,7 @@ export async function sealRemoteToken(
   return await account.seal('agents', agent.id, token)
 }
 
-/** Otherwise an admin could send the stored token to a server of their own. `field` names the token's field. */
+/** The error prevents an admin from sending the stored token to their own server. `field` names the token's field. */
 export function tokenOfOtherServer(field: string): GridError {
   return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

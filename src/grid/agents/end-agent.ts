@@ -1,4 +1,4 @@
-/** Ends an agent: the one way for admins, people, claims and Slack. See docs/delivery.md, "Parked messages". */
+/** Deletes an agent, for admins, people, claims and Slack. See docs/delivery.md, "Parked messages". */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Statement } from '../../store/sql.ts'
@@ -10,8 +10,8 @@ interface EndingAgent {
 }
 
 /**
- * Statements that soft-delete an agent. Its keys and memberships end, its unread messages are parked, and their senders get
- * a notice. They fail the unit if the agent is deleted already, or another sender has written meanwhile.
+ * Statements that soft-delete an agent. Its keys are revoked, its memberships removed, its unread messages parked, and
+ * their senders notified. They fail the unit if the agent is already deleted, or another sender has written to it.
  */
 export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
   const { agents, channels, endings, keys, leases, reservations } = account.change

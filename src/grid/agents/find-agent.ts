@@ -1,4 +1,4 @@
-/** Finds an agent of the account, and the agents that an agent can send to. */
+/** Finds an agent of the account, and lists the agents that an agent can send to. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../aliases.ts'
@@ -17,7 +17,7 @@ import type {
 } from '../../store/account/agents.ts'
 import { agentPage } from '../agent-page.ts'
 
-/** A live agent of the account by id or alias. One that is deleted or of another account looks missing. */
+/** A live agent of the account by id or alias. Deleted agents and agents of other accounts look missing. */
 export async function findAgent(account: AccountStore, ref: string, field?: string): Promise<Agent> {
   const { agents } = account.read
   const agent = await agents.byId(ref.trim()) ?? await agents.byAlias(normaliseAlias(ref))
@@ -25,12 +25,12 @@ export async function findAgent(account: AccountStore, ref: string, field?: stri
   return agent
 }
 
-/** Whether a program acts as it: false for persons and incoming hooks. */
+/** Whether the agent is a program: false for persons and incoming hooks. */
 export function isProgram<Of extends { type: AgentType }>(agent: Of): agent is Of & { type: ProgramType } {
   return agent.type !== 'human' && agent.type !== 'hook'
 }
 
-/** As `findAgent`, but fails with `not_allowed` for a hook and for a person, whose alias is theirs alone. */
+/** Like `findAgent`, but fails with `not_allowed` for a hook or a person, whom no program can act as. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const agent = await findAgent(account, ref)
   if (isProgram(agent)) return agent
@@ -46,7 +46,7 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   )
 }
 
-/** Who attends an agent of the account: its clients, or the state of a remote agent's server. */
+/** The presence of an agent of the account: its connected clients, or the state of its remote server. */
 export function presenceOf(
   { waiting: { presence } }: Pick<AccountStore, 'waiting'>,
   { id, remote }: Pick<Agent, 'id' | 'remote'>,
@@ -59,10 +59,10 @@ export interface ListedAgent {
   description: string
   type: AgentType
   visibility: Visibility
-  /** At most 10, with shortened descriptions; names that match the search come first. */
+  /** At most 10, with shortened descriptions. Names that match the search are first. */
   skills: { name: string; description: string }[]
   skills_left_out?: number
-  /** Who attends the agent, if it belongs to the caller's account: `attended (claude)`, `nobody since 25 min`. */
+  /** The agent's presence, if it belongs to the caller's account: `attended (claude)`, `nobody since 25 min`. */
   presence?: string
   /** ISO 8601, or null if the agent has never made a call. */
   last_seen: string | null
@@ -92,13 +92,13 @@ export async function listAgents(
   return { agents: entries, cursor }
 }
 
-/** The position of a search: an alias that the caller may know, and the number `skip` of hidden agents after it. */
+/** The position in a search: an alias that the caller may know, and the number of hidden agents to skip after it. */
 interface Place {
   after: string
   skip: number
 }
 
-/** A cursor is an alias, or an alias and a number, so it never names a hidden agent. */
+/** A cursor is an alias, optionally followed by a number, so it never names a hidden agent. */
 function placeOf(cursor: string): Place {
   const [, after, skip] = cursor.match(/^(\S*) (\d{1,9})$/) ?? []
   return after === undefined ? { after: cursor, skip: 0 } : { after, skip: Number(skip) }

@@ -1,4 +1,4 @@
-/** Ends held messages that are not delivered: refused by a person, or expired. */
+/** Ends held messages that are not delivered, because a person refused them or they expired. */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
@@ -6,9 +6,7 @@ import type { Decided } from '../../store/account/held-changes.ts'
 
 const expired = 'Nobody decided in time.'
 
-/**
- * Record the decision and notify the sender by a system message, and in the task that the message began or continued.
- */
+/** Record the decision and notify the sender, by a system message and in the message's task. */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
   const { home, messageId, recipient, fromAgentId, later } = held
   const { at, reason, state } = decided
@@ -25,12 +23,12 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
     ...change ? tasks.change({ end: 'grid' }, change) : [],
     // The row's id is its idempotency key.
     ...from.change.held.notify(held.id, messageId, text, at),
-    // Its sender may wait for an answer.
+    // The sender may be waiting for an answer.
     ...from.change.leases.takeAnswer({ id: held.id, at, replyToMessageId: messageId }, { agentId: fromAgentId }),
   ])
 }
 
-/** Refuse a message whose time to decide is over. Does nothing if it was decided at the same time. */
+/** Refuse a message that expired before a decision. Does nothing if it was decided at the same time. */
 export async function expireHeld(account: AccountStore, id: string): Promise<void> {
   const held = await account.read.held.byId(id, null)
   if (held?.state !== 'held') return

@@ -25,10 +25,10 @@ const columns = [
   'via',
 ] as const
 
-/** Nothing else of the message is delivered. */
+/** The complete delivered content of the message. */
 export interface HeldContent extends Pick<HeldToDecide, typeof columns[number]> {
   later: HeldDelivery
-  /** What is stored apart from `a2a`. */
+  /** Parts that are stored outside `a2a`. */
   parts: StoredPart[]
 }
 
@@ -37,25 +37,25 @@ export function heldContent(held: HeldToDecide, parts: StoredPart[]): HeldConten
   return { ...own, later: held.later, parts }
 }
 
-/** A decision carries the hash, which binds it to this content. */
+/** The hash that binds a decision to this content. */
 export function hashOfContent(content: HeldContent): string {
   return digestOf(JSON.stringify(content))
 }
 
 export interface ShownContent {
-  /** As the recipient would see them. Files and large parts have a `part_id`. */
+  /** The parts as the recipient would see them. Files and large parts have a `part_id`. */
   parts: Record<string, unknown>[]
-  /** Everything else that is delivered, by name, without empty and false values. */
+  /** All other delivered fields by name, except empty and false values. */
   fields: [name: string, value: unknown][]
 }
 
-/** An inline file in the form of a separately stored one. */
+/** Gives an inline file a `part_id`, like a separately stored file. */
 function asFile({ raw, ...part }: Record<string, unknown>, partId: string): Record<string, unknown> {
   const isFile = raw !== undefined || part.filename !== undefined
   return isFile && part.part_id === undefined ? { ...part, part_id: partId } : part
 }
 
-/** The content without its text, sender and recipient. */
+/** The content except its text, sender and recipient. */
 export function shownContent(content: HeldContent): ShownContent {
   const { messageId, fromAlias: _from, type: _type, recipient: _recipient, body, a2a, later, parts, ...fields } =
     content

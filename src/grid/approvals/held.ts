@@ -11,19 +11,19 @@ import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownC
 export type HeldMessage = HeldRow & ShownContent & {
   /** SHA-256 of everything that is shown and delivered. */
   hash: string
-  /** The calling user may decide on it, if it is still held. */
+  /** Whether the calling user may decide on the message while it is held. */
   mayDecide: boolean
 }
 
 const maxListed = 200
 
-/** Messages that wait for the calling user, by expiry, at most 200. Empty for other callers. */
+/** Up to 200 held messages that wait for the calling user, sorted by expiry. Empty for other callers. */
 export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
   const { actor, deps: { now }, read } = account
   return actor.type === 'user' ? await read.held.ofUser(actor.userId, now(), maxListed) : []
 }
 
-/** The number of messages that wait for the calling user, the first expiry, and whether it is within the hour. */
+/** How many messages wait for the calling user, when the first expires, and whether that is within the hour. */
 export async function countHeld(
   account: AccountStore,
 ): Promise<{ count: number; firstEndsAt: number | null; isUrgent: boolean }> {
@@ -33,18 +33,18 @@ export async function countHeld(
   return { count, firstEndsAt, isUrgent: firstEndsAt !== null && endsSoon(firstEndsAt, now()) }
 }
 
-/** Whether a decision is urgent. */
+/** Whether the decision is urgent, because the message expires within the hour. */
 export function endsSoon(expiresAt: number, now: number): boolean {
   return expiresAt - now < hour
 }
 
-/** A message that the calling user may decide on, or decided on. Fails with `message_not_found`. */
+/** A message that the calling user may decide on or has decided on. Fails with `message_not_found`. */
 export async function heldMessage(account: AccountStore, id: string): Promise<HeldMessage> {
   const { held: { mayDecide, ...row }, content, hash } = await findHeld(account, id)
   return { ...rowOf(row), ...shownContent(content), hash, mayDecide }
 }
 
-/** A file or a large part of such a message. Fails with `message_not_found` or `part_not_found`. */
+/** A file or a large part of a held message. Fails with `message_not_found` or `part_not_found`. */
 export async function heldPartOf(account: AccountStore, id: string, partId: string): Promise<PartContent> {
   const { held, content: { parts } } = await findHeld(account, id)
   const stored = parts.find((part) => part.id === partId)
@@ -68,7 +68,7 @@ export interface FoundHeld {
   hash: string
 }
 
-/** Fails with `message_not_found`, including for messages on which the calling user may not decide. */
+/** Fails with `message_not_found`, also if the calling user may not decide on the message. */
 export async function findHeld(account: AccountStore, id: string): Promise<FoundHeld> {
   const { userId } = callingUser(account.actor)
   const { read } = account
@@ -80,7 +80,7 @@ export async function findHeld(account: AccountStore, id: string): Promise<Found
   return { held, content, hash: hashOfContent(content) }
 }
 
-/** Omits what only the delivery needs. */
+/** The row without the fields that only the delivery needs. */
 function rowOf(held: Omit<HeldToDecide, 'mayDecide'>): HeldRow {
   const { home: _home, fromAgentId: _from, fromAliasNow: _now, toId: _to, later: _later, a2a: _a2a, ...row } = held
   return row

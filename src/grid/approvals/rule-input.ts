@@ -20,7 +20,7 @@ export interface RuleInput {
   name: string
   /** `@alias`, or one of `senderKinds`. */
   from: string
-  /** The same, or `#channel`. */
+  /** `@alias`, one of `senderKinds`, or `#channel`. */
   to: string
   condition: typeof conditions[number]
   /** For findings: the guardrail's id or name; null for any. */
@@ -31,13 +31,13 @@ export interface RuleInput {
   minBytes: number | null
   /** Members by id or email address. If empty, the owners decide. */
   deciders: string[]
-  /** 1 to 168. */
+  /** From 1 to 168. */
   expiresInHours: number
   enabled: boolean
   isRisky: boolean
 }
 
-/** The rule with the given changes. `rules`: all rules of the account. */
+/** The rule after the given changes. `rules` are all rules of the account. */
 export async function changedRule(
   account: AccountStore,
   before: ApprovalRule,
@@ -81,7 +81,7 @@ function nameOf(text: string, id: string, rules: readonly ApprovalRule[]): strin
   return name
 }
 
-/** The kind that a caller names. `strangers` is an alias of `external`. */
+/** The kind that the input names. `strangers` is an alias of `external`. */
 function kindOf(end: string): typeof senderKinds[number] | undefined {
   return senderKinds.find((kind) => kind === (end === 'strangers' ? 'external' : end))
 }
@@ -137,7 +137,7 @@ async function decidersOf(account: AccountStore, refs: readonly string[]): Promi
   return [...new Set(ids)].sort()
 }
 
-/** A rule that names a person would show the messages of that person to others. */
+/** A rule about one person would show their messages to others. */
 async function requireConsents(account: AccountStore, { fromId, toId, deciders }: ApprovalRule): Promise<void> {
   if (fromId === null && toId === null) return
   const exempt = await account.read.approvalRules.exemptIds(deciders)

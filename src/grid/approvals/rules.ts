@@ -20,7 +20,7 @@ export const maxRules = 50
 export interface ShownRule extends Omit<RuleInput, 'deciders'> {
   id: string
   guardrail: string | null
-  /** The current members among them; empty if the owners decide. */
+  /** The deciders who are still members; empty if the owners decide. */
   deciders: { id: string; name: string }[]
   createdAt: string
   updatedAt: string
@@ -48,7 +48,7 @@ export async function createApprovalRule(
   const id = newId()
   return await retryOnConflict(async () => {
     const rules = await account.read.approvalRules.list()
-    // A repeated write after a lost response found its own rule, so it has succeeded.
+    // The write was repeated after a lost response. The rule exists, so the first attempt succeeded.
     const own = rules.find((rule) => rule.id === id)
     const rule = own ?? await changedRule(account, { ...blank, id, createdAt: at, updatedAt: at }, input, rules)
     if (!own) {
@@ -63,8 +63,8 @@ export async function createApprovalRule(
 }
 
 /**
- * Change the given fields. Only an owner or admin with a recent confirmation in the browser can do that
- * (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and as `createApprovalRule` does.
+ * Change the given fields. Only an owner or admin who has recently confirmed their identity in the browser may do this
+ * (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and like `createApprovalRule`.
  */
 export async function updateApprovalRule(
   account: AccountStore,
@@ -87,7 +87,7 @@ export async function updateApprovalRule(
   })
 }
 
-/** Fails with `not_found`, and for callers that may not change a rule. Its held messages stay held. */
+/** Delete a rule. Its held messages stay held. Fails with `not_found`, and like `updateApprovalRule` for the caller. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -102,7 +102,7 @@ export async function deleteApprovalRule(account: AccountStore, id: string): Pro
   })
 }
 
-/** Agents may have admin keys, so no key can weaken the rules about agents' messages. */
+/** Requires a person. Agents may have admin keys, so a key must not weaken the rules about agents' messages. */
 async function byPerson(account: AccountStore): Promise<Statement[]> {
   const { actor, deps } = account
   if (actor.type !== 'user' && actor.type !== 'system') {

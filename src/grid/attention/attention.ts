@@ -1,4 +1,4 @@
-/** What needs a person, as one user sees it, without snoozed entries. See docs/web.md, "Attention". */
+/** Problems that need a person, as one user sees them, without snoozed entries. See docs/web.md, "Attention". */
 import { limitsOf } from '../limits.ts'
 import { allows, callingUser } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
@@ -21,19 +21,19 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 export const snoozeTimes = ['hour', 'tomorrow', 'week'] as const
 type SnoozeTime = (typeof snoozeTimes)[number]
 
-/** When it reappears on the next day, in the time zone of the user. */
+/** The time of day, in the user's time zone, when an entry snoozed until tomorrow reappears. */
 const morningMs = 8 * hour
 
-/** Most urgent first; `until` is in milliseconds since the epoch. */
+/** Entries, most urgent first. `until` is in milliseconds since the epoch. */
 export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
 
 /**
- * What needs the calling user. Only owners and admins see keys and problems between others; only readers see who wrote
- * an unread message. A task's failure reason is text: it is omitted without `isReading`, and the caller records the
- * reading if `readsOthers`.
+ * The entries that need the calling user. Only owners and admins see keys and problems between others. Only readers see
+ * who wrote an unread message. A task's failure reason is message text. It is omitted without `isReading`, and the
+ * caller records the reading if `readsOthers`.
  */
 export async function attentionOf(
   account: AccountStore,
@@ -71,7 +71,7 @@ async function forReader(
   })
 }
 
-/** Without rows between others, which members and viewers may not open. */
+/** The entries without problems between others, which members and viewers may not open. */
 function ofReader(reader: Reader, conditions: readonly Condition[]): readonly Condition[] {
   const open = conditions.filter((condition) => {
     switch (condition.kind) {
@@ -102,13 +102,13 @@ function placeOfTask(reader: Reader, { clientAgentId, recipientAgentId }: SeenTa
   return placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
 }
 
-/** The total, including entries beyond `maxOfKind` per kind. */
+/** The number of all entries, including those beyond `maxOfKind` per kind. */
 export function countConditions(conditions: readonly Condition[]): number {
   const kinds = new Map(conditions.map(({ kind, total }) => [kind, total]))
   return [...kinds.values()].reduce((sum, total) => sum + Math.max(0, total - maxOfKind), conditions.length)
 }
 
-/** Snoozes are read while the entries are found. */
+/** Splits entries into open and snoozed ones. The snoozes are read while the entries are looked up. */
 export async function withoutSnoozed(
   account: AccountStore,
   found: Awaitable<readonly Condition[]>,
@@ -121,7 +121,7 @@ export async function withoutSnoozed(
   const [conditions, offer, kept, reader] = await Promise.all([found, offered, asked, asReader])
   const seen = (reader ? ofReader(reader, conditions) : conditions).filter((condition) => {
     if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
-    // Questions to the users themselves are listed by conversation: see `questionsOf`.
+    // Questions to the calling user are listed by conversation instead. See `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
   const all = offer ? [...seen, conditionOfOffer(offer)] : seen
@@ -140,7 +140,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/** Hide an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
+/** Hide an entry from the calling user until it gets worse. Resolves to whether the entry still existed. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
@@ -187,25 +187,26 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/**
- * An agent counts as late when its oldest unread message is older than this, a person when an answer is due as long.
- */
+/** An agent is late when its oldest unread message is older than this, a person when an answer is due longer. */
 const unreadForLongMs = hour
-/** A server that failed so many times in a row needs a person. The pages show it at once, webhooks get it after an hour. */
+/**
+ * A server needs a person after this many failures in a row. Pages show it at once; webhooks are notified after an
+ * hour.
+ */
 export const manyFailures = 3
 const notifiedAfterMs = hour
-/** How long parked messages, refused calls and failures of guardrails are shown. */
+/** How long parked messages, refused calls and failed guardrail checks are shown. */
 const parkedForMs = 7 * day
 const failedForMs = day
-/** How long failed, waiting and quiet tasks are shown. */
+/** How long failed, waiting and inactive tasks are shown. */
 const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input, ...taskFilters.auth]
-/** The minimum number of refused calls of one caller. One may be a slip. */
+/** The minimum number of refused calls of one caller. A few may be mistakes. */
 const manyRefused = 3
 /** The minimum number of blocked messages of one guardrail. */
 const manyBlocked = 10
 const maxLong = 10
-/** Age limits of keys: since the last use, since creation if never used, and since creation. */
+/** Key age limits: since the last use, since creation for unused keys, and since creation for all. */
 const keyUnusedMs = 90 * day
 const keyNeverUsedMs = 30 * day
 export const keyOldMs = 365 * day
@@ -233,13 +234,13 @@ interface UsedQuota {
 }
 
 interface Common {
-  /** Its subject, unique within its kind. */
+  /** The subject of the entry, unique within its kind. */
   subject: string
   since: number | null
   level: number
-  /** The number of entries of its kind; at most `maxOfKind` are listed. */
+  /** The number of all entries of this kind. At most `maxOfKind` are listed. */
   total: number
-  /** The calling user may not open its task. */
+  /** The calling user may not open the task of this entry. */
   isHidden?: boolean
 }
 
@@ -269,18 +270,18 @@ export type Condition =
 export type ConditionKind = Condition['kind']
 type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
 
-/** Whether webhooks are notified. A server that fails must have failed for an hour. */
+/** Whether webhooks are notified of the entry. A server must have failed for an hour. */
 export function isNotified({ kind, of, since }: Condition, now: number): boolean {
   const isFailing = (kind === 'remote' || kind === 'webhook') && !('pausedAt' in of && of.pausedAt)
   return !isFailing || now - (since ?? now) >= notifiedAfterMs
 }
 
-/** Whether an entry got so much worse that people are notified again: twice as bad, or paused once more. */
+/** Whether an entry got so much worse that people are notified again: its level doubled, or it was paused once more. */
 export function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }
 
-/** All current problems of an account, most urgent kinds first, at most `maxOfKind` of each. */
+/** All current problems of an account, most urgent kinds first, with at most `maxOfKind` of each kind. */
 export async function findConditions(account: AccountStore): Promise<Condition[]> {
   const { attention, questions, turns } = account.read
   const at = account.deps.now()
@@ -351,7 +352,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: `${of.follower}, left out`, since: of.since, level: of.leftOut }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
-    // A full inbox weighs twice a nearly full one.
+    // A full inbox has level 2, a nearly full one level 1.
     ...all('inbox', inboxes, (of) => {
       return { subject: of.agentId, since: null, level: Math.max(of.unread >= of.max ? 2 : 1, of.refused) }
     }),
@@ -364,10 +365,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }
     }),
     ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
-    // A used quota weighs twice a nearly used one.
+    // A used-up quota has level 2, a nearly used-up one level 1.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     ...ofFeature('domain'),
-    // Other accounts may not learn when the alias was taken.
+    // The time is omitted, because other accounts' aliases must not reveal when they were taken.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]
@@ -400,6 +401,6 @@ async function nearlyUsedQuotas(account: AccountStore): Promise<UsedQuota[]> {
     { quota: 'messages', used: messages, max: messagesPerDay },
     { quota: 'megabytes', used: Math.ceil(bytes / megabyte), max: megabytesPerDay },
   ]
-  // 0 stands for no quota.
+  // A quota of 0 means unlimited.
   return quotas.filter(({ used, max }) => max > 0 && used >= nearlyUsed * max)
 }

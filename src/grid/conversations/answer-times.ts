@@ -1,12 +1,12 @@
-/** How long an agent takes to answer, from the counts of the page Network. */
+/** How long an agent takes to answer. The page Network shows the same counts. */
 import { day, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
 export interface AnswerTimes {
-  /** The other side, `@alias` or `#name`; undefined for all. */
+  /** The other agent (`@alias`) or channel (`#name`); undefined for the total. */
   name?: string
   answers: number
-  /** The average of each of the last 7 days in UTC, oldest first, and of all of them; 0 without answers. */
+  /** The average of each of the last 7 days in UTC, oldest first. `averageMs` covers all days. 0 means no answers. */
   daysMs: number[]
   averageMs: number
 }
@@ -14,7 +14,7 @@ export interface AnswerTimes {
 const days = 7
 const maxPeers = 3
 
-/** Its answer times in total, and per recipient for the most answered ones. Empty without answers. */
+/** An agent's answer times: the total, then the recipients with the most answers. Empty if it has not answered. */
 export async function answerTimesOf(account: AccountStore, agentId: string): Promise<AnswerTimes[]> {
   const first = startOfDay(account.deps.now()) - (days - 1) * day
   const rows = await account.read.traffic.answers(agentId, first)

@@ -1,17 +1,17 @@
-/** Choices that agents offer people, and their results. See docs/conversations.md, "Choices". */
+/** Choices that agents offer people, and the people's answers. See docs/conversations.md, "Choices". */
 import type { AccountStore } from '../../store/account.ts'
 import { choicesOf, chosenIn } from '../message/choices.ts'
 import type { ThreadMessage } from './messages.ts'
 
 export interface Choices {
   offered: string[]
-  /** The person may still answer. */
+  /** Whether the person may still answer. */
   isOpen: boolean
-  /** The person's first choice; absent without an answer, or if they answered in words. */
+  /** The index of the person's first choice; absent if they have not answered or answered in words. */
   chosen?: number
 }
 
-/** The choices of messages, by `seq`; messages without choices are absent. */
+/** The choices in messages, by `seq`. Messages without choices are absent. */
 export async function choicesIn(account: AccountStore, messages: ThreadMessage[]): Promise<Map<number, Choices>> {
   const offers = messages.flatMap(({ seq, a2a }) => {
     const offered = choicesOf(a2a)

@@ -1,4 +1,4 @@
-/** The list of conversations, as the calling user may see it. See docs/people.md, "People who read". */
+/** The list of conversations that the calling user may see. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {
@@ -15,8 +15,8 @@ import { type OpenMessage, readable } from './open.ts'
 import { listThreads, type Thread } from './threads.ts'
 
 /**
- * The conversations of a list: the reader's own, all, channels, or those with an unread newest message. Members see no
- * conversations between others, where they could only read numbers.
+ * Which conversations a list shows: the reader's own, all, channels, or those whose newest message is unread. Members
+ * see no conversations between others, because they could read only numbers there.
  */
 export type Show = (typeof shows)[number]
 
@@ -24,29 +24,29 @@ const shows = ['you', 'all', 'channels', 'waiting'] as const
 
 export interface ConversationList {
   reader: Reader
-  /** The newest first, at most 20. Without a preview if the reader may not read the newest message. */
+  /** Newest first, at most 20. The preview is omitted if the reader may not read the newest message. */
   threads: Thread[]
-  /** The start of the next page, for `before`. Undefined on the last page. */
+  /** The value of `before` for the next page. Undefined on the last page. */
   next?: number
   unread: number
 }
 
 interface ListOptions {
   show: Show
-  /** A part of the name of an agent or channel. */
+  /** A part of an agent's or a channel's name. */
   search?: string
   before?: number
   requestId: string | null
 }
 
-/** The conversations of a reader. */
+/** A page of the conversations that the reader may see. */
 export async function listConversations(account: AccountStore, options: ListOptions): Promise<ConversationList> {
   return await (await beginList(account, options)).list
 }
 
 /**
- * As `listConversations`, but resolves when the first is known and looks up the rest meanwhile. For a member the list
- * may lack the first.
+ * Like `listConversations`, but resolves when the first conversation is known, while the rest is looked up. For a
+ * member, the list may omit the first conversation.
  */
 export async function beginList(
   account: AccountStore,
@@ -98,7 +98,7 @@ async function listOf(
   return { reader, threads, unread, next }
 }
 
-/** The place of the newest message of each thread. With a conversation id, the message itself decides. */
+/** The place of the newest message of each thread. In a conversation with an id, the message itself decides. */
 export async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.personAlias)
@@ -120,13 +120,13 @@ interface AgentMessage extends OpenMessage {
 
 export interface AgentTalk {
   reader: Reader
-  /** Those of its 10 newest messages that the reader may read, oldest first. */
+  /** The messages among the 10 newest that the reader may read, oldest first. */
   messages: AgentMessage[]
   hidden: number
   talks: Thread[]
 }
 
-/** The newest messages from or to an agent (by alias), and its conversation partners. Does not mark them as seen. */
+/** The newest messages from or to an agent (by alias), and its conversation partners. Marks nothing as seen. */
 export async function talkOfAgent(
   account: AccountStore,
   alias: string,
@@ -134,7 +134,7 @@ export async function talkOfAgent(
 ): Promise<AgentTalk> {
   const { userId } = callingUser(account.actor)
   const [reader, { threads }] = await Promise.all([readerOf(account), listThreads(account, { alias, userId })])
-  // Only the newest threads can contain them.
+  // The newest messages are all in the newest threads.
   const newest = new Map(threads.slice(0, maxMessages).map((thread) => [thread.id, thread]))
   const found = await newestOf(account, [...newest.keys()], maxMessages)
   const opened = Promise.all([...newest.values()].map(async (thread) => {

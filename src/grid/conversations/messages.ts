@@ -1,24 +1,24 @@
-/** Pages of a thread, message states, and chains of replies. Nothing here decides who may read. */
+/** Reads pages of a thread, message states and chains of replies. It does not decide who may read them. */
 import { Buffer } from 'node:buffer'
 import { readingUser } from '../../auth/actor.ts'
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { PlacedMessage, Receipt } from '../../store/account/thread-messages.ts'
 
-/** A message in a thread. Messages from other accounts and to the reader's alias are shown as delivered. */
+/** A message in a thread. Messages from other accounts and to the reader's alias are shown in their delivered form. */
 export interface ThreadMessage
   extends Omit<PlacedMessage, 'isForeign' | 'isReceived' | 'flagged' | 'sanitized' | 'edited'> {
   isForeign: boolean
   isReceived: boolean
   flagged: boolean
   sanitized: boolean
-  /** A person who approved it changed its text. */
+  /** Whether the person who approved it changed its text. */
   edited: boolean
 }
 
 /**
- * The anchor of a page. `at` is a time; the others are the `seq` of a message, which `before` and `after` exclude.
- * `most` limits the number of messages.
+ * The anchor of a page. `at` is a time. The other anchors are the `seq` of a message, which `before` and `after`
+ * exclude. `most` limits the number of messages.
  */
 export type ThreadPosition =
   | { newest: true; most?: number }
@@ -28,7 +28,7 @@ export type ThreadPosition =
   | { around: number }
 
 export interface ThreadPage {
-  /** Oldest first, at most 50, and fewer if they are long. */
+  /** Oldest first, at most 50. Long messages reduce the number. */
   messages: ThreadMessage[]
   hasOlder: boolean
   hasNewer: boolean
@@ -38,7 +38,7 @@ export interface Receipts {
   /** The recipient of a direct message; null for a post. */
   recipient: Receipt | null
   recipients: number
-  /** Leased or read, and by which reader. */
+  /** The number of recipients that have leased or read it. */
   read: number
   unread: number
   parked: number
@@ -51,14 +51,14 @@ export interface ChainMessage extends ThreadMessage {
 }
 
 const pageSize = 50
-/** Limits of a page: UTF-16 units of each text, and about this many bytes of HTML in total. */
+/** Limits of a page: UTF-16 units of each text, and approximate bytes of HTML in total. */
 export const maxShown = 1_200
 const maxPageBytes = 60_000
-/** Bytes of a message without its text: times, links and names. */
+/** The HTML bytes of a message besides its text: times, links and names. */
 const messageBytes = 550
 const maxChain = 1_000
 
-/** A page of a thread. `since` excludes earlier messages. An unknown thread is empty. */
+/** A page of a thread. `since` excludes earlier messages. The page of an unknown thread is empty. */
 export async function readThread(
   account: AccountStore,
   id: number,
@@ -69,14 +69,14 @@ export async function readThread(
   return page
 }
 
-/** The number of the first message of a thread since a time; null if it has none. */
+/** The `seq` of a thread's first message since a time; null if it has none. */
 export async function firstSince(account: AccountStore, id: number, since: number): Promise<number | null> {
   return since > 0 ? await account.read.threadMessages.firstSince(id, since) : 0
 }
 
 /**
- * A page of a thread from a message on, with the messages that it answers. Runs while `first` is looked up; null gives
- * an empty page.
+ * A page of a thread from a message on, with the messages that it answers. The page is read while `first` is looked up.
+ * A null `first` gives an empty page.
  */
 export async function readPage(
   account: AccountStore,
@@ -90,13 +90,13 @@ export async function readPage(
   const { anchor, older, newer } = place
   const isAhead = newer > 0 && from > anchor
   const found = isAhead ? await messagesAround(account, id, place, from) : place.found
-  // One extra row in each direction shows whether there is more. Rows further away are answered messages.
+  // One extra row in each direction shows whether there are more. Rows further away are answered messages.
   const near = found.filter(({ seq }) => seq >= from)
   const [before, after] = [
     near.filter(({ seq }) => seq < anchor).slice(-older - 1),
     near.filter(({ seq }) => seq >= anchor),
   ]
-  // Nothing was said since that time: the last messages are nearest.
+  // The thread has no messages since that time, so the page shows its last messages.
   if ('at' in position && after.length === 0) return await readPage(account, id, { newest: true }, from)
   const messages = [...older > 0 ? before.slice(-older) : [], ...after.slice(0, newer)]
   const kept = withinBytes(messages, anchor)
@@ -123,12 +123,12 @@ async function messagesAround(
   return await account.read.threadMessages.around(id, { anchor, from, older: older + 1, newer: newer + 1, user })
 }
 
-/** The messages around the anchor that fit the page's bytes, at least one. */
+/** The messages around the anchor that fit into the page's byte limit, at least one. */
 function withinBytes(messages: PlacedMessage[], anchor: number): PlacedMessage[] {
   const first = messages.findIndex(({ seq }) => seq >= anchor)
   let [from, to] = first < 0 ? [messages.length, messages.length] : [first, first]
   for (let left = maxPageBytes; from > 0 || to < messages.length;) {
-    // Alternates, so that a message is shown between its neighbours.
+    // Adds older and newer messages in turn, so that each message has context.
     const isNext = to < messages.length && (from === 0 || to - first <= first - from)
     left -= messageBytes + Buffer.byteLength(messages[isNext ? to : from - 1].body.slice(0, maxShown))
     if (left < 0 && to > from) break
@@ -147,7 +147,7 @@ async function placeOf(account: AccountStore, id: number, position: ThreadPositi
   return { anchor, older: 0, newer: pageSize }
 }
 
-/** A message and its thread in this account, by its `seq` or id; undefined if it has no place in the account (yet). */
+/** A message and its thread in this account, by `seq` or id. Undefined if the account does not have it (yet). */
 export async function findMessage(
   account: AccountStore,
   message: { seq: number } | { id: string },
@@ -162,7 +162,7 @@ export async function findMessages(account: AccountStore, seqs: number[]): Promi
   return (await bySeqs(account, seqs)).map(shown)
 }
 
-/** The newest messages in some threads, oldest first. */
+/** The newest messages of several threads, oldest first. */
 export async function newestOf(account: AccountStore, threads: number[], limit: number): Promise<ThreadMessage[]> {
   return (await account.read.threadMessages.newestOf(threads, limit, readingUser(account.actor))).map(shown)
 }
@@ -171,7 +171,7 @@ function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]>
   return account.read.threadMessages.bySeqs(seqs, readingUser(account.actor))
 }
 
-/** The states of messages in threads of this account, by their `seq`; unknown messages are absent. */
+/** The delivery states of messages in this account, by `seq`. Unknown messages are absent. */
 export async function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipts>> {
   const { threadMessages } = account.read
   const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])
@@ -196,8 +196,8 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
 }
 
 /**
- * The chain of a message as a tree from its root, at most 1,001 messages. Replies to removed messages hang from the
- * root.
+ * The chain of a message as a tree from its root, at most 1,001 messages. Replies to removed messages are attached to
+ * the root.
  */
 export async function readChain(account: AccountStore, seq: number, since = 0): Promise<ChainMessage | undefined> {
   const found = await account.read.threadMessages.chain(seq, maxChain, readingUser(account.actor))

@@ -10,21 +10,21 @@ import { listThreads, type Thread } from './threads.ts'
 export { maxNew }
 
 export interface News {
-  /** Without a preview. */
+  /** The thread, with no preview. */
   thread: Thread
-  /** The number of new messages, up to `maxNew`, and of failed ones among them. */
+  /** The number of new messages, at most `maxNew`, and how many of them failed. */
   messages: number
   failed: number
 }
 
 /**
- * The readable conversations with messages since the calling user's last look, newest first. Conversations that they
- * never opened count for a day, but only messages since they joined the account. Does not mark anything as seen.
- * `isCut`: there may be older conversations.
+ * Readable conversations with messages that the calling user has not seen, newest first. For a conversation that they
+ * never opened, messages of the last day count, but not those before they joined. Marks nothing as seen. `isCut` means
+ * that there may be older conversations.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const { userId, role } = callingUser(account.actor)
-  // Members and viewers read only what they take part in.
+  // Members and viewers can read only conversations that they take part in.
   const asked = listThreads(account, { userId, isOfUser: !allows(role, 'manage') })
   const [reader, { threads, next }] = await Promise.all([readerOf(account), asked])
   const since = Math.max(reader.memberSince, account.deps.now() - day)
@@ -43,7 +43,7 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
   return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 
-/** An hour or a day in UTC. `answerMs` is the sum of the times of its `answers`. */
+/** One hour or day in UTC. `answerMs` is the sum of the times of its `answers`. */
 export interface Period {
   at: number
   sent: number
@@ -53,7 +53,7 @@ export interface Period {
   failed: number
 }
 
-/** The figures of the last 24 hours or 7 days, oldest first. */
+/** The figures per hour of the last 24 hours, or per day of the last 7 days, oldest first. */
 export async function figuresOf(account: AccountStore, unit: 'hour' | 'day'): Promise<Period[]> {
   const { traffic, figures } = account.read
   const now = account.deps.now()

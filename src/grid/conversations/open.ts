@@ -32,39 +32,39 @@ import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation 
 
 export interface OpenMessage extends ThreadMessage {
   receipts: Receipts | undefined
-  /** A message to or from the reader, or in a channel since they joined it. */
+  /** Whether it is from or to the reader, or in a channel since they joined it. */
   isMine: boolean
   isUnread: boolean
-  /** A guardrail let it pass without a check; `only` if none objected to it. */
+  /** Set if a guardrail let it pass without a check; `only` means that no other guardrail objected. */
   unchecked?: { only: boolean }
-  /** Its task; `isFirst` if the message began the task. */
+  /** The task of the message. `isFirst` means that the message began the task. */
   task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
-  /** Choices that the sender offers a person. */
+  /** Choices that the sender offers to a person. */
   choices?: Choices
 }
 
 export interface OpenConversation {
   reader: Reader
   thread: Thread
-  /** The start of the readable part, in milliseconds since the epoch: 0 for all. Undefined: numbers only. */
+  /** The start of the readable period, in milliseconds since the epoch: 0 for all. Undefined: numbers only. */
   since: number | undefined
   messages: OpenMessage[]
-  /** Sends blocked by guardrails within the time of the page, oldest first. */
+  /** Sends that guardrails blocked in the period of the page, oldest first. */
   refused: RefusedSend[]
-  /** Answered messages by `id`, if they are readable, in the same conversation and not directly before the answer. */
+  /** Answered messages, by `id`: readable, in the same conversation, and not directly before the answer. */
   quoted: Map<string, OpenMessage>
-  /** Anchors of the previous and next page; undefined on the first and the last page. */
+  /** Anchors of the previous and next page. Undefined on the first and the last page. */
   older?: number
   newer?: number
-  /** Messages between others that this page leaves out. */
+  /** How many messages between others this page omits. */
   hidden: number
-  /** The last message that the user has now seen. */
+  /** The `seq` of the last message that the user has now seen. */
   seen: number
-  /** The first unread message to the reader, or else the first unseen one; null if there is none. */
+  /** The first unread message to the reader, or else the first unseen message; null if there is none. */
   firstNew: number | null
 }
 
-/** A conversation and who reads it. */
+/** A conversation and its reader. */
 export interface Place {
   reader: Reader
   thread: Thread
@@ -81,13 +81,13 @@ export async function placeOfConversation(account: AccountStore, id: number): Pr
 interface Opening {
   requestId: string | null
   isGlance?: boolean
-  /** A lookup that has already begun. */
+  /** A lookup that is already in progress. */
   place?: Awaitable<Place>
 }
 
 /**
- * A page of a conversation. A page with the newest messages marks it as seen, unless it `isGlance`. Messages and
- * permission are read together; nothing is returned without permission.
+ * A page of a conversation. A page with the newest messages marks the conversation as seen, unless `isGlance` is set.
+ * Messages and permission are read together. Without permission, no message is returned.
  */
 export async function openConversation(
   account: AccountStore,
@@ -127,7 +127,7 @@ export async function openConversation(
   }
 }
 
-/** The first message since the user looked that is not their own, as far as the page shows it; null if there is none. */
+/** The first message by others that the user has not seen, as far as the page shows; null if there is none. */
 function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page: ThreadPage): number | null {
   if (seenSeq === 0 || seenSeq >= lastSeq) return null
   if (page.hasNewer || (page.hasOlder && page.messages[0].seq > seenSeq)) return seenSeq + 1
@@ -135,8 +135,8 @@ function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page
 }
 
 /**
- * A conversation page by page, oldest first. Each page is read, and the reading recorded, on demand. Fails with
- * `conversation_not_found`, and `not_allowed` if the user sees numbers only.
+ * All pages of a conversation, oldest first. Each page is read on demand, and its reading is recorded. Fails with
+ * `conversation_not_found`, and `not_allowed` if the user sees only numbers.
  */
 export async function* wholeConversation(
   account: AccountStore,
@@ -178,7 +178,7 @@ async function refusedSends(
   })
 }
 
-/** The start of the readable part of a thread, see `OpenConversation`, and the first message since then. */
+/** The start of the readable period of a thread, see `OpenConversation`, and the first message since then. */
 async function accessTo(
   account: AccountStore,
   id: number,
@@ -187,7 +187,7 @@ async function accessTo(
   const { userId } = callingUser(account.actor)
   const [hasUser, of] = await Promise.all([account.read.threads.hasUser(id, userId), readableSince(account, place)])
   const { reader, thread } = of
-  // In a conversation with an id, single messages may be the reader's own.
+  // In a conversation with an id, some messages may be the reader's own.
   const isPart = reader.personAlias !== undefined && thread.kind === 'conversation' && hasUser
   return isPart ? { reader, thread, since: 0, first: 0 } : of
 }
@@ -198,7 +198,7 @@ async function readableSince(account: AccountStore, place: Awaitable<Place>) {
   return { reader, thread, since, first: since === undefined ? null : await firstSince(account, thread.id, since) }
 }
 
-/** Removes messages that the reader may not read, and adds the receipts of the others. */
+/** Removes messages that the reader may not read, and adds receipts to the others. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
@@ -240,7 +240,7 @@ export async function readable(
   })
 }
 
-/** Record the reading of these messages, if the account's permission is the only reason that some are readable. */
+/** Record the reading of these messages, if some are readable only because the account lets owners and admins read. */
 export async function recordIfOthers(
   account: AccountStore,
   thread: Thread,
@@ -263,7 +263,7 @@ export async function recordReadingOf(
   await recordReading(account, { thread, ...named }, requestId, isReading)
 }
 
-/** Moves only forward: looking at older messages does not make newer ones unseen. */
+/** Moves the mark only forward, so that opening older messages does not make newer ones unseen. */
 async function markSeen(account: AccountStore, { userId }: Reader, thread: Thread, page: ThreadPage): Promise<number> {
   const last = page.messages.at(-1)?.seq ?? 0
   if (page.hasNewer || last <= thread.seenSeq) return thread.seenSeq
@@ -271,7 +271,7 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   return last
 }
 
-/** Messages of other conversations have their own readers, so they are not quoted. */
+/** The quoted messages by id. Messages of other conversations have other readers, so they are not quoted. */
 function quotedBy(messages: OpenMessage[], answered: OpenMessage[]): Map<string, OpenMessage> {
   const wanted = new Set(messages.flatMap(({ replyToMessageId: id }, n) => {
     return id !== null && messages[n - 1]?.id !== id ? [id] : []

@@ -1,24 +1,24 @@
-/** Parses message searches: words, and filters such as `from:@alice`. */
+/** Parses a message search: words, and filters such as `from:@alice`. */
 
-/** Texts as typed; empty for unused filters. */
+/** The search terms as typed. Unused filters are empty. */
 export interface SearchQuery {
-  /** Without the filters. */
+  /** The words besides the filters. */
   words: string
   from: string
   to: string
-  /** A channel. */
+  /** The name of a channel. */
   in: string
-  /** Days, as `2026-11-24`. */
+  /** A day, as `2026-11-24`. The same for `before`. */
   after: string
   before: string
-  /** `file`, `link`. */
+  /** Any of `file` and `link`. */
   has: string[]
   isUnread: boolean
 }
 
 const filter = /(^|\s)(from|to|in|after|before|has|is):(\S+)/gi
 
-/** Parse the query; filters in the text override separate fields. */
+/** Parse the query. Filters in the text override separate fields. */
 export function parseSearch(query: URLSearchParams): SearchQuery {
   const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 200).toWellFormed().replaceAll('\0', '')
   const fields = new Map(['from', 'to', 'in', 'after', 'before', 'has', 'is'].map((name) => [name, given(name)]))

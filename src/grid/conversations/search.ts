@@ -18,25 +18,25 @@ export interface Hit extends ThreadMessage {
 export interface SearchResult {
   /** Newest first, at most 20. */
   hits: Hit[]
-  /** The number of readable matches from here on, at most 500; `hasMore`: there are more. */
+  /** The number of readable matches on this page and after, at most 500. `hasMore` means that there are more. */
   total: number
   hasMore: boolean
-  /** Where the next page begins: pass it as `position`. */
+  /** The `position` of the next page. */
   next?: number
-  /** The index is being rebuilt from the first message, so newer messages are not found yet. */
+  /** Whether the index is being rebuilt from the first message, so that newer messages are not found yet. */
   isFilling: boolean
-  /** The query names a word or a filter. */
+  /** Whether the query names a word or a filter. */
   isAsked: boolean
-  /** The reader may read no messages at all. */
+  /** Whether the reader may read messages at all. */
   isReader: boolean
 }
 
 const pageSize = 20
 const maxCounted = 500
-/** A larger gap between two updates of the index means that it is being rebuilt. */
+/** If more messages than this are missing, the index is being rebuilt. */
 const maxMissing = 1_000
 
-/** Search messages. `days` are the times of `after` and `before` of the query. */
+/** Search messages. `days` are the times of the query's `after` and `before`. */
 export async function searchConversations(
   account: AccountStore,
   query: SearchQuery,
@@ -86,7 +86,7 @@ export async function searchConversations(
   }
 }
 
-/** A snippet of the text; if it has no word of the query, file names and the text. */
+/** A snippet of the text. If it contains no word of the query, the file names precede it. */
 function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPiece[] {
   const text = oneLine(message.body)
   const excerpt = excerptOf(text, words)
@@ -95,9 +95,7 @@ function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPie
   return files === '' ? excerpt : excerptOf(`${files}: ${text}`, words)
 }
 
-/**
- * The newest readable places: messages to or from the reader's alias, and others after the message `first`.
- */
+/** The newest readable matches: to or from the reader's alias, and others after the message `first`. */
 async function findPlaces(
   account: AccountStore,
   reader: Reader,
@@ -116,7 +114,7 @@ async function findPlaces(
     personAlias === null ? [] : places(mine, times, range),
     others === null && Object.keys(channels).length === 0
       ? []
-      // Older messages are skipped, because the reader may be unable to read many of them.
+      // Messages before `first` are skipped, because the reader may be unable to read many of them.
       : places(rest, times, { ...range, after: Math.max(range.after, first) }),
   ])
   return [...new Map(found.flat().map((place) => [place.seq, place])).values()].sort((a, b) => b.seq - a.seq)

@@ -1,4 +1,4 @@
-/** The conversations of an account: threads and their participants. Nothing here decides who may read. */
+/** The threads of an account and their participants. Nothing here decides who may read them. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredThread } from '../../store/account/threads.ts'
@@ -6,16 +6,16 @@ import type { StoredThread } from '../../store/account/threads.ts'
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
 interface ThreadFilter {
-  /** Threads of this agent: those with messages from or to it, and its channels. */
+  /** Threads of this agent: with messages from or to it, and its channels. */
   agentId?: string
-  /** The same for the live agent with this alias. */
+  /** Threads of the live agent with this alias. */
   alias?: string
-  /** The same for the person alias of the user. */
+  /** Threads of the user's person alias. */
   isOfUser?: boolean
   channels?: boolean
-  /** Only threads whose newest message to an agent (with `agentId`, that agent) is unread. */
+  /** Only threads whose newest message to an agent is unread. With `agentId`, that agent is meant. */
   waiting?: boolean
-  /** Only threads where an agent's alias or the channel's name contains each of the first two. */
+  /** Only threads where each of the first two names is part of an agent's alias or the channel's name. */
   names?: readonly string[]
 }
 
@@ -23,13 +23,13 @@ export interface ThreadAgent {
   id: string
   alias: string
   isForeign: boolean
-  /** A deleted agent of this account, whose alias may now belong to someone else. */
+  /** Whether it is a deleted agent of this account. Its alias may now belong to another agent. */
   isDeleted: boolean
-  /** An incoming hook, which only sends. */
+  /** Whether it is an incoming hook, which can only send. */
   isHook: boolean
 }
 
-/** The beginning of a message. Null if the newest message of the thread was just removed. */
+/** The beginning of a thread's newest message. Null if that message was just removed. */
 type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
 export interface Thread {
@@ -37,17 +37,17 @@ export interface Thread {
   kind: ThreadKind
   channel: { id: string; name: string; isDeleted: boolean } | null
   conversationId: string | null
-  /** Its first agents, at most three (three means more than two); none for a channel. */
+  /** The first agents, at most three (three means more than two). Empty for a channel. */
   agents: ThreadAgent[]
   lastSeq: number
   lastAt: number
   messages: number
   preview: ThreadPreview
-  /** The last message that the user has seen; 0 for none. */
+  /** The `seq` of the last message that the user has seen; 0 for none. */
   seenSeq: number
-  /** Its unread messages to the user's person alias, up to 100; 0 without an alias. */
+  /** The number of unread messages to the user's person alias, at most 100; 0 without an alias. */
   unread: number
-  /** The first of these; null if there is none. */
+  /** The `seq` of the first unread message; null if there is none. */
   firstUnread: number | null
 }
 
@@ -86,7 +86,7 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
-/** The thread with a stored key; undefined if it has no messages. */
+/** The thread with this key; undefined if it has no messages. */
 export async function threadOf(
   account: AccountStore,
   of: Pick<StoredThread, 'kind' | 'key'>,
@@ -103,7 +103,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Record the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
+/** Record the last message of a thread that the user has seen. A smaller `seq` marks later messages as unseen. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
@@ -143,7 +143,7 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   }
 }
 
-/** The newest message names the agent of the other account, because each message of its thread is from or to it. */
+/** The newest message names the other account's agent, because every message of the thread is from or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
   const own =
     (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])

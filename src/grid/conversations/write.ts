@@ -1,4 +1,4 @@
-/** Writing as a person. See docs/people.md, "People who write". */
+/** Sends messages as a person. See docs/people.md, "People who write". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
@@ -20,7 +20,7 @@ interface NewPersonMessage {
   conversationId?: string
   parts?: GivenPart[]
   expiresInSeconds?: number
-  /** Created with the form, so that a repeated submission stores the message once. */
+  /** The key of the form. A repeated submission stores the message only once. */
   idempotencyKey?: string
 }
 
@@ -41,7 +41,7 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
   return await sendAs(account, personAlias, input)
 }
 
-/** Answer a message as the calling user: its sender, or its recipient if they sent it themselves. */
+/** Answer a message as the calling user. The answer goes to its sender, or to its recipient if the user sent it. */
 export async function replyToMessage(
   account: AccountStore,
   { messageId, ...input }: PersonReply,
@@ -51,7 +51,7 @@ export async function replyToMessage(
   return await sendAs(account, personAlias, { ...input, to, replyToMessageId: messageId })
 }
 
-/** The recipient of an answer. Agents of the account are named by id, because aliases may have changed. */
+/** The recipient of an answer. Agents of the account are named by id in `to`, because aliases may have changed. */
 async function addressOfAnswer(account: AccountStore, { agentId }: PersonAlias, messageId: string): Promise<string> {
   const { personAliases } = account.read
   const [writer, recipient] = isId(messageId)
@@ -69,13 +69,13 @@ async function sendAs(account: AccountStore, { agentId, alias }: PersonAlias, in
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }
 
-/** The recipient of a message in a conversation that answers no message. */
+/** The recipient of a new message in a conversation that answers no message. */
 interface Addressee {
   to: string
   conversationId?: string
 }
 
-/** The channel of a conversation, or the other side. Undefined if the reader takes no part, or several others do. */
+/** The channel of a conversation, or the other agent. Undefined unless the reader and one other take part. */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
   const { personAlias, channels } = reader
   const { channel, conversationId } = thread
@@ -92,7 +92,7 @@ export function otherEndOf({ personAlias }: Reader, { agents }: Pick<Thread, 'ag
   return agents.length === 2 && others.length === 1 ? others[0] : undefined
 }
 
-/** Whether the reader can answer a readable message; see `isMine` of `OpenMessage`. */
+/** Whether the reader can answer a message that they can read. See `isMine` of `OpenMessage`. */
 export function canAnswer(
   reader: Reader,
   thread: Pick<Thread, 'channel' | 'agents'>,
@@ -111,7 +111,7 @@ export interface AnsweredMessage {
 
 const cannotAnswer: ErrorCode[] = ['alias_required', 'message_not_found', 'recipient_not_found']
 
-/** The message of a conversation that the calling user can answer; undefined if it is between others. */
+/** The message of a conversation that the calling user wants to answer; undefined if they may not answer it. */
 export async function findAnswered(
   account: AccountStore,
   threadId: number,
@@ -126,7 +126,7 @@ export async function findAnswered(
   }
 }
 
-/** A message of a conversation by its `seq`; undefined if it is not there. */
+/** A message of a conversation by its `seq`; undefined if it is missing. */
 export async function messageIn(
   account: AccountStore,
   threadId: number,
@@ -139,7 +139,7 @@ export async function messageIn(
 interface NewAnswer {
   text: string
   parts?: GivenPart[]
-  /** The `seq` of the answered message. Without it the text goes to the addressee of the conversation. */
+  /** The `seq` of the answered message. Without it, the text goes to the addressee of the conversation. */
   answers?: number
   expiresInSeconds?: number
   idempotencyKey?: string
@@ -174,7 +174,7 @@ export async function writeInConversation(
 const placingMs = 2_000
 const stepMs = 20
 
-/** The place of a message that the caller has just sent; undefined if it has none within two seconds. */
+/** A message that the caller has just sent. Undefined if it has no thread within two seconds. */
 export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
   for (let waited = 0; waited < placingMs; waited += stepMs) {
     const found = await findMessage(account, { id })

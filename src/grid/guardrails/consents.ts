@@ -1,7 +1,6 @@
 /**
- * Consents of people for the messages of their alias: guardrails may send them to a service, others may decide on them.
- * See docs/people.md,
- * "People who write".
+ * People's consents about messages of their alias: to guardrails that use a service, and to decisions by others. See
+ * docs/people.md, "People who write".
  */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
@@ -16,7 +15,7 @@ import { guardrailNotFound } from './list-guardrails.ts'
 
 export { approvalConsent, eventsProvider }
 
-/** The services that get, or could get, a person's messages; `allowedAt` is null without consent. */
+/** The services that receive or could receive a person's messages. `allowedAt` is null without consent. */
 export async function servicesFor(
   account: AccountStore,
   agentId: string,
@@ -32,7 +31,7 @@ export async function servicesFor(
 }
 
 /**
- * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
+ * Allow guardrails of this provider to send messages of the calling user's alias to this host. Fails with
  * `guardrail_not_found` if the account has no such guardrail, or with `alias_required`.
  */
 export async function allowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
@@ -52,7 +51,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   })
 }
 
-/** End a consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
+/** Withdraw a consent. Guardrails of this provider and host no longer check the alias. Fails with `alias_required`. */
 export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
   const { agentId } = await callingPersonAlias(account)
   await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])
@@ -60,8 +59,8 @@ export async function disallowService(account: AccountStore, { provider, host }:
 }
 
 /**
- * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or has
- * others decide on them, and the person has not allowed that.
+ * Fails with `consent_required` if one of the guardrails would send texts of this person to a service, or let others
+ * decide on them, without the person's consent.
  */
 export async function requireConsent(
   account: AccountStore,

@@ -1,4 +1,4 @@
-/** Trying a guardrail on a text, without sending anything. */
+/** Tests a guardrail on a text without sending a message. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { failureForTenants, type GuardedText, ProviderFailure, type Verdict } from '../../guardrails/provider.ts'
@@ -10,7 +10,7 @@ import type { AccountStore } from '../../store/account.ts'
 import { withMasked, withReplacement } from '../message/guarded-text.ts'
 import { checkConfig, checkToken, findProvider, noTurn } from './guardrails.ts'
 
-/** The longest text in characters: what a message with its parts may have. */
+/** The maximum length in characters, as in a message with its parts. */
 const maxTextLength = 250_000
 
 export type TriedGuardrail =
@@ -21,12 +21,12 @@ export interface GuardrailTrial {
   provider: string
   milliseconds: number
   verdict?: Omit<Verdict, 'raw'>
-  /** Why there is no verdict. Tenants read fewer details about the unreachable address than the operator. */
+  /** Why there is no verdict. Tenants see less detail about an unreachable address than the operator. */
   failure?: { reason: string; message: string }
   raw?: unknown
 }
 
-/** Run a guardrail on a text, even if it is off. A failing provider is a result. Nothing is stored. */
+/** Run a guardrail on a text, even if it is off. A provider failure is a result. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,
@@ -79,7 +79,7 @@ async function stored(account: AccountStore, ref: string) {
     ? await account.open('guardrails', guardrail.id, sealed as SealedToken)
     : undefined
   checkToken(provider, token, true)
-  // Validated again, because a newer version may have more settings, with defaults.
+  // The configuration is validated again, because a newer version may add settings with defaults.
   return { provider, config: await checkConfig(account, provider, guardrail.config), token }
 }
 
@@ -90,7 +90,7 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
   return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
-/** The text as delivered if an objecting guardrail redacts. */
+/** The text as an objecting guardrail that redacts would deliver it. */
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined
@@ -99,7 +99,7 @@ export function redactedText(text: string, { spans = [], replacement }: Omit<Ver
   return body
 }
 
-/** The text as it would be stored, which is what the guardrail sees. Fails with `invalid_input`. */
+/** The text as it would be stored and shown to the guardrail. Fails with `invalid_input`. */
 export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {

@@ -1,31 +1,31 @@
-/** Changes in one account, limited to what the pages of one user may show. See docs/web.md, "Open pages". */
+/** Changes in one account, limited to those that one user's pages may show. See docs/web.md, "Open pages". */
 import { GridError } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'
 import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-read.ts'
 
-/** After more missed messages than this, the page reloads instead of getting single events. */
+/** If a page missed more messages than this, it reloads and gets no single events. */
 export const maxMissed = 200
-/** Maximum queued news for a slow reader. */
+/** Maximum queued changes for a slow reader. */
 const maxPending = 1_000
-/** Maximum age of the cached permissions that select news. */
+/** Maximum age of the cached permissions that filter the changes. */
 const readerAgeMs = second
-/** How often unread messages and attention are counted without news. */
+/** How often unread messages and attention entries are counted while nothing changes. */
 export const countMs = 5 * second
 
 export interface NeedsNow {
   open: number
-  /** A decision ends within the hour. */
+  /** Whether the time of a decision ends within the hour. */
   isUrgent: boolean
   mark: string
 }
 
-/** An account with open pages, and the threads whose message states are sent. */
+/** An account with open pages, and the threads for which message states are sent. */
 export interface WatchedAccount {
   id: string
   account: AccountStore
   threads: readonly number[]
-  /** The attention count of the calling user, possibly some seconds old; undefined if the lookup failed. */
+  /** The attention count of the calling user. It may be a few seconds old. Undefined if the lookup failed. */
   needs(): Promise<NeedsNow | undefined>
 }
 
@@ -47,7 +47,7 @@ export class AccountNews {
     return this.#watched.account.waiting.live.position
   }
 
-  /** `after`: see `LiveWatch`. `onNews` is called when there is something to take. */
+  /** For `after`, see `LiveWatch`. `onNews` is called when there are changes to take. */
   async begin(after: number | undefined, onNews: () => void) {
     const { live } = this.#watched.account.waiting
     const { position, leave } = await live.join(this.#watched.threads, (news) => {
@@ -105,7 +105,7 @@ export class AccountNews {
     return this.#reader
   }
 
-  /** The counts of unread messages and attention, if they changed. */
+  /** An event with the unread and attention counts, if they changed. */
   async #countEvents(): Promise<LiveEvent[]> {
     const passed = performance.now() - this.#countedAt
     if (passed < (this.#mayCount ? 0 : countMs)) return []
@@ -156,19 +156,19 @@ function isTo({ personAlias, channels }: Reader, { channelId, toAgentId }: LiveP
   return channelId === null ? toAgentId === personAlias?.agentId : channels.has(channelId)
 }
 
-/** Why a stream ends: `account` means that the user may not see it any more. */
+/** The reason why a stream ends. `account`: the user may no longer see the account. */
 export type LiveEnd =
   | { why: 'session' | 'replaced' | 'full' | 'stopping' | 'unavailable' }
   | { why: 'account'; a: string }
 
-/** An event. `a` is the id of an account, `t` of a thread. `id`: everything up to this message was sent. */
+/** An event for a page. `a` is an account id, `t` a thread id. All messages up to `id` have been sent. */
 export interface LiveEvent {
   name: 'hello' | 'thread' | 'state' | 'presence' | 'count' | 'resync' | 'beat' | 'bye'
   data: Record<string, unknown>
   id?: number
 }
 
-/** The newest event of each thread, agent and count, in the order of the log. `atMost` limits their ids. */
+/** Keeps the newest event of each thread, agent and count, in log order. Ids are limited to `atMost`. */
 export function inOrder(events: LiveEvent[], atMost = Infinity): LiveEvent[] {
   const newest = new Map<string, LiveEvent>()
   for (const event of [...events].sort((a, b) => (a.id ?? 0) - (b.id ?? 0))) {

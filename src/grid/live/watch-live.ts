@@ -1,4 +1,4 @@
-/** Streams of changes for the open pages of a person. They carry no text; pages fetch what they show. */
+/** Event streams for the open pages of a person. Events contain no message text; pages fetch the content. */
 import { callingUser } from '../../auth/actor.ts'
 import { Signal } from '../../lib/notifier.ts'
 import { hasPassed, minute } from '../../lib/time.ts'
@@ -19,18 +19,18 @@ import {
 const maxAgeMs = 30 * minute
 
 interface LiveWatch {
-  /** Starts after this message; undefined: with the next one. */
+  /** The stream starts after this message; undefined to start with the next one. */
   after?: number
-  /** How long the stream may be silent, in milliseconds. The session is checked as often. */
+  /** How long the stream may be silent, in milliseconds. It is also the interval of session checks. */
   heartbeatMs: number
-  /** Why the stream has to end; undefined if the session and the accounts are unchanged. */
+  /** The reason why the stream must end; undefined if the session and the accounts are unchanged. */
   check(): Promise<LiveEnd | undefined>
   caller: { readonly signal: AbortSignal }
 }
 
 /**
- * Streams readable changes in accounts to the calling user, for up to 30 minutes. Ends with `bye`, unless the browser
- * leaves. A person has at most four streams: a fifth ends the oldest.
+ * Streams changes that the calling user may see, for up to 30 minutes. Ends with `bye`, unless the browser disconnects.
+ * A person has at most four streams; a fifth ends the oldest.
  */
 export function watchLive(watched: readonly WatchedAccount[], watch: LiveWatch): AsyncGenerator<LiveEvent[]> {
   const { userId } = callingUser(watched[0].account.actor)
@@ -81,7 +81,7 @@ async function* events(
       if (found.length > 0 || isBeat) {
         spokeAt = now()
         yield told(found, isBeat, accounts[0].position)
-        // The browser may take any time to read this, so look again before waiting.
+        // The browser may read this slowly, so check for changes before waiting.
         continue
       }
       timer = setTimeout(raise, countMs)

@@ -1,4 +1,4 @@
-/** The guardrails of a message: those of its sender, then those of its recipients. */
+/** Checks a message with the guardrails of its sender, then of its recipients. */
 import { GridError } from '../../errors.ts'
 import { digestOf } from '../../lib/digest.ts'
 import { newId } from '../../lib/id.ts'
@@ -21,13 +21,13 @@ interface Findings {
   content: GuardedContent
   found: Finding[]
   hash: string
-  /** The hosts of the services that got the text of a person's alias. */
+  /** Hosts of the services that received the text of a person's alias. */
   sharedWith: string[]
-  /** The people of the account may see the texts that its guardrails block. */
+  /** Whether the people of the account may see the texts that its guardrails block. */
   keepsContents: boolean
 }
 
-/** What guardrails change in a draft. Fails with `guardrail_blocked` or `guardrail_unavailable`. */
+/** The changes that guardrails make to a draft. Fails with `guardrail_blocked` or `guardrail_unavailable`. */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
@@ -86,7 +86,7 @@ async function checkRecipients(
   return withVerdicts(outgoing, sent.review, [sent.outbound, inbound], deliveries)
 }
 
-/** The findings of one side's guardrails, without those that have this exact text as an exception. */
+/** The findings of one side's guardrails. A guardrail with an exception for this exact text is left out. */
 async function ask(
   { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
   pages: AsyncIterable<ActiveGuardrail[]>,
@@ -100,11 +100,11 @@ async function ask(
   const sharedWith: string[] = []
   for await (const guardrails of pages) {
     const objections = await askGuardrails(guardrails, content, addressed, asking)
-    // Findings only in the continued text were decided earlier.
+    // Findings only in the preceding text were decided earlier.
     found.push(...objections.filter(({ spans }) => spans.length === 0 || spans.some(({ end }) => end > content.start)))
     if (content.fits) sharedWith.push(...guardrails.flatMap(({ sharedWith }) => sharedWith ?? []))
   }
-  // Most messages have no findings, so this data is read only here.
+  // This is read only here, because most messages have no findings.
   if (found.length === 0) return { guarding, content, found, sharedWith, hash: '', keepsContents: false }
   const hash = hashOf(content)
   const { keepsContents, allowedBy } = await guarding.read.aboutText(hash)
@@ -142,7 +142,7 @@ function applied(
   }
 }
 
-/** Maximum hosts that a message names as receivers of its text. */
+/** Maximum hosts in the message's list of services that received its text. */
 const maxHosts = 3
 
 function withVerdicts(
@@ -161,7 +161,7 @@ function withVerdicts(
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
   const leftOut = deliveries.reduce((sum, { agentIds, copy }) => copy ? sum : sum + agentIds.length, 0)
-  // A copy masked for one member goes to that member alone.
+  // A redaction for one member does not concern the other members.
   const everybody = outgoing.recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
   const guarded: GuardedSend = {
@@ -173,7 +173,7 @@ function withVerdicts(
   return { ...review, ...shared, guarded }
 }
 
-/** A block for some members leaves out only those members. */
+/** The findings except blocks, which only leave out the members concerned. */
 function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
   return found.filter(({ action }) => action !== 'blocked' && action !== 'failed').map((
     { guardrail, action, kinds },
@@ -203,12 +203,12 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   }
   const error = blocked(decisive, isOwn, recipient.label)
   const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, error)]
-  // A blocked message cost its recipient as much as a delivered one.
+  // Blocked messages count against the quotas, because checking them has cost the recipient as much.
   await guarding.write([...cases, ...countMessage(account, recipient, message, 0), ...key])
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 
-/** One row per guardrail and action, for all its agents. */
+/** One row per guardrail and action, for all agents of that guardrail. */
 function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
   for (const { guardrail, action, kinds, failure = null } of found) {
@@ -233,7 +233,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   return [...verdicts.values()]
 }
 
-/** The text of a blocked message for people, if they may see it, with other guardrails' redactions applied. */
+/** The text of a blocked message, redacted by other guardrails. Null unless people may see it. */
 function keptText({ content: { text }, found, keepsContents }: Findings): string | null {
   if (!keepsContents) return null
   const redactions = found.filter(({ action }) => action === 'redacted')

@@ -1,4 +1,4 @@
-/** Answers that an agent offers to a person. See docs/conversations.md, "Choices". */
+/** The answers that an agent offers to a person. See docs/conversations.md, "Choices". */
 import { invalidInput } from '../../errors.ts'
 import { cleanedLine } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'
@@ -7,7 +7,7 @@ import type { Recipient } from './outgoing-message.ts'
 const maxChoices = 6
 const maxChoiceLength = 60
 
-/** Choices without invisible characters, each in one line; the same if nothing changed. Fails with `invalid_input`. */
+/** The choices, each in one line and without invisible characters; `given` if unchanged. Fails with `invalid_input`. */
 export function cleanChoices(given: string[]): string[] {
   if (given.length > maxChoices) throw refused(`Give at most ${maxChoices} choices.`)
   const choices = given.map((choice) => cleanedLine(choice).replace(/\s+/g, ' '))
@@ -31,13 +31,13 @@ function refused(message: string) {
   return invalidInput(message, 'choices')
 }
 
-/** The choices of a stored message from its details; none if these are damaged. */
+/** The choices in a stored message's details. Empty if the details are damaged. */
 export function choicesOf(details: string | null): string[] {
   const choices = details === null ? undefined : memberOf(details, 'choices')
   return Array.isArray(choices) && choices.every((choice) => typeof choice === 'string') ? choices : []
 }
 
-/** The choice of an answer from its details; undefined for an answer in words. */
+/** The choice in an answer's details. Undefined if the person answered in words. */
 export function chosenIn(details: string | null): { choice: string; index: number } | undefined {
   const parts = details === null ? undefined : memberOf(details, 'parts')
   const { choice, index } = (Array.isArray(parts) ? parts[0]?.data : undefined) ?? {}

@@ -7,11 +7,11 @@ import type { GivenPart, Part } from './part.ts'
 import { noUpload } from './open-upload.ts'
 import { asPart } from './part.ts'
 
-/** Total of all parts of a call, decoded. */
+/** Maximum decoded bytes of all parts in a call. */
 const maxPartsBytes = 256 * 1024
 const maxUrlLength = 2_048
 
-/** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
+/** The input `partsInput` as parts in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
 export function givenParts(given: readonly Record<string, unknown>[], maxBytes = maxPartsBytes): GivenPart[] {
   const parts = given.map((part, n) => givenPart(part, `parts[${n}]`))
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
@@ -29,7 +29,7 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
       'parts',
     )
   }
-  // A call takes no parts of other messages, so its `part_id` can only mean an upload.
+  // Calls do not accept parts of other messages, so a `part_id` always means an upload.
   const { part_id, upload_id = part_id, ...others } = given
   if (upload_id === undefined) return checked(asPart(given, field))
   if (part_id !== undefined && part_id !== upload_id) {
@@ -38,7 +38,7 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
   if (typeof upload_id !== 'string' || !isId(upload_id)) throw noUpload()
   const other = ['text', 'raw', 'url', 'data'].find((name) => name in others)
   if (other) throw invalidInput(`A part has an upload or \`${other}\`. Give the other as a part of its own.`, 'parts')
-  // One of its members must be the content.
+  // `asPart` requires content, so the text is empty.
   const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
   return {
     upload: upload_id.toLowerCase(),
@@ -60,7 +60,7 @@ function isHttps(url: string): boolean {
   return url.length <= maxUrlLength && URL.canParse(url) && new URL(url).protocol === 'https:'
 }
 
-/** The content length of a part in 1.0 form. */
+/** The number of content bytes of a part in 1.0 form. */
 export function bytesOf({ text, raw, url, data }: Record<string, unknown>): number {
   if (typeof raw === 'string') return Buffer.from(raw, 'base64').length
   return Buffer.byteLength(typeof text === 'string' ? text : typeof url === 'string' ? url : JSON.stringify(data) ?? '')

@@ -1,6 +1,6 @@
 /**
- * Builds the one text that guardrails see, from a message's text and all texts in its A2A details, and masks spans of
- * it in the message. See docs/protocol/guardrails.md, "How a message is checked".
+ * Builds the text that guardrails check, from a message's text and all texts in its A2A details, and masks parts of it
+ * in the message. See docs/protocol/guardrails.md, "How a message is checked".
  */
 import { Buffer } from 'node:buffer'
 import { joined } from '../../guardrails/local/view.ts'
@@ -12,18 +12,18 @@ import { once } from '../../lib/lazy.ts'
 import { wellFormed } from '../../lib/text.ts'
 
 const mask = '[redacted]'
-/** Maximum text for guardrails, in UTF-16 units: 1 MiB of files, and room for the other texts. */
+/** Maximum length in UTF-16 units of the text for guardrails: 1 MiB of files, and the other texts. */
 export const maxGuardedLength = 1_200_000
-/** Base64 that would exceed the maximum text is not decoded. */
+/** Base64 that would exceed the maximum length is not decoded. */
 const maxDecoded = 2 * maxGuardedLength
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface MessageContent {
   body: string
   details?: Record<string, unknown>
-  /** The id of its conversation, which a sender chose, unless the details have it. */
+  /** The id of the message's conversation, if a sender chose it and the details do not contain it. */
   conversationId?: string
-  /** The ends of preceding texts, the last one directly before the body. They are checked but not changed. */
+  /** The ends of preceding texts. The last one directly precedes the body. They are checked but not changed. */
   continues?: readonly string[]
 }
 
@@ -42,8 +42,8 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
 }
 
 /**
- * The one text of a message: continued texts directly followed by its own text, then the texts of its details and
- * conversation, joined by line feeds. Data is JSON with unescaped strings.
+ * The guarded text of a message: the continued texts and directly after them its own text, then the texts of its
+ * details and conversation, joined by line feeds. Data is JSON with unescaped strings.
  */
 export function guardedContent(content: MessageContent): GuardedContent {
   const before = textBefore(content)
@@ -75,7 +75,7 @@ function textBefore({ continues = [] }: MessageContent): string {
   return continues.join('\n')
 }
 
-/** If the text parts do not repeat the message's text, they follow it. */
+/** The separate pieces of the text. Text parts follow the message's text, unless they repeat it. */
 function piecesOf({ continues = [], body }: MessageContent, from: number, parts: Span[]): Span[] | undefined {
   if (continues.length + parts.length === 0) return undefined
   const own = parts[0]?.start === from ? parts : [{ start: from, end: from + body.length }, ...parts]
@@ -90,7 +90,7 @@ function piecesOf({ continues = [], body }: MessageContent, from: number, parts:
   return all.length > 1 ? all : undefined
 }
 
-/** The message with these spans of its one text masked; with no spans, or very many, everything is masked. */
+/** The message with these spans masked. Everything is masked if there are no spans or very many. */
 export function withMasked(content: MessageContent, text: string, spans: readonly Span[]): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
@@ -109,12 +109,12 @@ export function withMasked(content: MessageContent, text: string, spans: readonl
   })
 }
 
-/** Joiners of a masked character are now invisible text. */
+/** Removes the joiners of a masked character, which would be invisible text. */
 function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/** The message with a guardrail's rewritten text. If the rewrite changes more than the body, everything is masked. */
+/** The message with a guardrail's rewritten text. Everything is masked if the rewrite changes more than the body. */
 export function withReplacement(
   content: MessageContent,
   text: string,
@@ -138,17 +138,17 @@ export function withReplacement(
 }
 
 interface TextVisitor {
-  /** `after` follows it in the one text. Default: a line feed. */
+  /** `after` is the text that follows, by default a line feed. */
   text(text: string, after?: string): string
   file(text: string): string
-  /** Called before `text` for a text part outside the message's text. */
+  /** Called before `text` if the text part is not in the message's text. */
   textPart?(text: string): void
-  /** A text part that the message's text already contains, at `start`. */
+  /** A text part that the message's text contains at `start`. */
   partOfBody(text: string, start: number): string
   unreadable(raw: string): void
 }
 
-/** The message with each text replaced by the visitor's result, in a fixed order. */
+/** The message with each text replaced by the visitor's result. The order is fixed. */
 function mapTexts(content: MessageContent, visitor: TextVisitor): MessageContent {
   const { body, details, conversationId } = content
   return {
@@ -188,7 +188,7 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   )
 }
 
-/** A masked upload is replaced by its masked content. Without `raw` its content is unchecked. */
+/** A masked upload is replaced by its masked content. An upload without `raw` is not checked. */
 function uploadOf({ upload, bytes, ...part }: Record<string, unknown>, visitor: TextVisitor): unknown {
   const raw = part.raw === undefined ? undefined : fileOf(String(part.raw), visitor)
   if (raw === undefined) visitor.unreadable(String(upload))
@@ -202,7 +202,7 @@ function dataOf(data: unknown, visitor: TextVisitor): unknown {
   return shown
 }
 
-/** The text parts, if they make up exactly the message's text. Otherwise each is a separate text. */
+/** The text parts, if they make up the message's text exactly. Otherwise each part is a separate text. */
 function bodyParts({ body, details }: MessageContent): string[] {
   if (!Array.isArray(details?.parts)) return []
   const texts = details.parts.flatMap((part) => isText(part?.text) ? [part.text] : [])
@@ -218,8 +218,8 @@ function isSeen(text: string): boolean {
 }
 
 /**
- * Strings, member names and numbers at any depth, except UUIDs, whose digits cause false positives. `mark` adds the
- * JSON punctuation.
+ * Strings, member names and numbers at any depth. UUIDs are excluded, because their digits cause false positives.
+ * `mark` adds the JSON punctuation.
  */
 function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => void): unknown {
   const after = mark && ''
@@ -256,7 +256,7 @@ function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => voi
     const shown = quoted(name, name !== '')
     mark?.(':')
     let unused = shown
-    // Masked names must stay distinct, so that no member overwrites another.
+    // Masked names must stay distinct, so that no member replaces another.
     while (members.has(unused)) {
       const n = (repeats.get(shown) ?? 1) + 1
       repeats.set(shown, n)
@@ -278,13 +278,13 @@ function fileOf(raw: string, visitor: TextVisitor): string {
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
-/** Also undefined for invalid base64: decoders disagree on where it ends, and a model may read it as text. */
+/** Also undefined for invalid base64. Decoders disagree about where it ends, and a model may read it as text. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   return textOfBytes(Buffer.from(raw, 'base64'))
 }
 
-/** Sorted, without overlaps, and extended to whole grapheme clusters. */
+/** The spans sorted, without overlaps, and extended to complete grapheme clusters. */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
   return joined(
     spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
@@ -300,7 +300,7 @@ function boundary(text: string, at: number, step: -1 | 1): number {
 }
 
 const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
-/** Length of text around a position that is searched for a cluster, because the time grows with the length. */
+/** How much text around a position is searched for a cluster. The time grows with the length. */
 const mostOfCluster = 32
 
 /** The end of the grapheme cluster that contains the position. @see UAX #29 */

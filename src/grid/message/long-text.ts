@@ -1,34 +1,32 @@
-/**
- * Texts longer than a message, which has the beginning. See docs/protocol/messages.md, "Long texts".
- */
+/** Texts longer than a message. The message contains the beginning. See docs/protocol/messages.md, "Long texts". */
 import { hasAtMost } from '../../lib/text.ts'
 import type { Part } from './part.ts'
 import { textOf } from './part.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
 import { hasMoreThanParts } from './parts.ts'
 
-/** The beginning of a text that is too long for a message. */
+/** The beginning of a text that is too long for one message. */
 export function shortened(text: string): string {
   return hasAtMost(text, maxMessageLength) ? text : `${Array.from(text).slice(0, maxMessageLength - 1).join('')}…`
 }
 
-/** Whether a stored text looks like the beginning of a longer one. */
+/** Whether a stored text may be the beginning of a longer one. */
 export function isShortened(body: string): boolean {
   return body.endsWith('…') && body.length >= maxMessageLength && !hasAtMost(body, maxMessageLength - 1)
 }
 
-/** A text and its details as stored. */
+/** A text and its details in stored form. */
 export function asStored(text: string, details: A2aDetails | undefined): { body: string; details?: A2aDetails } {
   if (hasAtMost(text, maxMessageLength)) return { body: text, details }
   const body = shortened(text)
   const isA2a = details !== undefined && hasMoreThanParts(details)
-  // The parts of an A2A message have its whole text, unless it is one bare text.
+  // The parts of an A2A message contain the complete text, unless it is a single bare text.
   if (isA2a && details.parts) return { body, details }
   const parts = [{ text }, ...details?.parts ?? []]
   return { body, details: { ...details, parts, ...(!isA2a && { hasLongText: true as const }) } }
 }
 
-/** The complete text and details of a stored message, as its sender gave them. */
+/** The complete text and details of a stored message, as its sender wrote them. */
 export function asGiven(body: string, details: A2aDetails | undefined): { text: string; details?: A2aDetails } {
   if (!details?.parts) return { text: body, details }
   const { hasLongText, parts: [first, ...parts], ...others } = details

@@ -1,10 +1,10 @@
-/** Uploads that wait for a message to name them. See docs/protocol/rest.md, "Uploads". */
+/** Uploads that no message has named yet. See docs/protocol/rest.md, "Uploads". */
 import { GridError } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Upload, Uploader } from '../../store/account/uploads.ts'
 
-/** How long after its start a message can name an upload. */
+/** How long after its creation an upload can be named by a message. */
 export const uploadLifetimeMs = hour
 
 export function uploaderOf({ deps: { now } }: AccountStore, agent: string): Uploader {
@@ -17,7 +17,7 @@ export async function openUpload(account: AccountStore, agentId: string, id: str
   return upload
 }
 
-/** The error for unknown, expired, used and foreign uploads alike. */
+/** The error for unknown, expired, used and other agents' uploads. */
 export function noUpload(): GridError {
   return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
 }

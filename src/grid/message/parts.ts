@@ -1,16 +1,14 @@
-/**
- * Large parts are stored separately. See docs/protocol/messages.md, "Large parts".
- */
+/** Stores large parts separately. See docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { isBase64 } from '../../lib/encoding.ts'
 import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { A2aDetails } from './outgoing-message.ts'
 
-/** Maximum bytes of a message's A2A details in a read, as JSON in UTF-8. */
+/** Maximum bytes of a message's A2A details in a read, counted as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024
-/** Details other than parts stay inline up to this size each, so that parts have room. */
+/** Each member of the details other than parts stays inline up to this size, so that parts have room. */
 const maxFieldBytes = 1536
-/** A longer handle leaves its name and metadata to the stored part. */
+/** The name and metadata of a longer handle are only in the stored part. */
 const maxHandleBytes = 512
 const restBytes = 256
 const mediaTypePattern = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w-]+=[\w.+-]+)*$/
@@ -18,8 +16,8 @@ const maxMediaTypeLength = 100
 
 export interface PartHandle {
   /**
-   * What the part holds: `text`, `raw` (bytes), `url` or `data`; `part`, a whole part; `parts`, all parts from this
-   * place on; or the name of a member of the A2A details, or `details`. Whole parts and members are JSON.
+   * The content of the part: `text`, `raw` (bytes), `url` or `data`; `part`, a complete part; `parts`, all parts from
+   * this position on; or the name of a member of the A2A details, or `details`. Complete parts and members are JSON.
    */
   kind: string
   filename?: string
@@ -43,7 +41,7 @@ export function hasUploads({ parts }: { parts?: unknown }): boolean {
   return Array.isArray(parts) && parts.some(isUploadPart)
 }
 
-/** Whether details have members that only A2A messages can have. See `A2aDetails`. */
+/** Whether the details have members that only A2A messages have. See `A2aDetails`. */
 export function hasMoreThanParts(details: object): boolean {
   return Object.keys(details).some((name) => !['parts', 'choices', 'hasLongText'].includes(name))
 }
@@ -53,7 +51,7 @@ export interface SplitDetails {
   apart: StoredPart[]
 }
 
-/** Move large parts out of the details. Splitting twice changes nothing; the ids of parts follow from the message. */
+/** Move large parts out of the details. A second split changes nothing. Part ids are derived from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
   if (!hasUploads(details) && sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
@@ -81,7 +79,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
     const isUpload = isUploadPart(part)
     const stored = isUpload || size > room ? storedPart(`${messageId}.${n}`, part) : undefined
     const handleSize = stored ? sizeOf(stored.handle) + 1 : size
-    // Handles for many small parts would cost the reader more than the parts.
+    // For the reader, many handles would cost more than small parts.
     if (handleSize > room || (stored && !isUpload && size <= maxHandleBytes)) {
       const rest = parts.slice(n).map((one, more) => {
         if (!isUploadPart(one)) return one
@@ -99,14 +97,14 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/** A member of the details of a new message, inline or separate. */
+/** A member of a new message's details, inline or separately stored. */
 export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDetails): unknown {
   const apart: StoredPart[] = largeParts === null ? [] : JSON.parse(largeParts)
   const part = apart.find((part) => part.id === `${id}.${name}`)
   return part ? JSON.parse(part.content) : JSON.parse(a2a ?? '{}')[name]
 }
 
-/** A part in 1.0 form: its content, and its handle with the other members. */
+/** A part in 1.0 form, split into the stored content and a handle with the other members. */
 export function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
   const stored = contentPart(id, part)
   if (stored) {
@@ -125,7 +123,7 @@ export function storedPart(id: string, part: unknown): { part: StoredPart; handl
   return { part: whole, handle: handleOf('part', whole) }
 }
 
-/** The content of a part without its other members. Undefined if only JSON can hold it. */
+/** A part's content without its other members. Undefined if only JSON can represent it. */
 function contentPart(id: string, part: unknown): { kind: string; part: StoredPart } | undefined {
   if (typeof part !== 'object' || part === null) return undefined
   const { upload, bytes: length, text, raw, url, data, mediaType } = part as Record<string, unknown>
@@ -151,12 +149,12 @@ function contentPart(id: string, part: unknown): { kind: string; part: StoredPar
     }
   }
   if (typeof text === 'string') return textPart('text', id, type('text/plain'), text)
-  // The media type of a `url` part describes the document at the address.
+  // The media type of a `url` part belongs to the document at the address.
   if (typeof url === 'string') return textPart('url', id, 'text/uri-list', url)
   return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
 }
 
-/** Text with U+0000 is stored as JSON, which escapes it, because databases truncate text there. */
+/** Databases truncate text at U+0000. Such text is stored as JSON, which escapes it. */
 function textPart(kind: string, id: string, mediaType: string, text: string) {
   if (text.includes('\0')) return undefined
   const content = text.toWellFormed()
@@ -172,7 +170,7 @@ export function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): Pa
   return { kind, mediaType, bytes, part_id: id }
 }
 
-/** Base64 of either alphabet, with or without padding. Undefined for anything else. */
+/** The bytes of base64 in either alphabet, with or without padding. Undefined for anything else. */
 function bytesOf(base64: string): Buffer | undefined {
   return isBase64(base64) ? Buffer.from(base64, 'base64') : undefined
 }

@@ -1,4 +1,4 @@
-/** Applies redactions to a message, also separately for members of a channel. */
+/** Applies redactions to a message, and separately to the copies of channel members. */
 import { setImmediate } from 'node:timers/promises'
 import { once } from '../../lib/lazy.ts'
 import { type ChangedDelivery, lengthOf, type NewMessage } from '../../store/account/new-message.ts'
@@ -8,12 +8,12 @@ import { asStored } from './long-text.ts'
 import { splitDetails } from './parts.ts'
 import { withoutContents } from './uploads.ts'
 
-/** Maximum spans of all guardrails together; beyond it everything is masked. */
+/** Maximum spans of all guardrails together. Above it, everything is masked. */
 const maxSpansTogether = 10_000
-/** Maximum UTF-16 units of all redacted copies of a post. */
+/** Maximum total UTF-16 units of all redacted copies of a post. */
 const mostCopied = 6_000_000
 
-/** Spans of several guardrails are masked together. A rewritten text is used only if no other guardrail redacts. */
+/** Masks the spans of all guardrails. A rewritten text is used only if no other guardrail redacts. */
 export function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {
   const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
   const [{ replacement }] = distinct
@@ -21,7 +21,7 @@ export function redactedContent(content: MessageContent, text: string, redaction
     return withReplacement(content, text, replacement)
   }
   const spans = distinct.flatMap(({ spans }) => spans)
-  // Without spans everything is masked, because the safe parts are unknown.
+  // If a guardrail gives no spans, the safe parts are unknown, so everything is masked.
   const isWhole = spans.length > maxSpansTogether ||
     distinct.some(({ spans, replacement }) => replacement !== undefined || spans.length === 0)
   return withMasked(content, text, isWhole ? [] : spans)
@@ -30,8 +30,8 @@ export function redactedContent(content: MessageContent, text: string, redaction
 type Post = Pick<NewMessage, 'id' | 'body' | 'a2a'>
 
 /**
- * Redacted copies of a post for members whose guardrails object. Members with the same objections share a copy. When
- * all copies together are too large, the remaining members get the post without text.
+ * The copies of a post for members whose guardrails object. Members with the same objections share a copy. When the
+ * copies together are too large, the remaining members get the post without text.
  */
 export async function changedDeliveries(
   message: Post,
@@ -53,7 +53,7 @@ export async function changedDeliveries(
       left -= agentIds.length * sizeOf(copy)
     }
     deliveries.push({ agentIds, ...(copy && !isRefused(findings) && { copy }) })
-    // Yields to other calls: there may be a copy for each of 500 members.
+    // Lets other calls run, because there may be a copy for each of 500 members.
     await setImmediate()
   }
   return deliveries
@@ -78,11 +78,11 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
   return [...groups.values()]
 }
 
-/** Undefined if redaction would change the conversation, which a delivery cannot override. */
+/** Undefined if redaction would change the conversation, which a copy cannot change. */
 function copyOf({ id }: Post, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
   if (redacted.conversationId !== content.conversationId) return undefined
   const { body, details } = asStored(redacted.body, redacted.details)
-  // Complete, because the stored parts of the message are those for the other members.
+  // The copy has the complete details, because the stored parts are for the other members.
   const a2a = details ? JSON.stringify(withoutContents({ ...details })) : null
   const inline = details ? JSON.stringify(splitDetails(id, { ...details }).inline) : null
   return { body, a2a, chars: lengthOf({ body, a2a: inline }) }

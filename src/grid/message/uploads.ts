@@ -1,4 +1,7 @@
-/** Files that are too large for a call: uploaded in pieces, then named by one message. docs/protocol/rest.md, "Uploads". */
+/**
+ * Files that are too large for a call. They are uploaded in pieces, then named by one message. See
+ * docs/protocol/rest.md, "Uploads".
+ */
 import { limitsOf } from '../limits.ts'
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
@@ -13,18 +16,18 @@ import type { Sender } from './outgoing-message.ts'
 import { hasUploads, isUploadPart } from './parts.ts'
 import { megabyte } from './quota.ts'
 
-/** Guardrails see this much of a message's files. */
+/** Guardrails check this many bytes of a message's files. */
 const maxGuardedBytes = 1024 * 1024
 
 interface UploadState {
   upload_id: string
-  /** The offset of the next byte. */
+  /** The offset of the next byte to send. */
   offset: number
   bytes: number
 }
 
 /**
- * Begin the upload of a file. Its declared bytes count for the day of the account. Fails with `payload_too_large`,
+ * Begin a file upload. Its declared bytes count against the account's daily quota. Fails with `payload_too_large`,
  * `storage_full`, `upload_limit_reached` or `quota_exceeded`.
  */
 export async function beginUpload(
@@ -62,22 +65,21 @@ export async function beginUpload(
     limit: { name: quota.replaceAll('_', '-'), quota: limit },
     info: { quota, limit: String(limit) },
   }
-  // Removing unnamed uploads frees room.
+  // Removing unnamed uploads frees trial quota, but sent uploads keep it used.
   if (ofTrial && ofTrial.sent + bytes > trialUploadBytes) {
     throw new GridError('quota_exceeded', `${message} It will not fit later either.`, details)
   }
   throw limitReached('quota_exceeded', message, details.limit, hour / second, details)
 }
 
-/** The state of an upload of the caller that no message has named. Fails with `part_not_found`. */
+/** The state of an upload of the caller, if no message has named it. Fails with `part_not_found`. */
 export async function findUpload(account: AccountStore, id: string): Promise<UploadState> {
   return stateOf(await openUpload(account, callingAgent(account.actor).agentId, id))
 }
 
 /**
- * Store the bytes from `offset` on, one row in memory at a time. If the body breaks off, its complete rows stay. Fails
- * with `part_not_found`, `wrong_offset` (the upload is somewhere else), `invalid_input`
- * or `storage_full`.
+ * Store the bytes from `offset` on, one row in memory at a time. If the body ends early, its complete rows stay stored.
+ * Fails with `part_not_found`, `wrong_offset` (the upload is at another offset), `invalid_input` or `storage_full`.
  */
 export async function appendToUpload(
   account: AccountStore,
@@ -118,7 +120,7 @@ export async function appendToUpload(
   return { upload_id: id, offset: at, bytes: upload.bytes }
 }
 
-/** Reads a body until it ends or breaks off. A sender that left asks later how much arrived. */
+/** Reads a body until it ends or is aborted. A sender that disconnected asks later how much arrived. */
 async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   try {
@@ -141,7 +143,7 @@ async function storeRow(account: AccountStore, agentId: string, upload: Upload, 
   const [, [stored]] = await account.write(
     account.change.uploads.append(uploader, upload.id, upload.received, content),
   )
-  // Another call has sent this row.
+  // Another call has already stored this row.
   if (!stored) throw wrongOffset(await openUpload(account, agentId, upload.id))
   return Number(stored.received)
 }
@@ -154,9 +156,7 @@ function stateOf({ id, received, bytes }: Upload): UploadState {
   return { upload_id: id, offset: received, bytes }
 }
 
-/**
- * Details with uploads as `raw`, for guardrails, up to a limit. `messageId` may be stored.
- */
+/** Details with uploads as `raw`, for guardrails, up to a byte limit. `messageId` may be a stored message. */
 export async function withContents(
   account: AccountStore,
   { agentId }: Sender,
@@ -190,14 +190,14 @@ export function withoutContents(details: Record<string, unknown>): Record<string
 
 export type ReadRow = (n: number) => Promise<Uint8Array | undefined>
 
-/** The bytes from `first` on before `end`. Fails with `part_not_found` if they were removed. */
+/** The bytes from `first` up to `end`, exclusive. Fails with `part_not_found` if they were removed. */
 export async function bytesBetween(read: ReadRow, first: number, end: number): Promise<Buffer<ArrayBuffer>> {
   const pieces: Uint8Array[] = []
   for await (const piece of piecesBetween(read, first, end)) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 
-/** The same, row by row. */
+/** Like `bytesBetween`, but row by row. */
 export async function* piecesBetween(read: ReadRow, first: number, end: number): AsyncGenerator<Uint8Array> {
   for (let at = first; at < end;) {
     const n = Math.floor(at / uploadRowBytes)

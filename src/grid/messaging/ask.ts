@@ -1,4 +1,4 @@
-/** Sending a message and waiting for its answer, in one call. See docs/conversations.md, "Asking". */
+/** Sends a message and waits for its answer in one call. See docs/conversations.md, "Asking". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
@@ -13,11 +13,11 @@ import { sendMessage } from './send-message.ts'
 import { type WaitOptions, waitUntil } from './wait-for-messages.ts'
 
 export interface Answer {
-  /** The answer alone, or nothing. */
+  /** Only the answer; empty without an answer. */
   messages: GridMessage[]
-  /** The number of other unread messages; 100 means 100 or more. */
+  /** The number of other unread messages, counted up to 100. */
   unread: number
-  /** Without an answer: the state of the message, and how to continue. */
+  /** If there is no answer: the state of the message, and how to continue. */
   note?: string
   lease?: Lease
 }
@@ -29,9 +29,9 @@ export interface Asked {
 }
 
 /**
- * Sends a message and waits for its answer: the first reply to it, or the recipient's next message that replies to
- * nothing. The oldest matching wait gets the answer instead of the inbox. The caller acks its lease, like the lease of
- * a read. Fails as `sendMessage`; errors after the message was stored are in the note.
+ * Sends a message and waits for its answer: the first reply, or the recipient's next message that replies to nothing.
+ * The oldest matching wait gets the answer, which then does not appear in the inbox. The caller acks its lease, like
+ * the lease of a read. Fails like `sendMessage`. Errors after the message was stored are in the note.
  */
 export async function ask(
   account: AccountStore,
@@ -82,19 +82,19 @@ async function answerTo(
       error instanceof GridError ? error.message : 'an internal error.'
     } ${howToGoOn}`
   }
-  // An answer that arrived just now is unread, like later ones.
+  // An answer that has just arrived becomes unread, like later answers.
   await release(account, agentId, sent.id)
   if (options.caller?.signal.aborted) return { messages: [], unread: 0 }
   return { messages: [], unread: await inbox.unread(agentId), note: note ?? await becameOf(account, sent) }
 }
 
-/** Answers of a channel's members. */
+/** Maximum number of answers from channel members. */
 const maxAnswers = 200
 
 /**
- * Posts to a channel and waits until this many members have answered, with a reply or a post that replies to nothing.
- * The note names the other members. The caller acks the lease on the answers. Fails as `ask` does, and with
- * `invalid_input` for a message to an agent.
+ * Posts to a channel and waits until this many members have answered, by a reply or a post that replies to nothing. The
+ * note names the other members. The caller acks the lease on the answers. Fails like `ask`, and with `invalid_input`
+ * for a message to an agent.
  */
 export async function askChannel(
   account: AccountStore,
@@ -154,7 +154,7 @@ function shown(answer: InboxMessage): GridMessage[] {
   return rendered([answer], (message) => asGridMessage(message, { maxChars, introducesSender: true })).messages
 }
 
-/** Resolves to the answer; undefined after the timeout, or when no recipient can read the message any more. */
+/** Resolves to the answer; undefined after the timeout, or if no recipient can read the message any more. */
 async function waitForAnswer(
   account: AccountStore,
   message: string,
@@ -166,7 +166,7 @@ async function waitForAnswer(
   const { answer } = await waitUntil(account, options, {
     follow: (signal) => notifier.watch(agentId, signal),
     async look() {
-      // An earlier call may end only now and release its answer.
+      // An earlier call may end at this moment and release its answer.
       if (!isNew) await write(leases.awaitAgain(agentId, message, instanceId, now()))
       const [answer] = await read.inbox.ofLease(agentId, message)
       return { answer, isLost: !answer && isLost(await read.messages.states(message)) }
@@ -176,16 +176,16 @@ async function waitForAnswer(
   return answer
 }
 
-/** Whether no recipient can read the message any more. A post may have no recipient yet. */
+/** Whether no recipient can read the message any more. A post to a channel may not have recipients yet. */
 function isLost(states: readonly InboxMessage['state'][]): boolean {
   return states.length > 0 && !states.some((state) => state === 'unread' || state === 'read' || state === 'task')
 }
 
-/** A sentence that says why no answer is expected soon. */
+/** A sentence that tells the sender why no answer is expected soon. */
 async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { read: { agents, leases }, waiting: { presence } } = account
-  // The state of another account's agent is private.
+  // The agent state of another account is private.
   if (sent.recipientUnread === undefined) return undefined
   const recipient = await agents.byAlias(sent.recipient.slice(1))
   if (!recipient) return undefined
@@ -201,7 +201,7 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
   }
 }
 
-/** In sentences, including how to continue. */
+/** Sentences about the message's current state and how to continue. */
 async function becameOf(account: AccountStore, { id, recipient, createdAt }: SentMessage): Promise<string> {
   const { delivery, readBy, timeline } = await messageStatus(account, id)
   if (delivery === 'failed') return `${recipient} cannot read it any more.`

@@ -1,11 +1,11 @@
-/** Times as positions of the log. */
+/** Converts times into log positions. */
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
-/** How far the clocks of processes may differ. */
+/** The maximum difference between the clocks of processes. */
 export const maxClockSkewMs = 5 * minute
 
-/** The part of the log with the messages between two times, and the times. */
+/** The log positions between two times, with those times. */
 export async function rangeOf(
   account: AccountStore,
   { after, before }: { after?: number; before?: number },
@@ -19,7 +19,7 @@ export async function rangeOf(
   return { after: first, before: Math.min(position, last + 1), ...times }
 }
 
-/** A position of the log before all messages since a time, with a margin for clock differences. */
+/** A log position before all messages since a time, with a margin for clock differences. */
 async function positionSince(account: AccountStore, at: number): Promise<number> {
   return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
 }

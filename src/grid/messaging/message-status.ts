@@ -1,4 +1,4 @@
-/** The status of a sent message: which recipients read it, and its timeline. */
+/** The status of a sent message: its readers and its timeline. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { isoTime } from '../../lib/time.ts'
@@ -13,9 +13,10 @@ const maxTimeline = 200
 interface TimelineEntry {
   alias: string
   /**
-   * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`:
-   * it came back; `parked`: it cannot be shown, came back five times, or the agent was deleted; `expired` or `retracted`
-   * while it was unread; `replied` to the sender. To a remote agent it was `sent`, which `accepted` it and is `working`, or `failed`.
+   * `stored` in the inbox; `woken`: a waiting read or stream was notified; `leased` by a read or a program; `released`
+   * from its lease; `parked` because it cannot be shown, was released five times, or the agent was deleted; `expired`
+   * or `retracted` while unread; `replied` to the sender. To a remote agent, it was `sent`; the agent `accepted` it and
+   * is `working`, or it `failed`.
    */
   event:
     | 'stored'
@@ -41,14 +42,15 @@ interface MessageStatus {
   id: string
   recipient: string
   sentAt: number
-  /** The time of a scheduled send. */
+  /** The send time of a scheduled message. */
   sendAt?: number
   readBy: { alias: string; readAt: number }[]
   /**
-   * `scheduled` while it waits for its time. `held` while it waits for the decision of a person, and `refused` by one. `queued` while it is unread by a recipient, and `pending` if that includes a remote agent. `leased` while a program
-   * works on it that has not acked it. `read` when no delivery is unread or leased. `failed` when no recipient can read
-   * it: each was deleted before, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when
-   * remote agents have accepted it. `retracted` by its sender, or `expired` for a recipient before any other has read it.
+   * `scheduled` until its send time. `held` until a person decides, and `refused` if they refused it. `queued` while a
+   * recipient has not read it, and `pending` if a remote agent is among them. `leased` while a program works on it and
+   * has not acked it. `read` when no delivery is unread or leased. `failed` if no recipient can read it, because each
+   * was deleted, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when remote
+   * agents have accepted it. `retracted` by its sender, or `expired` for a recipient before anyone has read it.
    */
   delivery:
     | 'scheduled'
@@ -69,18 +71,18 @@ interface MessageStatus {
   sharedWith?: string
 }
 
-/** The actions of a guardrail on a message. Another account's guardrail shows only the masked kinds. */
+/** The actions of one guardrail on a message. For another account's guardrail, only masked kinds are shown. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
   name?: string
-  /** The agents whose guardrail it was, without `@`: the sender, or recipients. */
+  /** The agents whose guardrail acted, without `@`: the sender or recipients. */
   agents?: string[]
 }
 
 const maxGuardrails = 100
 
-/** The readers and the timeline of a message from the caller. Other accounts show only reads and replies. */
+/** The readers and the timeline of a message from the caller. For other accounts, only reads and replies are shown. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const [message, recipients, held, further, verdicts] = await Promise.all([
@@ -96,7 +98,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
   const ofHolds = held.flatMap((hold) => holdEvents(hold, message.recipient.replace('@', '')))
   const events = [...ofHolds, ...ofRecipients, ...further]
-    // Events in the same millisecond are in their logical order.
+    // Events in the same millisecond keep their logical order.
     .sort((a, b) => a.at - b.at || order.indexOf(a.event) - order.indexOf(b.event))
   return {
     id: message.id,
@@ -143,7 +145,7 @@ const order: TimelineEntry['event'][] = [
   'replied',
 ]
 
-/** Events while it was held; `alias` is the recipient's. Deciders of another account are not shown. */
+/** Events while the message was held. `alias` is its recipient. Deciders of another account are not shown. */
 function holdEvents(
   { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
   alias: string,
@@ -165,7 +167,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** `remote`: the events at one of the account's remote agents. */
+/** `remote` contains the events at one of the account's remote agents. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
@@ -176,7 +178,7 @@ function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): Timel
   if ((state === 'expired' || state === 'retracted') && readAt !== null) {
     events.push({ alias, event: state, at: readAt })
   }
-  // Only its own account may see when an agent waits, and the events in its inbox.
+  // Only the recipient's account may see when the agent waits and the events in its inbox.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
   return events
@@ -197,12 +199,12 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
-/** A message that is only in a task counts as delivered. */
+/** Whether the state counts as delivered, including messages that are only in a task. */
 function isRead(state: string): boolean {
   return state === 'read' || state === 'task'
 }
 
-/** A post to a channel without other members has no recipients and stays `queued`. */
+/** A post to a channel with no other members has no recipients and stays `queued`. */
 function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeased'>[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'

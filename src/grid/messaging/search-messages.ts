@@ -14,7 +14,7 @@ const maxLimit = 50
 const shortWordsNote = 'Words of one or two letters must match completely.'
 
 interface SearchInput {
-  /** A match contains all of its words, in any order. */
+  /** The words of the query. A match contains all of them, in any order. */
   query: string
   /** An alias, with or without `@`. */
   from?: string
@@ -36,8 +36,8 @@ interface MessageHit {
 }
 
 /**
- * Messages of the calling agent with all words of the query, newest first. Unread messages stay unread.
- * Fails with `invalid_input`.
+ * The calling agent's messages with all words of the query, newest first. Unread messages stay unread. Fails with
+ * `invalid_input`.
  */
 export async function searchMessages(
   account: AccountStore,

@@ -16,10 +16,10 @@ export const leaseSeconds = { min: 30, default: 600, max: 43_200 }
 
 export interface LeaseInput extends PageSize {
   seconds?: number
-  /** Lease only these unread messages, or only those of one conversation. Not both. */
+  /** Lease only these unread messages, or those of one conversation. They cannot be combined. */
   messageIds?: readonly string[]
   conversationId?: string
-  /** The idempotency key of the send that this `next` belongs to. An open lease of that key is reused. */
+  /** The idempotency key of the send that this `next` belongs to. An open lease of the key is reused. */
   key?: string
 }
 
@@ -28,7 +28,7 @@ export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
-/** Lease unread messages as `leaseMessages` does, and wait for them. `acks` is acknowledged first. */
+/** Lease unread messages like `leaseMessages`, and wait for them. `acks` is acknowledged first. */
 export async function waitForLease(
   account: AccountStore,
   input: LeaseInput,
@@ -39,7 +39,7 @@ export async function waitForLease(
   return await waitUntilFound(account, (wokenAt) => leaseMessages(account, input, wokenAt), wait)
 }
 
-/** Lease unread messages of the calling agent for a limited time. Its expired leases are released first. */
+/** Lease unread messages of the calling agent for a limited time. Expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput, wokenAt?: number): Promise<TimedLease> {
   const again = input.key !== undefined && await leaseAgain(account, input, input.key)
   if (again) return again
@@ -49,14 +49,14 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput, wo
   return leasedUntil(account, options.expiresAt, claim)
 }
 
-/** The lease that the first send under this key took, for a repeat of it. It is extended. */
+/** The lease that the first send with this key took, extended for a repeat. */
 async function leaseAgain(account: AccountStore, input: LeaseInput, key: string): Promise<TimedLease | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read } = account
   const at = deps.now()
   const held = await read.timedLeases.byKey(agentId, key, at)
   if (!held) return undefined
-  // Extends the lease, so that it survives when the first answer turns out to be lost.
+  // The extension protects the lease, because the first call may release it after a lost response.
   const expiresAt = Math.max(expiryOf(input, at), held.expiresAt + 1)
   const rows = await writeParts(account, {
     extended: change.timedLeases.extend(agentId, held.id, at, expiresAt),
@@ -73,9 +73,8 @@ export async function planLease(account: AccountStore, input: LeaseInput): Promi
 }
 
 /**
- * Checks and preparation of each new lease: `invalid_input`, `lease_limit_reached`, and the end of expired leases.
- * `unread` is read
- * with them; undefined if that may have changed it.
+ * Checks and prepares a new lease: fails with `invalid_input` or `lease_limit_reached`, and releases expired leases.
+ * `unread` was read at the same time; undefined if releasing may have changed it.
  */
 async function newLease(account: AccountStore, input: LeaseInput) {
   const { agentId, credentialId } = callingAgent(account.actor)
@@ -89,7 +88,7 @@ async function newLease(account: AccountStore, input: LeaseInput) {
       `The agent has ${maxOpenLeases} open leases. Acknowledge or release one, or wait until one expires.`,
     )
   }
-  // Run together, they share a commit.
+  // The releases run concurrently, so that they share a commit.
   await Promise.all(expired.map((id) => release(account, agentId, id)))
 
   const options = { holder: credentialId, expiresAt: expiryOf(input, at), selection, key: input.key }
@@ -118,7 +117,7 @@ function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection
   return conversationId === undefined ? undefined : { conversation: conversationId }
 }
 
-/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease` or `lease_not_found`. */
+/** Let a lease expire `seconds` from now. Resolves to its new expiry. Fails with `stale_lease` or `lease_not_found`. */
 export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -129,7 +128,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/** Acknowledge a lease, or some of its messages. Resolves to their number. */
+/** Acknowledge a lease, or some of its messages. Resolves to the number of messages. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
@@ -138,20 +137,20 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/** Release messages: they are unread again, for redelivery. Resolves to their number. */
+/** Release messages. They become unread again and are redelivered. Resolves to the number of messages. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
   const into = newId()
   const rows = await writeParts(account, account.change.timedLeases.split(leasedBy(account.actor, part), into, at))
   const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
-  // These messages now have a separate lease with the same expiry.
+  // These messages now have a lease of their own with the same expiry.
   if (found > 0) await release(account, agentId, into)
   await leaseChanged(account)
   return found
 }
 
-/** Release a lease that the caller did not get, unless a repeat has taken it or ended it. */
+/** Release a lease that the caller did not receive, unless a repeat has taken or ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps } = account

@@ -1,5 +1,5 @@
 /**
- * The turns of an account's conversations: limits, pauses, and notices to readers. See docs/conversations.md,
+ * Turns of an account's conversations: limits, pauses, and notices to readers. See docs/conversations.md,
  * "Conversations that run away".
  */
 import { requireAdmin } from '../../auth/actor.ts'
@@ -17,7 +17,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
-/** The turns of the messages' conversations, if their reader is to be notified. `long` has the maximum by key. */
+/** The highest turn count of the messages' conversations that their reader must know. `long` maps keys to counts. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -37,13 +37,13 @@ export interface PausedConversation extends PlacedConversation {
   pausedAt: number
 }
 
-/** The pause of a thread, with the reached limit; undefined if there is none. */
+/** The pause of a thread and the limit that it reached; undefined if it is not paused. */
 export async function pauseOf(
   { read: { turns } }: AccountStore,
   thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
 ): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
   const [paused, { id, kind, agents }] = await Promise.all([turns.paused(), thread])
-  // Two agents share their turns across all their threads; a pause names the newest.
+  // Two agents share their turns across all their threads. The pause names the newest thread.
   const key = kind === 'pair' && agents.length === 2 ? keyOf(agents[0].alias, `@${agents[1].alias}`) : undefined
   const pause = paused.find((of) => of.threadId === id || of.key === key)
   return pause && { pause, perHour: (await turns.limits()).perHour }
@@ -61,7 +61,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
   })
 }
 
-/** Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. */
+/** Change the limits of the account's conversations. 0 turns a limit off; omitted limits stay unchanged. */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {
@@ -81,7 +81,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   })
 }
 
-/** Set whether an agent is automated: then its messages are no turns, and its paused conversations resume. */
+/** Set whether an agent is automated. Its messages then do not count as turns, and its paused conversations resume. */
 export async function setAutomated(
   account: AccountStore,
   input: { agent: string; isAutomated: boolean },
@@ -101,7 +101,7 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Record paused conversations. Resolves to those for which the owners are now to be notified. */
+/** Record paused conversations. Resolves to those that owners must be notified about. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

@@ -1,4 +1,4 @@
-/** Reads and streams that wait until there is something to read. See docs/conversations.md, "Waiting". */
+/** Reads and streams that wait for messages. See docs/conversations.md, "Waiting". */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
@@ -10,26 +10,26 @@ import { type Batch, readMessages } from './read-messages.ts'
 
 export const maxWaitSeconds = 50
 
-/** How often a wait reads the inbox without being woken, in case a notification was lost. */
+/** How often a waiting read checks the inbox without a notification, in case one was lost. */
 const lookMs = 15 * second
-/** Roughly how long a wait pauses before it reads again, if the grid was too busy. */
+/** The approximate pause before a wait reads again, after the grid was too busy. */
 const busyMs = 500
 
 export interface WaitOptions {
   seconds: number
-  /** Its signal is aborted when the caller disconnects: then nothing is leased. */
+  /** The signal is aborted when the caller disconnects. Nothing is leased then. */
   caller?: { readonly signal: AbortSignal }
-  /** Fails when the credential has ended. Called before each read but the first. */
+  /** Fails when the credential has expired or was revoked. Called before each read except the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
 }
 
-/** Like `readMessages`, but waits as `waitUntilFound` does. */
+/** Like `readMessages`, but waits like `waitUntilFound`. */
 export async function waitForMessages(account: AccountStore, input: PageSize, wait: WaitOptions): Promise<Batch> {
   return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
 }
 
-/** Take messages of the calling agent, and wait while there are none or the grid is too busy. */
+/** Take messages of the calling agent. Waits while there are none, or while the grid is too busy. */
 export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
   account: AccountStore,
   take: (wokenAt?: number) => Promise<Found>,
@@ -51,7 +51,7 @@ export async function waitUntilFound<Found extends { messages: readonly unknown[
 }
 
 interface Wait<Found> {
-  /** Raise the signal whenever there may be something. Returns the function that ends this. */
+  /** Raise the signal whenever there may be news. Returns the function that ends the subscription. */
   follow(signal: Signal): () => void
   /** `wokenAt` is when the signal was raised. */
   look(wokenAt: number | undefined): Promise<Found>
@@ -61,9 +61,9 @@ interface Wait<Found> {
 }
 
 /**
- * Look, and look again when woken, until what is found is enough. Resolves to what the last look found, which is not
- * enough when the time is over, the process stops, there are too many waits, or the credential begins its fourth wait
- * and this is its oldest. Fails as `look` does, with `unavailable` if the caller has left, and as `check` does.
+ * Look, and look again when the signal is raised, until the result is enough. Otherwise resolves to the last result
+ * when the time is over, the process stops, there are too many waits, or the credential begins its fourth wait and this
+ * is its oldest. Fails like `look` or `check`, or with `unavailable` if the caller has disconnected.
  */
 export async function waitUntil<Found>(
   account: AccountStore,
@@ -88,16 +88,16 @@ export async function waitUntil<Found>(
   try {
     for (;;) {
       if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has disconnected.')
-      // Evaluated before the look, so that the last look comes after the end of the wait.
+      // Evaluated before `look`, so that the last look happens after the end of the wait.
       const isLast = isOver || account.deps.stopping?.aborted
       const looked = isFirst ? look(wokenAt) : Promise.resolve(check?.()).then(() => look(wokenAt))
       const found = await looked.catch((error) => {
-        // Many waits that are woken at one moment fill the write queue. They have time.
+        // Many waits that are woken together may fill the write queue. They try again later.
         if (isLast || !(error instanceof GridError) || !error.details.notExecuted) throw error
       })
       if (found !== undefined && (isLast || isEnough(found))) return found
       rest?.()
-      // Random, so that they do not all look again at one moment.
+      // Random, so that waits do not all look at once.
       const again = setTimeout(
         () => signal.raise(),
         found === undefined ? busyMs * (0.5 + Math.random()) : lookEveryMs,
@@ -116,23 +116,23 @@ export async function waitUntil<Found>(
 }
 
 const remindAfterMs = minute
-/** The longest life of a stream. Its client then opens a new one. */
+/** The maximum lifetime of a stream. The client then opens a new one. */
 const maxAgeMs = 30 * minute
 
 export type InboxEvent = 'unread' | 'heartbeat'
 
 interface InboxWatch {
   heartbeatMs: number
-  /** Fails when the credential has ended. Called before each event. */
+  /** Fails when the credential has expired or was revoked. Called before each event. */
   check(): Promise<unknown>
   caller: { readonly signal: AbortSignal }
-  /** Who listens; a program that only waits, if it does not say. */
+  /** Who listens. By default, a program that only waits. */
   presence?: Presence
 }
 
 /**
- * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again while
- * they stay unread. It only signals. Undefined when the credential has three streams already, or a limit of streams is
+ * Tell the calling agent that it has unread messages, for up to 30 minutes: at once, when more arrive, and again while
+ * they stay unread. It sends only signals. Undefined if the credential already has three streams, or a stream limit is
  * reached. See docs/protocol/rest.md, "Wake stream".
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
@@ -147,7 +147,7 @@ async function* events(
 ): AsyncGenerator<InboxEvent> {
   const { change, deps: { now, log, stopping }, read: { inbox }, waiting } = account
   const { notifier, streams } = waiting
-  // Acquired at the start: a generator that never starts would never release it.
+  // Acquired here, because a generator that never starts would never release it.
   const releaseSlot = streams.acquire(credentialId)
   if (!releaseSlot) return
   const disconnected = caller.signal
@@ -174,7 +174,7 @@ async function* events(
         spokeAt = now()
         yield isNews ? 'unread' : 'heartbeat'
         wasWoken = false
-        // The listener may take any time to read this event, so look again before waiting.
+        // The listener may read this event slowly, so check again before waiting.
         continue
       }
       // Woken without news: the agent may have been deleted or moved.
