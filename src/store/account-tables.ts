@@ -117,7 +117,7 @@ export interface FeatureTables<R, C> {
   changes: (account: AccountDb) => C
 }
 
-/** Number of accounts whose tables are cached. Creating them takes as long as a query, and about 6 KiB. */
+/** Maximum number of cached accounts. Creating an account's tables takes as long as a query, and about 6 KiB. */
 const maxKept = 1_000
 
 const tableNames = Object.keys(tables) as (keyof Tables)[]

@@ -33,7 +33,7 @@ export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
   readonly deps: Deps
-  /** For the log: the caller's ids, and the time this call spent, by purpose. */
+  /** The caller's ids, and the duration of this call by purpose. For the log. */
   readonly trace: AccountTrace
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
@@ -51,24 +51,24 @@ export interface AccountStore<Caller extends Actor = Actor> {
   /** Fails with `storage_full` while the disk has no space for new data, or for a file of this many bytes. */
   requireSpace(fileBytes?: number): void
   /**
-   * Commits statements together with the next commit. No caller waits; the statements must be safe to repeat, and a
-   * crash may lose them.
+   * Commits statements together with the next commit, without making a caller wait. The statements must be safe to
+   * repeat, and a crash may lose them.
    */
   writeLater(statements: Statement[]): void
-  /** The old values of a change, by name; the call's log row stores the differences. Not for secrets. */
+  /** Records a change's old and new values by name. The call's log row stores the differences. Not for secrets. */
   changed(before: object, after: object): void
   record(entry: NewActivity, statements: Statement[]): Promise<UnitRows>
-  /** Encrypts a token for one row of one table of this account. It cannot be decrypted for any other. */
+  /** Encrypts a token for one row of one table of this account. No other row can decrypt it. */
   seal(table: string, rowId: string, token: string): Promise<SealedToken>
-  /** Decrypts a token that was sealed for this row. Fails with `internal` if that fails. */
+  /** Decrypts a token that was sealed for this row. Fails with `internal` if decryption fails. */
   open(table: string, rowId: string, sealed: SealedToken): Promise<string>
-  /** The guardrails of this account or of `home`, for checking a message. Other accounts do not see them. */
+  /** Guardrails of this account or the account `home`, for checking a message. Other accounts do not see them. */
   guarding(home?: string): Guarding
   /** The log followers that have stalled. */
   standing(): Standing[]
-  /** The sender's account of a message that this account holds, to deliver or refuse it. */
+  /** Opens the sender's account of a message that this account holds, so that the message is delivered or refused. */
   ofSender(held: { home: string }): AccountStore
-  /** The tasks that began in `home`, the calling agent's earlier account according to a send's idempotency key. */
+  /** Reads the tasks of `home`, which is the agent's earlier account according to a send's idempotency key. */
   tasksOf(home: string): Reads['tasks']
 }
 
@@ -76,9 +76,9 @@ export interface AccountStore<Caller extends Actor = Actor> {
 export interface CoreHooks {
   /** Statements for the unit that deletes a channel. */
   channelEnd?(account: AccountStore, channelId: string): Promise<Statement[]>
-  /** The program that forwarded a person's post to a channel from an external system. */
+  /** The program that forwarded a person's channel post from an external system. */
   programOf?(account: AccountStore, post: { channelId: string; agentId: string }): Promise<string | undefined>
-  /** The servers that receive the texts of people who allow it. */
+  /** The servers that may receive people's texts with their consent. */
   services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
@@ -88,13 +88,13 @@ export interface CoreHooks {
   conditions?(account: AccountStore): Promise<FeatureCondition[]>
 }
 
-/** A hook's reads across accounts. */
+/** Read access across accounts for a hook. */
 export interface AcrossAccounts {
   readonly deps: Deps
   feature<T>(tables: (db: Db) => T): T
 }
 
-/** A feature's entry in Attention. Its words are in `conditions` of the feature's pages. */
+/** A feature's entry on the Attention page. The feature's pages define its text under `conditions`. */
 export interface FeatureCondition<Facts extends object = object> {
   /** The id used by snoozes. Visible to owners and admins. */
   kind: 'webhook' | 'domain'
@@ -124,7 +124,7 @@ export interface Guarding {
 }
 
 /**
- * The named parts of a unit. A part is one statement, or several whose rows are joined; undefined parts are skipped.
+ * The named parts of a unit. A part is one statement, or several whose rows are joined. Undefined parts are skipped.
  */
 type UnitParts<Name extends string> = { readonly [N in Name]?: Statement | readonly Statement[] }
 
@@ -357,7 +357,7 @@ export async function writeWithActivity(
     return stored.slice(0, statements.length)
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
-    // A unit that was committed but repeated because its result was lost conflicts with its own rows.
+    // If the result of a committed unit was lost, the repeated unit conflicts with its own rows.
     const [{ accountId, entry }] = rows
     if (await tablesOf(accountId).read.activity.has(entry.id)) return statements.map(() => [])
     throw error

@@ -5,7 +5,7 @@ import { type AccountDb, precondition, query, traffic } from '../sql.ts'
 
 export type NewActivity = Omit<Activity, 'n'>
 
-/** A reading of messages, logged once per session, subject and hour. */
+/** A log row about a person reading messages. Logged once per session, subject and hour. */
 interface LoggedReading {
   session: string
   tool: string
@@ -39,12 +39,12 @@ export const activity = {
   }),
   changes: (account: AccountDb) => ({
     requireNoReading: (reading: LoggedReading) => account.bind(requireNoReading, { ...reading }),
-    /** Fails with a constraint error if a row has this id. */
+    /** Fails with a constraint error if the id is already used. */
     add: (row: NewActivity) => account.bind(add, { ...row }),
   }),
 }
 
-/** One row. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
+/** One log row. `arguments` is JSON without secrets, `createdAt` milliseconds since the epoch. */
 export type Activity = Omit<typeof table.$inferSelect, 'accountId'>
 
 /** A row with the names of the user, key, agent and client behind it, if they still exist. */
@@ -65,12 +65,12 @@ export interface LoggedProgram {
   createdAt: number
 }
 
-/** What to list. `before` is the `n` of the last row of the previous page. */
+/** A filter for the activity list. `before` is the `n` of the last row of the previous page. */
 export interface ActivityFilter {
   tool?: string
   outcome?: string
   isRefused?: boolean
-  /** Omits calls that only list, and people's readings. */
+  /** Omits list calls and people's reads. */
   isChange?: boolean
   credentialId?: string
   userId?: string
@@ -91,10 +91,10 @@ const columns = `activity.n, activity.id, activity.created_at, activity.actor_ty
 const conditions = {
   credentialId: 'activity.credential_id = :credentialId',
   userId: 'activity.user_id = :userId',
-  // A literal instead of a parameter, because only then may the planner use the partial index.
+  // A literal, because a condition with a parameter cannot use the partial index.
   isRefused: `activity.outcome <> 'ok'`,
   tool: 'activity.tool = :tool',
-  // Literals, for the same reason. All read-only tools have one of these prefixes.
+  // Literals for the same reason. The names of all read-only tools have one of these prefixes.
   isChange: `substr(activity.tool, 1, 11) <> 'admin_list_' AND substr(activity.tool, 1, 5) <> 'read_'`,
 }
 const ifGiven = ([name, condition]: [name: string, condition: string]) => `(:${name} IS NULL OR ${condition})`
@@ -104,7 +104,7 @@ const filters = Object.entries({
   since: 'activity.created_at >= :since',
   until: 'activity.created_at < :until',
 }).map(ifGiven).join(' AND ')
-// An index serves only required conditions, so each leading filter has its own query.
+// SQLite cannot use an index for an optional condition, so each leading filter has its own query.
 const listed = (leading = '1') =>
   query<ListedActivity>(`
     SELECT ${columns}, users.name AS user_name, users.email AS user_email, credentials.name AS key_name,
@@ -131,7 +131,7 @@ const beforeTime = query<{ n: number }>(`
 const fromTime = query<{ n: number }>(`
   SELECT n FROM activity WHERE account_id = :account AND created_at >= :at ORDER BY created_at, n LIMIT 1`)
 
-// Steps through the index from one value to the next, regardless of the number of rows per value.
+// Jumps through the index from one value to the next, regardless of the number of rows per value.
 const distinctValues = (column: string) => {
   const least = (bound: string) =>
     `(SELECT min(activity.${column}) FROM activity WHERE activity.account_id = :account AND activity.${column} ${bound})`
@@ -146,7 +146,7 @@ const usersInLog = query<{ id: string; name: string; email: string }>(`
   JOIN users ON users.id = found.value
   ORDER BY users.name, users.email`)
 
-// Starts with the few grants, because the log also contains each session as a credential.
+// The query starts with the grants, which are few. The log also contains every session as a credential.
 const programs = query<LoggedProgram>(`
   SELECT oauth_grants.id, oauth_grants.client_name, agents.alias AS agent_alias, oauth_grants.created_at
   FROM oauth_grants

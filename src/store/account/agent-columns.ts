@@ -39,13 +39,13 @@ export const foundAgentColumns = `${agentColumns},
   (SELECT count(*) FROM agent_skills
     WHERE agent_skills.account_id = agents.account_id AND agent_skills.agent_id = agents.id) AS skill_count`
 
-/** The condition that `search` is part of the alias, the description or a skill name. The empty text matches all. */
+/** Condition: the alias, the description or a skill name contains `search`. An empty text matches every agent. */
 export const matchesSearch = matchesSearchText(
   ['agents.alias', 'agents.description'],
   `EXISTS (SELECT 1 ${fromSkills} AND ${contains('skills.name')})`,
 )
 
-/** 1 if the agent of the row is on trial, otherwise 0; also 0 if a join found no agent. */
+/** 1 if the agent of the row is on trial. 0 if it is not, or if a join found no agent. */
 export const isOnTrial = `EXISTS (
     SELECT 1 FROM trials WHERE trials.account_id = agents.account_id AND trials.agent_id = agents.id)`
 
@@ -54,7 +54,7 @@ export const isNotTakenElsewhere = `NOT EXISTS (
     SELECT 1 FROM agents AS taken WHERE taken.alias = :alias AND taken.account_id <> :account
       AND taken.moved_to IS NULL)`
 
-/** Condition: an account has or reserves the alias, which is SQL. */
+/** Condition: an account uses or reserves the alias. `alias` is SQL. */
 export function isTaken(alias: string): string {
   return `EXISTS (SELECT 1 FROM agents AS holder WHERE holder.alias = ${alias} AND holder.moved_to IS NULL)`
 }
@@ -72,7 +72,7 @@ export function trigramQuery(accountId: string, search: string): string | undefi
   return trigrams.size === 0 ? undefined : [...trigrams].join(' AND ')
 }
 
-// Cross joins, because the planner would start with all of the account's agents or skills.
+// Cross joins, because otherwise the planner starts with all of the account's agents or skills.
 const candidates = query<{ list: string }>(`
   SELECT json_group_array(id) AS list FROM (
     SELECT * FROM (

@@ -1,22 +1,20 @@
-/**
- * Adds and deletes agents with their dependent rows. Only this file does: see `test/imports.test.ts`.
- */
+/** The only file that adds and deletes agents, with their dependent rows. See `test/imports.test.ts`. */
 import type { Row } from '@libsql/client'
 import { type Query, statement } from '../sql.ts'
 import { logAgents } from './log.ts'
 import { failForDeleted } from './task-changes.ts'
 
 /**
- * The statements that add agents: `insert` is what follows `INSERT INTO agents`. `which` is a condition on `agents` with
- * the parameters of `insert` that finds the new rows.
+ * The statements that add agents. `insert` is the SQL after `INSERT INTO agents`. `which` is a condition on `agents`
+ * that finds the new rows and uses the parameters of `insert`.
  */
 export function addAgent(insert: string, which: string): Query<Row>[] {
   return [statement(`INSERT INTO agents ${insert}`), ...completeAgent(which)]
 }
 
 /**
- * The statements that follow an agent's row. A repeat changes nothing, because an agent with a number is not new. A
- * guardrail that sends texts to a service is attached to a person's alias only with their consent.
+ * The statements that add an agent's dependent rows. An agent that already has a number is not new, so a repeat changes
+ * nothing. A guardrail that sends texts to a service is attached to a person's alias only with their consent.
  */
 export function completeAgent(which: string): Query<Row>[] {
   return [
@@ -36,8 +34,8 @@ export function completeAgent(which: string): Query<Row>[] {
 }
 
 /**
- * The statements that delete `account`'s live agents that match `which`, at `:at`. All are SQL, including `more`, which
- * sets further columns. Their readers end, and the worker fails the tasks that they should answer.
+ * The statements that delete the live agents of `account` that match `which`, at `:at`. All arguments are SQL. `more`
+ * sets further columns. Reads that wait for the agents end, and the worker fails the tasks assigned to them.
  */
 export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
   const live = `${which} AND agents.deleted_at IS NULL`

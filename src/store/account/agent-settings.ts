@@ -19,9 +19,7 @@ type AgentChange = Pick<Agent, 'visibility' | 'accessPolicy' | 'description' | '
   callersWait?: CallersWait
 }
 
-/**
- * By alias; by the oldest unread message, agents without one last; by the number of unread messages; by the last call.
- */
+/** `oldest`: by the oldest unread message, with agents without unread messages last. `seen`: by the last call. */
 export type AgentOrder = 'alias' | 'oldest' | 'unread' | 'seen'
 
 export interface AgentPlace {
@@ -70,7 +68,7 @@ const placed = (place: string, total: string, condition: string, kept = 'NOT MAT
       WHERE agents.account_id = :account AND agents.deleted_at IS NULL AND ${condition})
     SELECT id, place, total FROM placed WHERE (place, alias) > (:place, :after)
     ORDER BY place, alias LIMIT :limit`)
-// Otherwise the planner reads all agents by their ids, including deleted ones.
+// Without this condition, the planner reads all agents by their ids, including deleted ones.
 const byAlias = `agents.alias > ''`
 const list = (place: string, kept?: 'MATERIALIZED') => placed(place, '0', byAlias, kept)
 const search = (place: string, condition: string) => placed(place, 'count(*) OVER ()', condition)
@@ -85,7 +83,7 @@ const places: Record<AgentOrder, string> = {
 const lists = {
   alias: select(`SELECT agents.id, 0 AS place, 0 AS total FROM ${liveOnes} AND agents.alias > :after
     ORDER BY agents.alias LIMIT :limit`),
-  // Otherwise each inbox would be searched three times.
+  // Materialized, because otherwise each inbox would be searched three times.
   oldest: list(places.oldest, 'MATERIALIZED'),
   unread: list(places.unread),
   seen: list(places.seen),
@@ -158,7 +156,7 @@ const removeAccess = statement(`
 
 export const agentSettings = {
   reads: (account: AccountDb) => ({
-    /** Live agents in an order. `after` is the last agent of the previous page; `total` is 0 for all by alias. */
+    /** A page of live agents. `after` is the last agent of the previous page. `total` is 0 without a search. */
     list: async (
       { order, search = '', after = firstPlace, limit }: {
         order: AgentOrder

@@ -90,7 +90,7 @@ const searchIn = (alias: string, among = '1') =>
     LEFT JOIN agents ON agents.account_id = :account AND agents.id = candidates.id AND ${matchesSearch}
     ORDER BY candidates.alias`)
 const bySearch = searchIn('agents.alias')
-// `+` keeps the planner from reading all agents in order, because there are few candidates.
+// `+` keeps the planner from reading all agents in order. There are few candidates.
 const bySearchAmong = searchIn('+agents.alias', 'agents.id IN (SELECT value FROM json_each(:ids))')
 const byRefs = query<Agent>(`
   SELECT ${agentColumns} FROM agents
@@ -153,7 +153,7 @@ export const agents = {
     byRefs: (ids: string[], aliases: string[]): Promise<Agent[]> =>
       account.all(byRefs, { ids: JSON.stringify(ids), aliases: JSON.stringify(aliases) }),
     page: (after: string, limit: number): Promise<Agent[]> => account.all(page, { after, limit }),
-    /** The number of such agents, counted up to `limit`. */
+    /** The number of live agents, counted up to `limit`. */
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
@@ -183,9 +183,9 @@ export const agents = {
     }),
     softDelete: (id: string, at: number) => softDelete.map((statement) => account.bind(statement, { id, at })),
     requireLive: (ids: string[]) => account.bind(requireLive, { ids: JSON.stringify(ids) }),
-    /** `max`: for an account without its own limit; 0 for any number. */
+    /** `max` applies to an account without a limit of its own. 0 means no limit. */
     requireAtMost: (max: number) => account.bind(requireAtMost, { max }),
-    /** Ends the trials that expired by `until`. They stay ended, whatever the clock says later. */
+    /** Ends the trials that expired by `until`. They stay ended even if the clock is set back. */
     endTrials: (until: number, at: number) => account.bind(endTrials, { until, at }),
     addTrial: (agent: string, max: number, expiresAt: number) => account.bind(addTrial, { agent, max, expiresAt }),
     markSeen: (id: string, at: number) => account.bind(markSeen, { id, at }),

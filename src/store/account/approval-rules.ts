@@ -4,20 +4,18 @@ import { type AccountDb, boolean, json, precondition, query, statement } from '.
 
 type Row = typeof table.$inferSelect
 
-/** Its columns are explained in `db/schema.ts`. */
+/** An approval rule. `db/schema.ts` explains its columns. */
 export interface ApprovalRule extends Omit<Row, 'accountId' | 'deciders'> {
   deciders: string[]
 }
 
 /** An active rule. */
 export interface ActiveApprovalRule extends ApprovalRule {
-  /**
-   * The ids of person aliases whose messages it does not hold without the person's consent.
-   */
+  /** The ids of person aliases whose messages the rule does not hold without the person's consent. */
   exemptIds: string[]
 }
 
-/** The consent in `guardrail_consents` with which a person lets rules hold messages of their alias. */
+/** The entry in `guardrail_consents` by which a person allows rules to hold messages of their alias. */
 export const approvalConsent = { provider: 'approvals', host: 'members' }
 
 const columns = `id, name, from_kind, from_id, to_kind, to_id, condition, guardrail_id, media_type, min_bytes,
@@ -68,14 +66,12 @@ const requireUnchanged = precondition(`EXISTS (
 
 export const approvalRules = {
   reads: (account: AccountDb) => ({
-    /** In order of creation. */
+    /** Rules in order of creation. */
     list: () => account.all(list),
     byId: (id: string) => account.one(byId, { id }),
     /** The aliases of people whose messages are not held by rules with these deciders. */
     exemptIds: async (deciders: string[]) => exemptIds(deciders, (await account.one(people, approvalConsent))!),
-    /**
-     * The active rules, at most 50. Read when `senderHolds` or `recipientHolds` of `guards` says that there are some.
-     */
+    /** At most 50 active rules. Read only if `guards` contains `senderHolds` or `recipientHolds`. */
     async active(): Promise<ActiveApprovalRule[]> {
       const [rules, found] = await Promise.all([account.all(active), account.one(people, approvalConsent)])
       return rules.map((rule) => ({ ...rule, exemptIds: exemptIds(rule.deciders, found!) }))

@@ -1,4 +1,4 @@
-/** What may need a person, found by a few index searches. */
+/** Conditions that may need a person's attention, found by a few index searches. */
 import { failingOutboxes } from './remote-agents.ts'
 import type { activity, credentials } from '../../../db/schema.ts'
 import { whileGrantLives } from '../global/oauth-access.ts'
@@ -9,10 +9,10 @@ import { countedUnread } from './inbox-message.ts'
 import { parkedAtReturns } from './leases.ts'
 import { type FullInbox, refusedToday } from './usage.ts'
 
-/** Counts stop here: this value means itself or more. */
+/** Counts stop at this number, which then means this many or more. */
 export const maxCounted = 1_000
 
-/** Maximum number of entries read of each kind. `total` of each has the full number. */
+/** Maximum number of entries read of each kind. `total` contains the full number. */
 export const maxOfKind = 50
 const total = 'count(*) OVER () AS total'
 
@@ -21,9 +21,7 @@ interface Counted {
   total: number
 }
 
-/**
- * Conditions of partial indexes are literals instead of parameters, because only then may the planner use the index.
- */
+/** A literal, because a condition with a parameter cannot use the partial index. */
 const isUnread = `deliveries.state = 'unread'`
 
 interface WaitingAgent extends Counted {
@@ -66,7 +64,7 @@ const full = query<FullInbox & Counted & { agentId: string; alias: string }>(`
 const joinAgents = (deliveries: string) =>
   `CROSS JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
   CROSS JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
-// A message that a person made unread again waits like any other, until it is released again.
+// The condition excludes messages that were just parked and that a person then made unread again.
 const returned = query<
   Counted & { agentId: string; alias: string; messages: number; since: number; releases: number }
 >(`
@@ -256,7 +254,7 @@ const access = crossAccountQuery<NewPartner>(
 
 interface LeftOut {
   follower: StoredFollower
-  /** Messages or other log rows. */
+  /** The number of skipped log rows, including messages. */
   rows: number
   since: number
 }
@@ -267,25 +265,25 @@ const leftOut = query<LeftOut>(
 
 export const attention = {
   reads: (account: AccountDb) => ({
-    /** Agents of programs whose oldest unread message was stored by `until`. `sender` is null for another account. */
+    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null for another account. */
     waiting: (until: number) => account.all(waiting, { until }),
-    /** Agents with at least `nearlyFull` unread messages, and those that refuse messages of other accounts. */
+    /** Agents with at least `nearlyFull` unread messages, and agents whose inbox refuses other accounts' messages. */
     full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>
       account.all(full, limits),
     /** Agents with unread messages that were released three times or more; `releases` is the highest count. */
     returned: () => account.all(returned),
-    /** Remote agents that failed this many times in a row, and paused ones. */
+    /** Remote agents that are paused or failed `failures` times in a row. */
     remote: (failures: number) => account.all(remote, { least: failures }),
     parked: (since: number) => account.all(parked, { since }),
-    /** Callers with at least `least` refused calls since then; `outcome` belongs to the last one. */
+    /** Callers with at least `least` refused calls since `since`. `outcome` belongs to the last call. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
-    /** Guardrails that failed to check a message since then, or whose last check failed. */
+    /** Guardrails that failed to check a message since `since`, or whose last check failed. */
     failing: (since: number) => account.all(failing, { since }),
-    /** Guardrails that blocked at least `least` messages since then. */
+    /** Guardrails that blocked at least `least` messages since `since`. */
     blocking: (since: number, least: number) => account.all(blocking, { since, least }),
     /** Log rows that followers skipped after failures. */
     leftOut: () => account.all(leftOut),
-    /** Public agents with a pending alias, `partner`, which another account's agent has taken. */
+    /** Public agents whose access list contains a pending alias, `partner`, that another account's agent has taken. */
     access: () => account.all(access),
     /** Keys that were last used by `unusedSince`, never used since `neverUsedSince`, or made by `oldSince`. */
     keys: (times: { at: number; unusedSince: number; neverUsedSince: number; oldSince: number }) =>

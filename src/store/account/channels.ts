@@ -26,7 +26,7 @@ const isOwnMembership = `member.account_id = channels.account_id AND member.chan
 const columns = 'channels.id, channels.name, channels.description'
 const listedColumns = `${columns}, channels.external_integration_type, channels.external_channel_name,
   channels.created_at`
-// A subquery, so that only the page's rows are counted.
+// A subquery, so that members are counted only for the page's rows.
 const memberCount = `(SELECT count(*) FROM channel_members WHERE ${isOfChannel}) AS member_count`
 const joinAgents = `JOIN agents ON agents.account_id = channel_members.account_id
   AND agents.id = channel_members.agent_id`
@@ -121,14 +121,14 @@ export const channels = {
     members: (channel: string, limit: number, offset = 0) => account.all(members, { channel, limit, offset }),
     /** An agent's membership; undefined if it is not a member. */
     membership: (channel: string, agent: string) => account.one(membership, { channel, agent }),
-    /** Live agents that are not members and have `search` in their alias or description, by alias. */
+    /** Live agents, by alias, that are not members and whose alias or description contains `search`. */
     nonMembers: (channel: string, search: string, limit: number) => account.all(nonMembers, { channel, search, limit }),
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
   }),
   changes: (account: AccountDb) => ({
     add: (channel: Channel, at: number) => account.bind(add, { ...channel, at }),
-    /** Skips members and deleted agents: require live ones with `agents.requireLive`. */
+    /** Skips members and deleted agents. To fail for a deleted agent, use `agents.requireLive`. */
     addMembers: (channel: string, ids: string[], at: number) => ({
       ...account.bind(addMembers, { channel, ids: JSON.stringify(ids), at }),
       rows: ids.length,
@@ -136,10 +136,10 @@ export const channels = {
     /** Removes all members except these agents. */
     removeOtherMembers: (channel: string, ids: string[]) =>
       account.bind(removeOtherMembers, { channel, ids: JSON.stringify(ids) }),
-    /** Sets whether the person behind the agent is notified of all posts. No row if the agent is not a member. */
+    /** Sets whether the person behind the agent is notified of all posts. Returns no row if it is not a member. */
     follow: (channel: string, agent: string, follows: boolean) =>
       account.bind(follow, { channel, agent, follows: Number(follows) }),
-    /** Sets which posts wake a member; null for the default. No row if the agent is not a member. */
+    /** Sets which posts wake a member; null for the default. Returns no row if the agent is not a member. */
     setWake: (channel: string, agent: string, wake: Wake | null) => account.bind(setWake, { channel, agent, wake }),
     removeMembers: (channel: string, ids: string[]) =>
       account.bind(removeMembers, { channel, ids: JSON.stringify(ids) }),

@@ -1,4 +1,4 @@
-/** SQL conditions: who may decide on a row of `held_messages`, which statements call `held`. */
+/** SQL conditions for who may decide on a row of `held_messages`. Statements name this row `held`. */
 
 const isAuthor = (user: string) =>
   `EXISTS (SELECT 1 FROM person_aliases WHERE person_aliases.account_id = held.sender_account_id AND person_aliases.agent_id = held.from_agent_id

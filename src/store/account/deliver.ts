@@ -1,12 +1,10 @@
-/**
- * Adds deliveries, and makes those to remote agents due. Only this file does: see `test/imports.test.ts`.
- */
+/** The only file that adds deliveries and makes those to remote agents due. See `test/imports.test.ts`. */
 import { agentOf, inboxOf } from './inbox-message.ts'
 
 /**
- * The statement that delivers a message to an inbox, for each row of `from`, which has the message as \`message\`. All
- * are SQL, including the values of `more`, which sets further columns. Without `chars` it is a parameter. For an unread
- * delivery, run `makeDue` next; for an answer, `takeAnswer`.
+ * The statement that delivers a message to an inbox, for each row of `from`, which names the message `message`. All
+ * arguments are SQL. `more` sets further columns, and `chars` is a parameter by default. Run `makeDue` after an unread
+ * delivery, and `takeAnswer` after an answer.
  */
 export function deliver(
   { account, agent, message = 'messages', chars = ':chars' }: {
@@ -30,8 +28,7 @@ export function deliver(
 }
 
 /**
- * Schedules unread deliveries of the message `:id` to remote agents. A sender whose messages already wait stays
- * unchanged.
+ * Schedules unread deliveries of the message `:id` to remote agents. A sender with waiting messages stays unchanged.
  */
 export const makeMessageDue = makeDue(
   `messages CROSS JOIN deliveries ON deliveries.seq = messages.seq CROSS JOIN remote_agents AS remote

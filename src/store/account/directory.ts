@@ -1,4 +1,4 @@
-/** Agents of other accounts, as the calling agent may find and write to them. */
+/** Finds agents of other accounts that the calling agent may write to. */
 import { inboxOf } from './inbox-message.ts'
 import { type AccountDb, boolean, crossAccountQuery } from '../sql.ts'
 import { foundAgentColumns, matchesSearch } from './agent-columns.ts'
@@ -30,7 +30,7 @@ function isReachable(agent: string): string {
   return `${agent}.deleted_at IS NULL AND ${isClaimed(`${agent}.account_id`)} AND ${isClaimed(':account')}`
 }
 
-/** The condition that the account of this id, which is SQL, is claimed. */
+/** Condition: the account with this id is claimed. `accountId` is SQL. */
 export function isClaimed(accountId: string): string {
   return `EXISTS (SELECT 1 FROM accounts WHERE accounts.id = ${accountId} AND accounts.state = 'claimed')`
 }

@@ -15,7 +15,7 @@ export const isSending = `EXISTS (SELECT 1 FROM remote_outboxes AS remote
   WHERE remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}
     AND remote.sending_id = messages.id)`
 
-/** Condition: a remote agent got the message, or may have, and has not answered. */
+/** Condition: a remote agent received or may have received the message, and has not answered. */
 const isRefused = `EXISTS (SELECT 1 FROM remote_tasks AS remote_task
   WHERE remote_task.account_id = deliveries.account_id AND remote_task.agent_id = ${agentOf()}
     AND remote_task.id = messages.id)`
@@ -24,7 +24,7 @@ const ofMessage = 'deliveries.seq = messages.seq'
 const isRead = `EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
   AND (deliveries.state = 'read' OR (deliveries.state = 'unread' AND ${isSending})
     OR (deliveries.state = 'parked' AND ${isRefused})))`
-// Messages of a task's recipient are in the task at once.
+// A task shows its recipient's messages immediately, so they count as read.
 const isInTaskOfOther = `EXISTS (SELECT 1 FROM task_messages
   WHERE task_messages.sender_account_id = :account AND task_messages.message_id = messages.id
     AND task_messages.role <> 'user')`
@@ -84,7 +84,7 @@ const signal = statement(
   logAgents('agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(:agents))'),
 )
 
-// A remote agent cannot use a notice. A task's client sees that the task fails.
+// Remote agents get no notice, because they cannot use it. Neither do a task's clients, because they see that it fails.
 const isSender = `sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
   AND sender.deleted_at IS NULL AND sender.remote_url IS NULL`
 const unreadOfSenders = `FROM deliveries
@@ -172,7 +172,7 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if others have appeared. */
+    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if there are more senders. */
     notifySenders: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
       const senders = JSON.stringify(notices.map(({ sender }) => sender))
       const values = { agent, at, notices: JSON.stringify(notices) }
@@ -185,7 +185,7 @@ export const endings = {
         { ...account.bind(takeNotices, { at, notices: values.notices }), rows },
       ]
     },
-    /** Expires deliveries that are still unread. Files are removed with the last recipient. Their tasks fail. */
+    /** Expires deliveries that are still unread, and fails their tasks. Files are removed with the last delivery. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])

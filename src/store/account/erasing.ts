@@ -28,7 +28,7 @@ const removeUploadRows = statement(`
     WHERE uploads.account_id = :account AND uploads.message_id IS NULL
       AND uploads.agent_id IN (SELECT value FROM json_each(:agents)) LIMIT :limit)
   RETURNING 1`)
-// By the table for which the count is reported.
+// Statements by the table under which their count is reported.
 const rest = {
   verdicts: statement(`
     DELETE FROM verdicts WHERE account_id = :account AND sender_account_id = :account AND sender_alias = :alias

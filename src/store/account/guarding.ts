@@ -17,21 +17,19 @@ export interface ActiveGuardrail {
   action: GuardrailAction
   direction: CheckedDirection
   onFailure: typeof guardrails.$inferSelect.onFailure
-  /**
-   * The service that receives the texts, if there are people among the agents; null otherwise, and for local providers.
-   */
+  /** The service that receives the texts of people among the agents. Null without people or for a local provider. */
   sharedWith: string | null
   /** Null while its checks succeed. */
   failingSince: number | null
   token?: SealedToken
 }
 
-/** `guards` of a message is the sum of these, or 0 if neither a guardrail nor an approval rule may act on it. */
+/** `guards` of a message is the sum of these numbers. 0: no guardrail or approval rule may act on the message. */
 export const senderIsGuarded = 1
 export const recipientIsGuarded = 2
 /** The sender's account has approval rules. */
 export const senderHolds = 4
-/** The recipient's account has some, and is a different one. */
+/** The recipient's account has approval rules and differs from the sender's. */
 export const recipientHolds = 8
 
 const isOfPerson = `EXISTS (SELECT 1 FROM agents
@@ -78,7 +76,7 @@ function holds(account: string): string {
   return `EXISTS (SELECT 1 FROM approval_rules WHERE approval_rules.account_id = ${account} AND approval_rules.enabled)`
 }
 
-/** The sum if any agent of the account has a guardrail, otherwise 0 without evaluating the rest. */
+/** `sum` if any agent of the account has a guardrail. Otherwise 0, without evaluating `sum`. */
 function ifAny(account: string, sum: string): string {
   return `CASE WHEN EXISTS (SELECT 1 FROM agent_guardrails WHERE agent_guardrails.account_id = ${account})
     THEN ${sum} ELSE 0 END`

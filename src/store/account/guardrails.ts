@@ -33,7 +33,7 @@ export interface Guardrail {
 
 export interface FoundGuardrail extends Guardrail {
   hasToken: boolean
-  /** The direction in which it is attached to each new agent; null for none. */
+  /** The direction in which it is attached to new agents. Null: it is not attached to them. */
   allAgents: GuardrailDirection | null
   /** Since when all checks have failed, and the last reason; null while it works. */
   failingSince: number | null
@@ -50,7 +50,7 @@ export interface TextService {
   host: string
 }
 
-/** The provider of consents with which servers on a host may receive a person's texts in events of the account. */
+/** The provider name for consents to send a person's texts to servers on a host, in events of the account. */
 export const eventsProvider = 'events'
 
 /** A guardrail attached to an agent. `action`, if set, overrides the guardrail's own. */
@@ -65,7 +65,7 @@ const columns = `guardrails.id, guardrails.name, guardrails.provider, guardrails
 const decoders = { config: json, enabled: boolean }
 const joinLiveAgents = `JOIN agents ON agents.account_id = agent_guardrails.account_id
   AND agents.id = agent_guardrails.agent_id AND agents.deleted_at IS NULL`
-// A subquery, so that only the page's rows are counted.
+// A subquery, so that agents are counted only for the page's rows.
 const agentCount = `(SELECT count(*) FROM agent_guardrails ${joinLiveAgents}
   WHERE agent_guardrails.account_id = guardrails.account_id
     AND agent_guardrails.guardrail_id = guardrails.id) AS agent_count`
@@ -142,7 +142,7 @@ const attach = statement(`
   VALUES (:account, :agent, :guardrailId, :direction, :action)`)
 
 const setAllAgents = statement(`UPDATE guardrails SET all_agents = :direction WHERE ${isGuardrail}`)
-// `:agents` are ids as JSON, or null for every live agent. `addAgent` attaches it to agents that are made later.
+// `:agents` are ids as JSON, or null for every live agent. `addAgent` attaches the guardrail to agents created later.
 const attachTo = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
   SELECT agents.account_id, agents.id, guardrails.id, :direction FROM guardrails
@@ -158,7 +158,7 @@ const ofPerson = 'account_id = :account AND agent_id = :agent AND provider = :pr
 const consent = statement(`
   INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at)
   VALUES (:account, :agent, :provider, :host, :at) ON CONFLICT DO NOTHING`)
-// Runs only for a new consent, because they may have been detached since.
+// Runs only for a new consent, because the guardrails may have been detached after an earlier one.
 const attachWithConsent = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
   SELECT account_id, :agent, id, all_agents FROM guardrails
@@ -177,13 +177,13 @@ export const guardrails = {
     byId: (id: string) => account.one(byId, { id }),
     /** The stored token, for `AccountStore.open`; null in each column if there is none. */
     sealedToken: (id: string): Promise<TokenColumns | undefined> => account.one(sealedToken, { id }),
-    /** With `search` in name or provider id, by name; with the number of live agents that each is attached to. */
+    /** Guardrails whose name or provider id contains `search`, by name, each with its number of live agents. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
     agentsOf: (id: string, limit: number, offset: number) => account.all(agentsOf, { id, limit, offset }),
     agentsOfTotal: async (id: string) => (await account.one(agentsOfTotal, { id }))!.n,
     ofAgent: (agent: string): Promise<GuardrailAttachment[]> => account.all(ofAgent, { agent }),
-    /** By provider. `allowedAt` is null where the person with this agent as alias does not allow it. */
+    /** Services by provider. `allowedAt` is null if the person with this agent as alias has not consented. */
     servicesFor: (agent: string) => account.all(servicesFor, { agent }),
   }),
   changes: (account: AccountDb) => ({
@@ -216,7 +216,7 @@ export const guardrails = {
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
     /** Sets the default for new agents; null removes it. */
     setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
-    /** Also attaches guardrails for all agents that send texts to the service. */
+    /** Also attaches the guardrails for all agents that send texts to the service. */
     consent: (agent: string, service: TextService, at: number) => [
       account.bind(attachWithConsent, { agent, ...service }),
       account.bind(consent, { agent, ...service, at }),

@@ -103,12 +103,12 @@ export function heldChanges(account: AccountDb) {
       account.bind(requireUndecided, { held, user, state, at }),
       account.bind(decide, { held, state, at, user, decider, reason, edited }),
     ],
-    /** In the sender's account: numbers the message as the newest, because it is delivered now. */
+    /** Numbers the message as the newest one, because it is delivered now. For the sender's account. */
     number: (message: string, text: ChangedText, at: number): Statement[] => [
       account.bind(nextNumber),
       account.bind(number, { message, at, ...text }),
     ],
-    /** In the sender's account: what the decision changed in a message that stays held. */
+    /** Stores a decision's changes to a message that stays held. For the sender's account. */
     change: (message: string, text: ChangedText): Statement => account.bind(change, { message, ...text }),
     removeParts: (message: string): Statement => account.bind(removeParts, { message }),
     retract: (message: string, at: number): Statement => account.bind(retract, { message, at, state: 'retracted' }),
@@ -117,7 +117,7 @@ export function heldChanges(account: AccountDb) {
     join: (held: string, at: number): Statement => account.bind(join, { held, at, state: 'joined' }),
     /** Records that the artifact of these chunks has ended, with its task's state. */
     endChunk: (held: string, state: TaskState | null): Statement => account.bind(endChunk, { held, state }),
-    /** In the sender's account: notifies the sender of the outcome. */
+    /** Notifies the sender of the outcome. For the sender's account. */
     notify: (notice: string, message: string, text: string, at: number): Statement[] => [
       account.bind(addNotice, { notice, message, text, at }),
       account.bind(deliverNotice, { id: notice, chars: text.length, at }),

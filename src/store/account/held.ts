@@ -31,7 +31,7 @@ export interface HeldRow {
   via: 'slack' | 'hook' | null
 }
 
-/** The same, plus what is needed to deliver it. `home`: the sender's account. */
+/** A held message with the data needed to deliver it. `home`: the sender's account. */
 export interface HeldToDecide extends HeldRow {
   home: string
   fromAgentId: string
@@ -49,7 +49,7 @@ export interface HeldToDecide extends HeldRow {
   mayDecide: boolean
 }
 
-/** The notice to the sender. People of another account are not named. */
+/** The state of a held message, as shown to its sender. People of another account are not named. */
 export interface HeldStatus {
   state: HeldState
   isOwn: boolean
@@ -143,7 +143,7 @@ const heldChunk = query<HeldChunk>(
 )
 
 export interface DecisionFilter {
-  /** Decided before this one, given by time and id. */
+  /** Selects decisions before this one, given by time and id. */
   before: { at: number; id: string }
   state?: HeldState
   decidedBy?: string
@@ -158,9 +158,7 @@ export const held = {
     countOfUser: async (user: string, at: number) => (await account.one(countOfUser, { user, at }))!,
     byId: (held: string, user: string | null) => account.one(byId, { held, user }),
     parts: (held: string) => account.all(partsOf, { held }),
-    /**
-     * Decisions, newest first: all, or those that the user made or could have made. Only the latter include the text.
-     */
+    /** Decisions, newest first. `seesAll` includes decisions that the user could not make, without their text. */
     decided: (user: string, seesAll: boolean, { before, state, decidedBy, rule, limit }: DecisionFilter) =>
       account.all(decided, {
         ...{ user, seesAll, before: before.at, beforeId: before.id, limit },
@@ -171,7 +169,7 @@ export const held = {
     /** Who may decide on a message of one of this account's agents, by alias or name. */
     deciders: async (rule: HoldingRule, from: string): Promise<string[]> =>
       (await account.one(decidersOf, { heldRule: JSON.stringify(rule), from }))!.deciders,
-    /** The held chunks of an artifact that continues; without an artifact id, those that were held last. */
+    /** The held chunks of an unfinished artifact. Without an artifact id, the chunks that were held last. */
     chunk: (from: string, task: string, artifact: string | null) => account.one(heldChunk, { from, task, artifact }),
   }),
   changes: heldChanges,

@@ -6,7 +6,7 @@ import { taskEnds } from './task-ends.ts'
 
 /**
  * An agent's inbox number, as a subquery; no row if the agent does not belong to the account. `agent` and `account` are
- * SQL. The number stands for account and agent, so that the inbox indexes suffice: a foreign key ties it to both.
+ * SQL. A foreign key ties the number to both, so the indexes by inbox suffice.
  */
 export function inboxOf(agent = ':agent', account = ':account'): string {
   return `(SELECT agent_numbers.n FROM agent_numbers
@@ -30,7 +30,7 @@ export function isOfMessage(ids = '= :id'): string {
     WHERE outside.inbox = ${inboxOf()} AND outside.external_message_id ${ids})`
 }
 
-/** Sends and reads count unread messages up to this number, which then means itself or more. */
+/** Sends and reads count unread messages up to this number, which then means this many or more. */
 export const maxCountedUnread = 100
 
 /** An agent's number of unread messages, as a subquery. Triggers maintain it. `agent` and `account` are SQL. */
@@ -48,9 +48,7 @@ export function givenDetails(delivery = 'deliveries'): string {
   return `iif(${delivery}.body IS NULL, messages.a2a, ${delivery}.a2a)`
 }
 
-/**
- * Condition on unread `deliveries`: readers may receive them at `:at`. The worker expires the others a moment later.
- */
+/** Condition on unread `deliveries`: they have not expired at `:at`. The worker expires the others a moment later. */
 export const isInTime = '(deliveries.expires_at IS NULL OR deliveries.expires_at > :at)'
 
 /** Maximum number of a sender's skills in a message, to protect the reader's context and memory. */
@@ -88,7 +86,7 @@ export interface InboxMessage {
   traceparent: string | null
 }
 
-/** Nothing is decoded: one damaged row must not hide the others, and a unit of the write queue returns raw rows. */
+/** Fields are not decoded. One damaged row must not hide the others, and a unit of the write queue returns raw rows. */
 const fields: Record<keyof InboxMessage, string> = {
   seq: 'deliveries.seq',
   state: 'deliveries.state',

@@ -1,4 +1,4 @@
-/** An agent's inbox: unread messages, and reading again. Leasing messages is in `leases.ts`. */
+/** An agent's inbox: unread messages, and messages to read again. `leases.ts` leases messages. */
 import {
   countedUnread,
   type InboxMessage,
@@ -14,7 +14,7 @@ import { readTasks } from './task-changes.ts'
 import { type AccountDb, query, type Statement, statement, traffic } from '../sql.ts'
 import type { MessageType } from './new-message.ts'
 
-// The states are literals instead of parameters, because only then may the planner use the partial indexes.
+// The states are literals, because a condition with a parameter cannot use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
 const unreadOnes = `${inInbox} AND deliveries.state = 'unread'`
 const readOnes = `${inInbox} AND deliveries.state = 'read'`
@@ -38,7 +38,7 @@ const ofEndedLease = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN 
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries WHERE ${readOnes}
     ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth})
   WHERE lease_id = :lease)`))
-// Answers that are not replies are in the message's lease, soon after it.
+// An answer that is not a reply is in the message's lease, shortly after the message.
 const answerTo = query<InboxMessage>(
   `${
     selectInboxMessages(`deliveries.state = 'read' AND deliveries.seq IN (
@@ -49,8 +49,8 @@ const answerTo = query<InboxMessage>(
   } LIMIT 1`,
 )
 
-// Each half of an inbox has its own index. One statement reads both halves: a message that is leased or released
-// between two statements would be in neither.
+// Unread and read messages have separate indexes. One statement reads both, because two statements could miss a message
+// that is leased or released between them.
 const bothHalves = (half: (ones: string, after: string) => string) =>
   `SELECT * FROM (${half(`${unreadOnes} AND ${isInTime}`, ':afterUnread')}) UNION ALL SELECT * FROM (${
     half(readOnes, ':afterRead')
@@ -79,10 +79,10 @@ const newestBefore = (ones: string) =>
     ORDER BY deliveries.seq DESC LIMIT 1`)
 const [unreadBefore, readBefore] = [newestBefore(unreadOnes), newestBefore(readOnes)]
 
-// Messages are leased in their order, so the newest message was in the newest lease. But a released message is leased
-// again after later ones, and that lease may be newer, by its id (UUIDv7). Ids alone would trust the clocks of
-// processes. Looking at 1,000 messages may fetch as many pages, but most inboxes have no redelivered message, and their
-// index says so. `+` keeps the depth from being a bound in that index: the depth is computed only if there is a row.
+// Messages are leased in order, so the newest read message was in the newest lease. But a released message is leased
+// again after later ones, and that lease may be newer. The lease ids (UUIDv7) alone would depend on the clocks of
+// processes. Checking 1,000 messages may fetch as many pages, but the index shows that most inboxes have no redelivered
+// message. `+` keeps the depth out of that index's bounds, so it is computed only if there is a row.
 const lastLease = query<{ id: string | null }>(`
   SELECT max(lease_id) AS id FROM (
     SELECT * FROM (SELECT deliveries.lease_id FROM deliveries WHERE ${readOnes} ORDER BY deliveries.seq DESC LIMIT 1)
@@ -109,7 +109,7 @@ interface ReceivedMessage {
   recipient: string
   conversationId: string | null
   fromAlias: string
-  /** Includes `human` for a person's messages from outside. */
+  /** Also `human` for a person's messages from an external service. */
   type: MessageType
   hops: number
   taskId: string | null
@@ -135,7 +135,7 @@ export const inbox = {
     /** A message that was sent to the agent, as a read shows it at this time; undefined if it is parked or has ended. */
     message: (agent: string, message: string, at: number) => account.one(byMessage, { agent, message, at }),
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
-    /** Counts all unread messages, for people. */
+    /** The number of all unread messages, as shown to people. */
     allUnread: async (agent: string) => (await account.one(allUnread, { agent }))!.unread ?? 0,
     /** The number of messages that a read could lease now; 100 means 100 or more. */
     inTime: async (agent: string, at: number) => (await account.one(inTime, { agent, at }))!.n,
@@ -146,7 +146,7 @@ export const inbox = {
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
     ofEndedLease: (agent: string, lease: string) => account.all(ofEndedLease, { agent, lease }),
-    /** Read answers to one of the agent's messages: replies, and messages that its wait received. */
+    /** Read answers to one of the agent's messages: replies, and answers that its wait received. */
     answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number, at: number) => account.all(nextUnread, { agent, limit, at }),
@@ -156,8 +156,8 @@ export const inbox = {
     newest: (agent: string, before: number, limit: number, at: number) =>
       account.all(newestPage, { agent, before, limit, at }),
     /**
-     * Unread and read messages that were stored at `from` or later, oldest first. Positions follow the commits and
-     * times follow the clocks. So the search begins after the newest message stored before `searchFrom`, which is
+     * Unread and read messages that were stored at `from` or later, oldest first. Positions are in commit order, but
+     * times depend on clocks. So the search begins after the newest message stored before `searchFrom`, which is
      * earlier than `from` by the largest clock skew.
      */
     async storedSince(agent: string, from: number, searchFrom: number, limit: number, at: number) {

@@ -123,7 +123,7 @@ export const keys = {
   reads: (account: AccountDb) => ({
     adminKeys: () => account.all(adminKeys),
     allAdminKeys: () => account.all(allAdminKeys),
-    /** An agent's live keys, newest first. `client` fetched the key for `person`, or `person` was shown it. */
+    /** An agent's live keys, newest first. `client` fetched the key for `person`. Null: `person` was shown the key. */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
     issuers: () => account.all(issuers),
@@ -201,7 +201,7 @@ export const grants = {
   }),
   changes: (account: AccountDb) => ({
     requireLive: (id: string) => account.bind(requireLive, { id }),
-    /** Revokes a grant. Its tokens and the key fetched with it end too. */
+    /** Revokes a grant with its tokens and the key fetched with it. */
     revoke: (id: string, at: number) => account.bind(revoke, { id, at }),
     revokeOfUser: (user: string, kept: readonly OAuthScope[], at: number) =>
       account.bind(revokeOfUser, { user, kept: JSON.stringify(kept), at }),

@@ -25,7 +25,7 @@ export interface NewLease {
   holder: string
   at: number
   expiresAt: number | null
-  /** The idempotency key of the send that created it as `next`. */
+  /** The idempotency key of the send that created the lease as `next`. */
   key?: string
 }
 
@@ -39,10 +39,10 @@ interface LeaseSize {
   expected: number
 }
 
-/** Which unread messages a lease takes; without it, the oldest. */
+/** The unread messages that a lease takes. By default, the oldest ones. */
 export type LeaseSelection = { messages: readonly string[] } | { conversation: string }
 
-/** The steps of leasing messages, in this order: `claim` takes what `lease` has noted. */
+/** The steps of leasing messages, in this order. `claim` takes the messages that `lease` has recorded. */
 export interface LeaseParts {
   lease: Statement
   claim: Statement
@@ -50,14 +50,14 @@ export interface LeaseParts {
   messages: Statement
 }
 
-/** A message that returns from timed leases is parked at each fifth return. See docs/delivery.md, "Parked messages". */
+/** Each fifth return of a message from timed leases parks it. See docs/delivery.md, "Parked messages". */
 export const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
 
-// The states are literals instead of parameters, because only then may the planner use the partial indexes.
+// The states are literals, because a condition with a parameter cannot use the partial indexes.
 const inInbox = `deliveries.inbox = ${inboxOf()}`
-/** Condition: the delivery to `:agent` is in `lease`. `noted` began with it, and has not ended. Both are SQL of ids. */
+/** Condition: the delivery to `:agent` is in `lease`. `noted` is an open lease that lists it. Both are SQL of ids. */
 export const isInLease = (lease: string, noted = lease) =>
   `${inInbox} AND deliveries.seq IN (
     SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
@@ -65,7 +65,7 @@ export const isInLease = (lease: string, noted = lease) =>
 export const isLeased = isInLease(':lease')
 /** Maximum number of read messages searched for those of an ended lease. */
 export const endedLeaseDepth = 1_000
-/** The answers in the lease of a waiting send, even after its end: numbers, or none after 1,000 other messages. */
+/** Positions of the answers in a waiting send's lease, even an ended one. Searches the next 1,000 read messages. */
 export const givenTo = (message: string) => `
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries
@@ -84,7 +84,7 @@ const adding = (found: string) =>
 const oldest = (from: string, columns: string, limit: string) => `
   SELECT ${columns} FROM deliveries
   WHERE ${from} AND deliveries.state = 'unread' AND ${isInTime} ORDER BY deliveries.seq LIMIT ${limit}`
-/** The oldest of these messages that fit the limits, but at least one. */
+/** Leases the oldest of these messages that fit the limits, but at least one. */
 const addingMany = (from: string) =>
   adding(`
       WITH candidates AS (${oldest(from, 'deliveries.seq, deliveries.chars', ':limit')})
@@ -95,7 +95,7 @@ const addingMany = (from: string) =>
 const add = addingMany(inInbox)
 // The first message always fits, whatever its size.
 const addOne = adding(oldest(inInbox, 'json_array(deliveries.seq) AS seqs', '1'))
-// Found by their ids: the index of unread messages has none.
+// Searches by id, because the index of unread messages does not contain ids.
 const addMessages = addingMany(isOfMessage('IN (SELECT value FROM json_each(:messages))'))
 const addConversation = addingMany(`${inInbox} AND EXISTS (
   SELECT 1 FROM messages WHERE messages.seq = deliveries.seq AND messages.conversation_id = :conversationId)`)
@@ -107,7 +107,7 @@ const leased = statement(
   `${selectInboxMessages(isLeased, [`${countedUnread()} AS remaining`, `${longTurns} AS long_turns`])} LIMIT :limit`,
 )
 
-/** Whether a row of `agents` waits for the answer to one of its messages. */
+/** Condition: the agent of the row waits for the answer to one of its messages. */
 export const isWaitingForAnswer = `EXISTS (SELECT 1 FROM leases
     WHERE leases.account_id = agents.account_id AND leases.agent_id = agents.id AND leases.awaits_answer = 1)`
 
@@ -138,7 +138,7 @@ const noteAnswer = (which: string) =>
     WHERE leases.account_id = :toAccount AND leases.id = awaited.lease_id`)
 const noteDirect = noteAnswer('agent_id = :to')
 const notePost = noteAnswer('lease_id = :replyToMessageId')
-/** Gives leases the answers that they have noted. `which` is a condition on `answer`, messages of the account. */
+/** Moves answers into the leases that have recorded them. `which` is a condition on the message `answer`. */
 export const takeNotedAnswers = (which: string) => `
   UPDATE deliveries SET state = 'read', read_at = :at, lease_id = noted.id
   FROM (SELECT leases.id, delivered.seq, delivered.inbox
@@ -202,7 +202,7 @@ export const leases = {
   reads: (account: AccountDb) => ({
     /** Whether an agent waits for an answer to a message that it sent to `from`. */
     waitsFor: async (agent: string, from: string) => (await account.one(waitsFor, { agent, from })) !== undefined,
-    /** Decodes the rows of `LeaseParts.messages`. `longTurns` are the turns of long conversations, by their keys. */
+    /** Decodes the rows of `LeaseParts.messages`. `longTurns` are the turns of long conversations by key. */
     messages: (rows: Row[]): {
       messages: InboxMessage[]
       remaining?: number
@@ -254,21 +254,21 @@ export const leases = {
           messages: messagesOf(agent, id, limit, at),
         }
       },
-      /** As `LeaseParts.messages`, for an existing lease. */
+      /** Like `LeaseParts.messages`, but for an existing lease. */
       messages: messagesOf,
       ack: (lease: string) => account.bind(remove, { lease }),
       /** Starts waiting for the answer to a sent message: the answer will be in the lease with the same id. */
       awaitAnswer: (agent: string, message: string, holder: string, at: number): Statement =>
         account.bind(awaitAnswer, { agent, message, holder, at }),
-      /** Wait again for the answer, which may already be unread. */
+      /** Waits again for the answer, even if it is already unread in the inbox. */
       awaitAgain: (agent: string, message: string, holder: string, at: number): Statement[] => [
         account.bind(awaitAnswer, { agent, message, holder, at }),
         account.bind(noteUnread, { agent, message }),
         account.bind(takeNoted, { agent, message, at }),
       ],
       /**
-       * Gives a message that was just delivered to `to`, or to a channel, to the oldest wait that it answers, instead
-       * of the inbox. A post answers only as a reply.
+       * Moves a message that was just delivered to `to` or to a channel from the inbox to the oldest wait that it
+       * answers. A post is an answer only if it is a reply.
        */
       takeAnswer: (
         { id, at, replyToMessageId }: Pick<NewMessage, 'id' | 'at' | 'replyToMessageId'>,
@@ -281,7 +281,7 @@ export const leases = {
       },
       /** Makes the messages unread again, or parks them. Does nothing once the lease was acked or released. */
       release: released,
-      /** Releases a lease that may exist. A late claim takes nothing. */
+      /** Releases a lease that may or may not exist. A late claim takes nothing. */
       giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
@@ -298,7 +298,7 @@ export const leases = {
 
 const maxRequeued = 500
 
-// A literal instead of a parameter, because only then may the planner use the partial index.
+// A literal, because a condition with a parameter cannot use the partial index.
 const isParked = `deliveries.account_id = :account AND deliveries.state = 'parked'`
 const isOne = `deliveries.inbox = ${inboxOf()} AND (:message IS NULL OR (${isOfMessage('= :message')}))`
 
@@ -311,7 +311,7 @@ interface ParkedMessage {
   returns: number
 }
 
-// Only the recipient sees the sender's name from another account.
+// Only the recipient sees the name of a sender from another account.
 const list = query<ParkedMessage>(`
   SELECT messages.id, agents.alias, iif(messages.account_id = :account, messages.from_alias, NULL) AS from_alias,
     deliveries.created_at AS stored_at, deliveries.read_at AS parked_at, deliveries.release_count AS returns
@@ -338,8 +338,8 @@ export const parked = {
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Makes an agent's parked messages unread, or the one with this id; at most 500. The first statement returns a row
-     * for each.
+     * Makes an agent's parked messages unread (at most 500), or only the message with this id. The first statement
+     * returns a row for each.
      */
     requeue: (agent: string, message: string | null): Statement[] => [
       { ...account.bind(requeue, { agent, message }), rows: maxRequeued },

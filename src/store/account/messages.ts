@@ -66,7 +66,7 @@ const addPost = add(':channel', senderIsMember)
 const isStored = 'messages.account_id = :account AND messages.id = :id'
 const requireStored = precondition(`EXISTS (SELECT 1 FROM messages WHERE ${isStored})`)
 const numberOfMessage = `(SELECT messages.trial_number FROM messages WHERE ${isStored})`
-// The message already has its number, so counting twice changes nothing, and a refused send has no number to count.
+// The number is stored with the message, so counting twice changes nothing, and a refused send counts nothing.
 const countTrial = statement(`
   UPDATE trials SET used = max(used, ${numberOfMessage})
   WHERE account_id = :account AND agent_id = :from AND EXISTS ${numberOfMessage}`)
@@ -145,7 +145,7 @@ export const messages = {
     /** The same conditions as in `addDirect`, for a message that is already stored. */
     requireRecipient: ({ from }: NewMessage, to: InboxAddress, { maxUnread }: Quotas) =>
       account.bind(requireRecipient, { from, to: to.agentId, toAccount: to.home ?? account.accountId, maxUnread }),
-    /** As `requireRecipient`, for a post. */
+    /** Like `requireRecipient`, but for a post. */
     requireMember: ({ from }: NewMessage, channel: string) => account.bind(requireMember, { from, channel }),
     requireStored: ({ id }: NewMessage) => account.bind(requireStored, { id }),
     countTrial: ({ id, from }: NewMessage) => account.bind(countTrial, { id, from }),
@@ -219,7 +219,7 @@ export const fanOut = {
         mentioned: JSON.stringify([...named, ...replyFrom === null ? [] : [replyFrom]]),
       }
       const changed = guarded?.deliveries ?? []
-      // An agent that joined meanwhile may be remote.
+      // An agent that has joined since then may be remote.
       const due = account.bind(makeDue, { id })
       if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }, due]
       const agents = JSON.stringify(changed.flatMap(({ agentIds }) => agentIds))
@@ -243,14 +243,14 @@ export interface SendReceipt extends GuardedReceipt {
   recipientSeenAt?: number | null
   /** One of the recipient's tasks that the sender works on. */
   openTask?: string | null
-  /** For a recipient in the same account whose inbox is nearly full. */
+  /** Set if the recipient is in the same account and its inbox is nearly full. */
   recipientInbox?: FullInbox | null
-  /** For a remote agent. */
+  /** Set if the recipient is a remote agent. */
   recipientRemote?: RemotePresence
-  /** The number of other channel members, and of recently seen ones. */
+  /** How many other members the channel has, and how many were seen recently. */
   recipients?: number
   recipientsActive?: number
-  /** The number of members that the post wakes, if not all. */
+  /** How many members the post wakes, if not all. */
   recipientsWoken?: number
 }
 
@@ -287,7 +287,7 @@ function prepared(receipt: string) {
 function variant(receipt: string) {
   return {
     read: statement(`SELECT ${receipt} AS receipt FROM messages WHERE account_id = :account AND id = :id LIMIT 1`),
-    // Stored once: a repeat of the send gets the first receipt.
+    // Stored once, so a repeat of the send returns the first receipt.
     store: traffic(`
       UPDATE idempotency_keys SET receipt = coalesce(receipt, ${receipt})
       WHERE account_id = :account AND agent_id = :from AND key = :key AND message_id = :id

@@ -1,9 +1,9 @@
-/** Everything with a name, for the page search. */
+/** The account's named records, for the page search. */
 import { type AccountDb, query } from '../sql.ts'
 
 export interface NamedThing {
   kind: 'agent' | 'remote agent' | 'person' | 'channel' | 'skill' | 'guardrail' | 'rule' | 'member' | 'task'
-  /** An agent's alias, a skill's name, a task's first message, otherwise an id. */
+  /** An agent's alias, a skill's name, or the id of a task's first message. Otherwise the record's id. */
   ref: string
   /** Aliases begin with `@`, channels with `#`. */
   name: string
@@ -29,7 +29,7 @@ const search = query<NamedThing>(`
 
 export const namedThings = {
   reads: (account: AccountDb) => ({
-    /** Entries that contain all words, and the task with that id. Names that begin with the first word come first. */
+    /** Entries that contain all words, and the task with that id. Names that begin with the first word are first. */
     search: (words: [string, ...string[]], limit: number) =>
       account.all(search, { wanted: JSON.stringify(words), limit }),
   }),

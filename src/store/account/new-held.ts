@@ -1,9 +1,9 @@
 /** The stored fields of a held message. */
 import type { TaskState } from './task-ends.ts'
 
-/** The rule or guardrails that hold a message, as of that time. */
+/** The rule or guardrails that hold a message, as they were when it was held. */
 export interface HoldingRule {
-  /** Null if guardrails hold it: then the owners and admins decide. */
+  /** Null if guardrails hold the message. Owners and admins then decide. */
   id: string | null
   name: string
   /** User ids. If all of them have left, the owners decide. */
@@ -22,7 +22,7 @@ export interface HeldStep {
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }
 }
 
-/** Data needed to deliver a held message that its row lacks. */
+/** Data needed to deliver a held message that the message's own row does not contain. */
 export interface HeldDelivery {
   taskId: string | null
   isInTaskAlone: boolean

@@ -21,7 +21,7 @@ export interface NewMessage {
   sanitized: boolean
   /** The hosts to which people's guardrails sent the text, or null. */
   sharedWith: string | null
-  /** The external service in which it was written, if a program delivered it from there; null for the grid itself. */
+  /** The external service from which a program delivered the message. Null for a message written in the grid. */
   via: 'slack' | 'hook' | null
   key: string | null
   /** Keys used until this time may be used again. */
@@ -31,7 +31,7 @@ export interface NewMessage {
   hops: number
   /** The alias of the agent whose message it replies to; null if there is none, or if a person sent that message. */
   replyFrom: string | null
-  /** The conversation's name from the client of an A2A message, or null. */
+  /** The conversation's name as given by the client of an A2A message, or null. */
   contextId: string | null
   taskId: string | null
   isInTaskAlone: boolean
@@ -59,7 +59,7 @@ export interface GuardedSend {
 /** Redacted or withheld copies of a post for some members of a channel. */
 export interface ChangedDelivery {
   agentIds: readonly string[]
-  /** The redacted text, and the A2A details as JSON; null for the message's own. Members without a copy get nothing. */
+  /** The redacted text and A2A details (JSON). Null: the message's own. Members without a copy get nothing. */
   copy?: { body: string | null; a2a: string | null; chars: number }
 }
 
@@ -72,7 +72,7 @@ export interface GuardFinding extends HeldFinding {
 }
 
 export interface GuardedReceipt {
-  /** Who may decide on the message, by alias or name, if they belong to the sender's account; and until when. */
+  /** Who may decide on the message, by alias or name, if they are in the sender's account, and until when. */
   held?: { by: readonly string[]; until: number }
   leftOut?: number
   /** The kinds of content redacted for all recipients. */
@@ -123,7 +123,7 @@ export interface PartOfMessage {
   a2a: string | null
 }
 
-/** Approximate rows of a message with large parts, for the write queue. */
+/** Approximate number of rows of a message with large parts, for the write queue. */
 const usualParts = 5
 
 /** Condition: another account's guardrail redacted something in the row `message`. */

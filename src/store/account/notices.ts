@@ -2,7 +2,7 @@
 import { deliver } from './deliver.ts'
 import { type AccountDb, type Statement, statement } from '../sql.ts'
 
-/** `from`: the agent that the notice concerns, possibly its recipient. Both are ids of the account's agents. */
+/** `from` and `to` are ids of the account's agents. `from` is the agent that the notice is about, possibly `to`. */
 export interface Notice {
   id: string
   from: string
@@ -10,7 +10,7 @@ export interface Notice {
   body: string
 }
 
-// CROSS JOIN, because otherwise SQLite starts with all of the account's agents and messages.
+// CROSS JOIN, because otherwise SQLite starts with all agents and messages of the account.
 const notices = `json_each(:notices) AS notice
   CROSS JOIN agents AS sender ON sender.account_id = :account AND sender.id = notice.value ->> '$.from'
   CROSS JOIN agents AS receiver ON receiver.account_id = :account AND receiver.id = notice.value ->> '$.to'

@@ -46,7 +46,7 @@ const ids = `IN (SELECT value FROM json_each(:ids))`
 const words = `IN (SELECT value FROM json_each(:words))`
 const selectAgents = `SELECT 'agent' AS kind, id, alias AS name, deleted_at IS NOT NULL AS is_deleted FROM agents`
 const selectChannels = `SELECT 'channel', id, name, deleted_at IS NOT NULL FROM channels`
-// Only members among users: ids of other users in a call's arguments stay unresolved.
+// Only users who are members are found. Ids of other users in a call's arguments stay unresolved.
 const byRefs = query<NamedEntity>(
   `
   ${selectAgents} WHERE account_id = :account AND id ${ids}

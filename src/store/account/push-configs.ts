@@ -64,21 +64,19 @@ const end = statement(`
 
 export const pushConfigs = {
   reads: (account: AccountDb) => ({
-    /** The oldest first. */
+    /** A task's webhooks, oldest first. */
     ofTask: (agent: string, task: string) => account.all(ofTask, { agent, task }),
     byId: (agent: string, id: string) => account.one(byId, { agent, id }),
   }),
   changes: (account: AccountDb) => ({
-    /**
-     * Adds or replaces a task's webhook, unless the task is not the agent's or has too many. Later events will be sent.
-     */
+    /** Adds or replaces a task's webhook for later events, if the task is the agent's and has room for another. */
     put: (agent: string, task: string, { secrets, configId, ...config }: NewPushConfig, at: number): Statement =>
       account.bind(put, { ...(secrets ?? noSecrets), ...config, agent, task, config: configId, at }),
     remove: (agent: string, task: string, configId: string): Statement =>
       account.bind(remove, { agent, task, config: configId }),
     /**
-     * Records that the receiver accepted event `n`. Returns `claimed_by`: null if there is no other event, which ends
-     * the attempt. No row if the registration is gone.
+     * Records that the receiver accepted event `n`. Returns `claimed_by`, which is null if no event remains and the
+     * attempt has ended. Returns no row if the webhook was removed.
      */
     sent: ({ agent, id, claim }: ClaimedOutbox, n: number): Statement => account.bind(sent, { agent, id, claim, n }),
     /** Ends an attempt. The remaining events are due at `dueAt`. */

@@ -20,13 +20,13 @@ export interface Question {
   /** How many messages wait, up to `maxWaiting`. */
   messages: number
   since: number
-  /** The newest one with choices, otherwise the first one, and the beginning of its text. */
+  /** The newest waiting message with choices, otherwise the first waiting message. `text` is its beginning. */
   seq: number
-  /** The delivery of the newest one. */
+  /** The delivery of the newest waiting message. */
   deliverySeq: number
   sender: string
   text: string
-  /** The answers that it offers, as a JSON array, or null. */
+  /** The choices that the message offers, as a JSON array, or null. */
   choices: string | null
   /** A dismissal up to this position covers everything sent to the person. */
   upTo: number
@@ -57,7 +57,7 @@ export const stillWaits = (agent: string, user: string, thread: string) =>
     OR messages.seq > coalesce((SELECT part.answered_seq FROM thread_agents AS part WHERE part.account_id = :account
       AND part.agent_id = ${agent} AND part.thread_id = ${thread}), 0))`
 
-// People's open choices.
+// Messages with choices that people have not answered.
 const asked = (whose: string) => `
   asked AS MATERIALIZED (
     SELECT person_aliases.agent_id, place.thread_id, messages.seq, messages.created_at
@@ -71,14 +71,14 @@ const asked = (whose: string) => `
       AND messages.seq > ${dismissedIn('person_aliases.user_id', 'place.thread_id')} AND ${firstAnswer('1')} IS NULL)`
 const askedIn = `FROM asked WHERE asked.agent_id = part.agent_id AND asked.thread_id = part.thread_id`
 
-// The messages that wait in a conversation of `part`.
+// The messages that wait in the conversation of the row `part`.
 const waits = `
   FROM thread_messages AS place CROSS JOIN messages CROSS JOIN deliveries
   WHERE place.account_id = :account AND place.thread_id = part.thread_id AND place.seq > part.done
     AND messages.seq = place.seq AND deliveries.seq = messages.seq AND deliveries.account_id = :account
     AND deliveries.inbox = ${inboxOf('part.agent_id')} AND ${isAsked}`
 
-// In most conversations that wait, the newest delivery is open. If it has ended, an older one may still be.
+// In most conversations that wait, the newest delivery is open. If it has ended, an older delivery may still be open.
 const waiting = (whose: string, order: 'ASC' | 'DESC') => `
   WITH ${asked(whose)}, found AS MATERIALIZED (SELECT part.*, (
     SELECT json_object('n', min(count(*), ${maxWaiting}), 'since', min(one.created_at), 'newest', max(one.seq),
@@ -138,7 +138,7 @@ const requireOpen = precondition(`EXISTS (
   WHERE messages.account_id = :account AND messages.id = :message AND ${isDelivered}
     AND deliveries.inbox = ${inboxOf()} AND ${isOpen} AND ${firstAnswer('1')} IS NULL)`)
 
-/** A person whose answers have been awaited for long. */
+/** A person who has not answered for a long time. */
 export interface AwaitedPerson {
   userId: string
   agentId: string
@@ -167,7 +167,7 @@ export const questions = {
   reads: (account: AccountDb) => ({
     /** The newest conversations that wait for a user's answer, at most `maxQuestions`, longest waiting first. */
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
-    /** The people whose answers have been awaited since `until` or earlier. */
+    /** People with messages that have waited for an answer since `until` or earlier. */
     people: (until: number, at: number) => account.all(people, { until, at }),
     /** The state of the account's direct messages with choices. */
     choices: (seqs: number[], at: number) => account.all(choices, { seqs: JSON.stringify(seqs), at }),
@@ -175,7 +175,7 @@ export const questions = {
   changes: (account: AccountDb) => ({
     /** Dismisses everything up to a message. Does nothing if the account has no such thread. */
     dismiss: (user: string, thread: number, seq: number): Statement => account.bind(dismiss, { user, thread, seq }),
-    /** Condition: an agent may still answer a message, and has not replied to it. */
+    /** Fails the unit unless the agent may still answer the message and has not replied to it. */
     requireOpen: (agent: string, message: string, at: number): Statement =>
       account.bind(requireOpen, { agent, message, at }),
   }),

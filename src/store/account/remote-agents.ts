@@ -1,4 +1,4 @@
-/** The account's remote agents: each sender's messages to them, and the state of those that were accepted. */
+/** The account's remote agents: each sender's messages to them, and the state of accepted messages. */
 import type { remoteTasks } from '../../../db/schema.ts'
 import { agentOf, inboxOf, isInTime, isOfMessage } from './inbox-message.ts'
 import { hasRoom, isFree, type OutboxKind } from '../global/outboxes.ts'
@@ -14,7 +14,7 @@ interface Outbox {
   triedAt: number | null
 }
 
-/** The outbox that has failed for the longest time. All null if no message fails. */
+/** The agent's outbox that has failed for the longest time. Its fields are null if no message fails. */
 export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
   attempts: number | null
   remoteUrl: string
@@ -32,7 +32,7 @@ export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
 }
 
 export interface RemoteTask extends Outbox {
-  /** The message's own. */
+  /** The message's id. */
   id: string
   conversation: string
   contextId: string | null
@@ -40,7 +40,7 @@ export interface RemoteTask extends Outbox {
   state: RemoteTaskState
   /** When the agent accepted or refused the message. */
   createdAt: number
-  /** The number of that attempt, and when it began. */
+  /** The number of the attempt that was accepted or refused, and when it began. */
   sends: number
   sentAt: number
 }
@@ -48,10 +48,7 @@ export interface RemoteTask extends Outbox {
 const outboxColumns = 'due_at, attempts, failing_since, error, tried_at'
 const remoteTaskColumns = `id, conversation, context_id, task_id, state, created_at, sends, sent_at, ${outboxColumns}`
 
-/**
- * For each remote agent, the sender whose messages have failed for the longest time: SQLite takes all columns from that
- * row.
- */
+/** For each remote agent, the outbox that has failed the longest. SQLite takes all columns from its row. */
 export const failingOutboxes = `SELECT agent_id, min(failing_since) AS failing_since, due_at, attempts, error, tried_at
   FROM remote_outboxes WHERE account_id = :account AND failing_since IS NOT NULL GROUP BY agent_id`
 const byId = query<RemoteAgentRow>(`
@@ -130,7 +127,7 @@ const fail = ofEach((table, row, isInbox) =>
 )
 const isClaimed = `${isSender} AND claimed_by = :claim`
 const end = statement(`DELETE FROM remote_outboxes WHERE ${isClaimed} AND NOT EXISTS (SELECT 1 FROM ${unreadOnes})`)
-// Nothing was sent, so the message can still expire and be retracted.
+// Nothing was sent, so the message can still expire or be retracted.
 const putOff = statement(`
   UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, attempts = 0,
     failing_since = coalesce(failing_since, :at), error = :error, due_at = :dueAt
@@ -139,7 +136,7 @@ const goOn = statement(`
   UPDATE remote_outboxes SET claimed_by = NULL, sending_id = NULL, unanswered = 0, attempts = 0, failing_since = NULL,
     error = NULL, due_at = :at
   WHERE ${isClaimed}`)
-// A connection was made now, so the message may have arrived.
+// The agent can be reached again, so other senders' messages that could not be sent are due now.
 const tryUnsent = statement(`
   UPDATE remote_outboxes SET due_at = min(due_at, :at)
   WHERE account_id = :account AND agent_id = :agent AND failing_since IS NOT NULL AND sending_id IS NULL
@@ -162,7 +159,7 @@ const putCard = statement(`
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE ${isOfMessage('= :message')} AND deliveries.state = 'unread'`)
-// A callback during the poll has made the remote task due again. `min` is NULL for a task that ends.
+// A callback during the poll may have made the remote task due again. `min` is NULL for a task that ends.
 const putRemoteTask = statement(`
   INSERT INTO remote_tasks (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
     sent_at, due_at, error)
@@ -184,10 +181,7 @@ export interface RemoteProgress {
   isRead: number
   isNext: number
   isSending: number | null
-  /**
-   * Null until the agent has accepted or refused it, at `decidedAt`, with attempt number `sends`, which began at
-   * `sentAt`.
-   */
+  /** Null until the agent accepted or refused it, at `decidedAt`. That attempt, number `sends`, began at `sentAt`. */
   state: RemoteTaskState | null
   decidedAt: number
   sends: number
@@ -211,7 +205,7 @@ interface Failure {
 export interface ClaimedOutbox {
   kind: OutboxKind
   agent: string
-  /** The id of a remote task's message, of the sender of messages, or of a webhook's registration. */
+  /** Depending on `kind`, the id of a sender of messages, a remote task's message, or a webhook registration. */
   id: string
   claim: string
 }
@@ -224,13 +218,13 @@ export const remoteAgents = {
     /** The feature that delivers an agent's messages; null for A2A. */
     transport: async (agent: string) => (await account.one(transport, { agent }))?.transport ?? null,
     remoteTask: (agent: string, id: string) => account.one(remoteTask, { agent, id }),
-    /** How often in a row an outbox's requests have failed, and since when. */
+    /** How many of an outbox's requests have failed in a row, and since when. */
     failures: ({ kind, agent, id }: ClaimedOutbox) => account.one(failures[kind], { agent, id }),
     /** The last remote task of a conversation with the agent. */
     newest: (agent: string, conversation: string) => account.one(newest, { agent, conversation }),
   }),
   changes: (account: AccountDb) => ({
-    /** Claims the outbox and returns a row if it is due: `attempts`, and `sending_id` of an inbox's message. */
+    /** Claims the outbox if it is due. Returns a row with `attempts` and, for an inbox, `sending_id`. */
     claim: ({ kind, agent, id, claim: by }: ClaimedOutbox, instance: string, at: number): Statement =>
       account.bind(claim[kind], { agent, id, claim: by, instance, at }),
     failed: ({ kind, agent, id, claim }: ClaimedOutbox, failure: Failure, at: number): Statement =>
@@ -238,7 +232,7 @@ export const remoteAgents = {
     /** Delays all attempts until `dueAt`, for the reason `error`. */
     putOff: ({ agent, id, claim }: ClaimedOutbox, until: Pick<Failure, 'error' | 'dueAt'>, at: number): Statement =>
       account.bind(putOff, { agent, id, claim, at, ...until }),
-    /** Continues with the sender's next unread message. To be written after the change to the sent message. */
+    /** Continues with the sender's next unread message. Write it after the change to the sent message. */
     accepted: ({ agent, id, claim }: ClaimedOutbox, at: number): Statement[] => [
       account.bind(tryUnsent, { agent, id, claim, at }),
       account.bind(end, { agent, id, claim }),
@@ -250,7 +244,7 @@ export const remoteAgents = {
       account.bind(tryAgain, { agent, at }),
       account.bind(resume, { agent }),
     ],
-    /** From now on, this feature delivers the agent's messages, those of all senders in one order. */
+    /** From now on, this feature delivers the agent's messages, in one order for all senders. */
     setTransport: (agent: string, transport: string): Statement => account.bind(setTransport, { agent, transport }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),

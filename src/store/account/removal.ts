@@ -15,8 +15,8 @@ import {
 } from '../sql.ts'
 import { deleteAgents } from './agent-rows.ts'
 
-// An account's data other than its messages, which are removed first, as by retention. `db/account-tables.ts` says what
-// happens to each table.
+// The statements that empty an account's tables. Messages are removed before them, as in retention.
+// `db/account-tables.ts` says what happens to each table.
 const drains = drainedTables.map((table): Query<Row> => {
   const key = primaryKeys[table] ?? 'rowid'
   // The rows are found by their threads, because no key begins with the account.
@@ -51,7 +51,7 @@ const showAgents = statement(`
   WHERE account_id = :account AND deleted_at = (SELECT accounts.deleted_at FROM accounts WHERE accounts.id = :account)`)
 const show = statement(`UPDATE accounts SET deleted_at = NULL WHERE id = :account`)
 const begin = statement(`UPDATE accounts SET state = 'removing', join_email = NULL WHERE id = :account`)
-// Nobody inherits trust by taking a former alias.
+// An agent that takes a former alias must not inherit its trust.
 const distrustAliases = crossAccountStatement(
   'access lists with aliases that become free',
   `
@@ -84,7 +84,7 @@ export const removal = {
   changes: (account: AccountDb) => ({
     /** Fails the unit if the account is deleted when it runs. */
     requireKept: (): Statement => account.bind(requireKept, {}),
-    /** Deletes the account at `at`. Until it is removed, `restore` brings all of it back. */
+    /** Marks the account as deleted at `at`. Until it is removed, `restore` restores all of it. */
     delete: (at: number): Statement[] => [
       account.bind(requireKept, {}),
       ...hidden(account, at),
@@ -116,7 +116,7 @@ export const removal = {
     /** One statement per table, which removes up to `limit` rows and returns a row for each. */
     drains: (limit: number): Statement[] =>
       drains.map((statement) => ({ ...account.bind(statement, { limit }), rows: limit })),
-    /** Releases the aliases, which become pending on access lists. Only the ids of the account and its agents stay. */
+    /** Releases the aliases, which become pending on access lists. Only the ids of account and agents remain. */
     end: (): Statement[] => [distrustAliases, ...end].map((statement) => account.bind(statement, {})),
   }),
 }

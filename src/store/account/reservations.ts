@@ -79,7 +79,7 @@ const add = statement(`
       WHERE old.account_id = :account AND old.space = :space AND old.name = given.value ->> '$.name'
         AND old.agent_id = :agent), '[]')
   FROM json_each(:given) AS given`)
-// Only the newest refusals count; those before `:since` are dropped to make room.
+// Refusals before `:since` are dropped to make room.
 const refuse = statement(`
   UPDATE reservations SET refused = (
     SELECT json_group_array(json(one.value)) FROM (
@@ -103,19 +103,19 @@ const signal = statement(`
 export const reservations = {
   reads: (account: AccountDb) => ({
     inSpace: (space: string) => account.all(inSpace, { space }),
-    /** In order of creation, of one agent or of all (`''`), of one space or of all (null). */
+    /** Reservations in order of creation. `agent` is `''` for all agents, and `space` is null for all spaces. */
     page: (filter: { agent: string; space: string | null }, after: number, limit: number) =>
       account.all(page, { ...filter, after, limit }),
     /** The number of an agent's reservations. */
     count: async (agent: string) => (await account.one(ofAgent, { agent }))!.names,
-    /** Includes the agents refused by each: their ids, and when. */
+    /** Reservations by id, each with the ids of the agents that it refused, and when. */
     byIds: (ids: readonly string[]) => account.all(byIds, { ids: JSON.stringify(ids) }),
-    /** An open task of the agent among these ids. */
+    /** The agent's open task whose id is among these names. */
     openTask: (agent: string, names: readonly string[]) =>
       account.one(openTask, { agent, names: JSON.stringify(names) }),
   }),
   changes: (account: AccountDb) => ({
-    /** Fails the unit if something was added to the space after the number `seen`. */
+    /** Fails the unit if the space has a reservation with a number above `seen`. */
     requireNoNewer: (space: string, seen: number) => account.bind(requireNoNewer, { space, seen }),
     add: (terms: ReservationTerms, given: readonly NewReservation[]): Statement => ({
       ...account.bind(add, { ...terms, given: JSON.stringify(given) }),
@@ -127,9 +127,9 @@ export const reservations = {
      */
     refuse: (agent: string, ids: readonly string[], { max, since, at }: { max: number; since: number; at: number }) =>
       account.bind(refuse, { agent, ids: JSON.stringify(ids), max, since, at }),
-    /** The agent that these reservations refused is now waiting for them, and needs no message. */
+    /** Removes the agent from those that these reservations refused. It now waits for them and needs no notice. */
     forget: (agent: string, ids: readonly string[]) => account.bind(forget, { agent, ids: JSON.stringify(ids) }),
-    /** Lets all reservations of an agent end at the next check. */
+    /** Makes all reservations of an agent end at the next check. */
     endOfAgent: (agent: string, at: number) => account.bind(endOfAgent, { agent, at }),
     /** Ends reservations, and wakes the agents that wait for them. Fails the unit if one of them has already ended. */
     end: (ids: readonly string[], notices: readonly Notice[], at: number): Statement[] => {

@@ -74,7 +74,7 @@ export const removedTables = Object.keys(removeMessages)
 
 export const retention = {
   reads: (account: AccountDb) => ({
-    /** Those of the oldest `limit` messages that were stored by `until`, with their number of recipients. */
+    /** Of the oldest `limit` messages, those stored by `until`, with their number of recipients. */
     messages: (until: number, limit: number) => account.all(oldMessages, { until, limit }),
   }),
   changes: (account: AccountDb) => ({
@@ -82,7 +82,7 @@ export const retention = {
       ...account.bind(removeKeys, { ids: JSON.stringify(messageIds), until }),
       rows: messageIds.length,
     }),
-    /** Removes messages with all dependent rows, read or not; `rows` is the total number of rows. */
+    /** Removes read and unread messages with all dependent rows. `rows` is the total number of rows. */
     removeMessages: (messageIds: string[], rows: number): Statement[] =>
       [...removePlaces, ...Object.values(removeMessages)].map((statement) => ({
         ...account.bind(statement, { ids: JSON.stringify(messageIds) }),

@@ -67,10 +67,10 @@ export const scheduled = {
       account.bind(requireRoom, { agent, bytes: message.bytes, maxBytes, ...limits }),
       account.bind(add, { agent, scheduled, scheduledKey, ...message }),
     ],
-    /** Fails the unit if it was sent or retracted already. */
+    /** Fails the unit if the message was already sent or retracted. */
     require: (agent: string, scheduled: string) => account.bind(requireWaiting, { agent, scheduled }),
     remove: (agent: string, scheduled: string) => account.bind(remove, { agent, scheduled }),
-    /** Records that it could not be sent now. */
+    /** Reschedules a message that could not be sent now. */
     postpone: (agent: string, scheduled: string, sendAt: number) =>
       account.bind(postpone, { agent, scheduled, sendAt }),
     notify: (notice: Notice, at: number): Statement[] => addNotices(account, [notice], at),

@@ -1,6 +1,6 @@
 /**
- * Searches messages by their words, in the index that `global/search-index.ts` fills. Everything that a reader may not
- * read is excluded before hits are counted and limited, so that no number and no cursor depends on it.
+ * Searches messages by their words, in the index that `global/search-index.ts` fills. Messages that the reader may not
+ * read are excluded before hits are counted and limited, so that no count or cursor reveals them.
  */
 import { Buffer } from 'node:buffer'
 import { isShort } from '../../lib/search-words.ts'
@@ -29,11 +29,9 @@ interface LogRange {
   limit: number
 }
 
-/**
- * Since when a person may read messages; null for never. `mayRead` in `grid/conversations/may-read.ts` has the rules.
- */
+/** Since when a person may read messages. Null: never. The rules are in `grid/conversations/may-read.ts`. */
 export interface ReadableTimes {
-  /** The person's agent: everything it sent or received directly. */
+  /** The person's agent. The person may read all of its direct messages. */
   personAlias: string | null
   /** For single channels, by id. */
   channels: Readonly<Record<string, number>>
@@ -58,13 +56,13 @@ export interface FoundMessage {
   fromAlias: string
   createdAt: number
   body: string
-  /** The text was delivered to it in a version that differs from the index. */
+  /** 0 or 1: the text was delivered to the agent in a version that differs from the index. */
   isChanged: number
 }
 
 /**
- * A query on the index: what the terms require, and `more`, which names the account. For messages delivered to the
- * agent `reader` in a version of their own, only that version is searched.
+ * An index query for the terms and for `more`, which contains the account's term. If the agent `reader` received a
+ * version of its own, only that version is searched.
  */
 export function matchOf(
   { words, from, to, has = [], within }: SearchTerms,
@@ -129,10 +127,10 @@ const placeColumns = `place.seq, place.thread_id, m.created_at AS at, m.channel_
   ${agentOf('d')} AS to_agent_id`
 const isPlaced = 'place.account_id = :account AND place.seq = message_search.rowid AND m.seq = place.seq'
 const isDelivery = 'd.seq = m.seq'
-// The rules of `mayRead`: messages to or from the person alias, and others since their times.
+// The rules of `mayRead`. A person may read messages to or from their alias, and others from a given time on.
 const isReadable = `(:personAlias IN (m.from_agent_id, ${agentOf('d')}) OR m.created_at >= coalesce(
       json_extract(:channels, '$."' || m.channel_id || '"'), :others))`
-// The joins are crossed, so that each starts with the index, newest first.
+// Cross joins, so that each query starts with the index, newest first.
 const places = (condition = '') =>
   query<FoundPlace>(`
   SELECT * FROM (
@@ -179,7 +177,7 @@ const positionAt = (at: string) => `
       FROM search WHERE step > 0
     ) SELECT up_to FROM search WHERE step = 0) AS found`
 const upTo = crossAccountQuery<{ seq: number }>('position of a time in the log', positionAt(':at'))
-// Starts at the switch, or when the user's alias joined its first channel.
+// Starts when people were first allowed to read messages, or when the user's alias joined its first channel.
 const upToReader = crossAccountQuery<{ seq: number }>(
   'position of a reader in the log',
   `WITH first AS MATERIALIZED (
@@ -199,8 +197,8 @@ const missing = query<{ messages: number }>(`
 export const search = {
   reads: (account: AccountDb) => ({
     /**
-     * The positions in the account of messages that a person may read. With `unreadOf`, an agent's id: only messages
-     * that it has not read.
+     * The positions of messages in the account that a person may read. With `unreadOf`, an agent's id, only messages
+     * that this agent has not read.
      */
     places: (
       terms: SearchTerms,
@@ -209,7 +207,7 @@ export const search = {
       unreadOf?: string,
     ): Promise<FoundPlace[]> => {
       const { accountId } = account
-      // Unread messages are few among the agent's, and far fewer than all messages with a word.
+      // The agent's messages are far fewer than all messages with a word, and its unread ones are fewer still.
       const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
         match: matchOf(terms, personAlias ?? undefined, idTerm('a', accountId), ...to),
@@ -231,7 +229,7 @@ export const search = {
     },
     /** Counts the log's messages, in all accounts, that are not indexed yet. */
     missing: async (): Promise<number> => (await account.one(missing))?.messages ?? 0,
-    /** The number of the last message before all those that the user may read without being sender or recipient. */
+    /** The number of the last message before those that the user may read without being sender or recipient. */
     positionOfReader: async (user: string, skew: number): Promise<number> =>
       (await account.one(upToReader, { user, skew }))!.seq,
     positionAt: async (at: number): Promise<number> => (await account.one(upTo, { at }))!.seq,

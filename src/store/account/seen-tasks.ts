@@ -1,4 +1,4 @@
-/** Tasks as an account's people see them: on messages, in a list, and those that need someone. */
+/** Tasks as an account's people see them: on messages, in a list, and tasks that need attention. */
 import { type AccountDb, json, query } from '../sql.ts'
 import type { TaskState } from './task-ends.ts'
 
@@ -26,7 +26,7 @@ export interface SeenTask {
   state: TaskState
   createdAt: number
   statusAt: number
-  /** When it had its last event, if its recipient has been silent for long since then. */
+  /** The time of its last event, if its recipient has been silent for long since then. */
   quietSince: number | null
   clientAgentId: string
   client: string
@@ -34,9 +34,7 @@ export interface SeenTask {
   recipient: string
   /** The beginning of the first message's text. */
   text: string
-  /**
-   * Why it is in its state, if it failed or waits: the grid's explanation, or the beginning of the recipient's text.
-   */
+  /** The reason for a failure or a wait: the grid's explanation, or the beginning of the recipient's text. */
   why: string | null
 }
 
@@ -63,7 +61,7 @@ const ofMessages = query<TaskOfMessage>(
 const isQuietNow = `tasks.quiet AND tasks.state = 'working'`
 const before = `(SELECT max(earlier.at) FROM task_events AS earlier
   WHERE earlier.account_id = tasks.account_id AND earlier.task_id = tasks.id AND earlier.n = tasks.generation - 1)`
-// For another account, only the grid's own explanation.
+// If the recipient's text belongs to another account, only the grid's explanation is shown.
 const why = `(
     SELECT coalesce(latest.reason, substr(said.body, 1, 400)) FROM task_events AS latest
     LEFT JOIN messages AS said ON said.account_id = :account AND latest.sender_account_id = :account
@@ -92,10 +90,10 @@ const listCounted = query<SeenTask & { total: number }>(listed(', count(*) OVER 
 export const seenTasks = {
   reads: (account: AccountDb) => ({
     ofMessages: (seqs: number[]) => account.all(ofMessages, { seqs: JSON.stringify(seqs) }),
-    /** The most recently changed tasks of the account, or of an agent, in one of these states, or with null in any. */
+    /** The most recently changed tasks of the account or of one agent, in one of these states. Null: in any state. */
     list: (states: readonly TaskState[] | null, agent: string | null, limit: number, offset: number) =>
       account.all(list, { states: states && JSON.stringify(states), agent, quiet: false, since: 0, limit, offset }),
-    /** Those changed since then that are in one of these states, or silent. `total`: their number. */
+    /** Tasks changed since `since` that are in one of these states or silent. `total` is their number. */
     needy: (states: readonly TaskState[], since: number, limit: number) =>
       account.all(listCounted, { states: JSON.stringify(states), agent: null, quiet: true, since, limit, offset: 0 }),
   }),

@@ -25,7 +25,7 @@ const byName = query<Skill>(`SELECT id, name, description FROM skills WHERE acco
 
 const joinLiveAgents = `JOIN agents ON agents.account_id = agent_skills.account_id
   AND agents.id = agent_skills.agent_id AND agents.deleted_at IS NULL`
-// A subquery, so that only the page's rows are counted.
+// A subquery, so that agents are counted only for the page's rows.
 const agentCount = `(SELECT count(*) FROM agent_skills ${joinLiveAgents}
   WHERE agent_skills.account_id = skills.account_id AND agent_skills.skill_id = skills.id) AS agent_count`
 const withCounts = query<Skill & { agentCount: number }>(`
@@ -75,13 +75,13 @@ export const skills = {
   reads: (account: AccountDb) => ({
     list: () => account.all(list),
     page: (after: string, limit: number) => account.all(page, { after, limit }),
-    /** By name, after the name `after`; with the number of live agents that have each. */
+    /** Skills by name, after the name `after`, each with its number of live agents. */
     withCounts: (after: string, limit: number) => account.all(withCounts, { after, limit }),
     ofAgent: (agent: string) => account.all(ofAgent, { agent }),
     pageOfAgent: (agent: string, after: string, limit: number) => account.all(pageOfAgent, { agent, after, limit }),
     byId: (id: string) => account.one(byId, { id }),
     byName: (name: string) => account.one(byName, { name }),
-    /** With `search` in name or description, by name; with the number of live agents that have each. */
+    /** Skills whose name or description contains `search`, by name, each with its number of live agents. */
     search: (search: string, limit: number, offset: number) => account.all(searchQuery, { search, limit, offset }),
     searchTotal: async (search: string) => (await account.one(searchTotal, { search }))!.n,
     agentsWith: (skill: string, limit: number, offset: number) => account.all(agentsWith, { skill, limit, offset }),

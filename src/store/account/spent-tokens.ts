@@ -1,4 +1,4 @@
-/** Messages from agents of other accounts to remote agents with a token, counted as attempts of the grid. */
+/** Counts messages from agents of other accounts to remote agents with a token, as attempts of the grid. */
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import type { NewMessage } from './new-message.ts'
 

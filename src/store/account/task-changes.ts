@@ -1,6 +1,6 @@
 /**
- * Changes of tasks. Each change is one event, which is stored only while the task has not ended; its consequences
- * happen only if the event is stored. Event ids are generated before the unit, so a unit can be repeated.
+ * Changes of tasks. Each change is one event, which is stored only while the task has not ended. The change has effects
+ * only if the event is stored. Event ids are generated before the unit, so a unit can be repeated.
  */
 import { isOfMessage } from './inbox-message.ts'
 import { deliver, makeMessageDue } from './deliver.ts'
@@ -64,8 +64,8 @@ const isOfTask = 'task_events.account_id = tasks.account_id AND task_events.task
 const isEvent = 'task_events.id = :event'
 
 /**
- * The recipient has been working on the task without an event since then, and the client, which knows of the task, has
- * not been notified.
+ * Condition: the recipient has worked on the task without an event since `:quietSince`, and the client knows of the
+ * task but has not been notified.
  */
 export const isQuiet = `tasks.state = 'working' AND NOT tasks.quiet AND tasks.mode = 'task'
   AND NOT EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND task_events.n = tasks.generation
@@ -108,7 +108,7 @@ export function changeTask(
   ].map(traffic)
 }
 
-/** Tasks start when the recipient `:agent` has read one of these `:messages`. */
+/** Starts the tasks whose recipient `:agent` has read one of these `:messages`. */
 export const readTasks = changeTask({
   which: `tasks.recipient_account_id = :account AND tasks.recipient_agent_id = :agent AND tasks.state = 'submitted'
     AND tasks.id IN (SELECT deliveries.task_id FROM deliveries
@@ -171,7 +171,7 @@ const statementsAt = (end: string) => ({
     reason: ':reason',
     quiet: ':quietSince IS NOT NULL',
   }),
-  // The client may be waiting for the task, and gets it from now on.
+  // Wakes a client that waits for the task, because the task is visible from now on.
   logShown: statement(`
     INSERT INTO log (kind, subject, home) SELECT 'task', tasks.id, tasks.account_id FROM tasks
     WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
@@ -205,7 +205,7 @@ const isSentToRecipient = `deliveries.seq IN (
 const withdraw = statement(`
   UPDATE deliveries SET state = 'withdrawn', read_at = :at
   WHERE ${isSentToRecipient} AND deliveries.state = 'unread' AND ${isCanceled}`)
-// Held content is only for the task's recipient, which never learns of it.
+// Held content is meant only for the task's recipient, which is not notified of it.
 const withdrawHeld = statement(`
   UPDATE held_messages SET state = 'retracted', decided_at = :at
   WHERE sender_account_id = :account AND state = 'held' AND ${isCanceled} AND message_id IN (
@@ -235,7 +235,7 @@ const deliverNotice = statement(deliver(
 ))
 const makeDue = statement(makeMessageDue)
 
-/** Makes tasks due whose recipients are agents of `account` that match `which`: the worker fails them. Both are SQL. */
+/** Makes the tasks of recipients in `account` that match `which` due, so that the worker fails them. Both are SQL. */
 export function failForDeleted(account: string, which: string): string {
   return `
   UPDATE tasks SET expires_at = 0
@@ -262,7 +262,7 @@ export function taskChanges(account: AccountDb) {
         account.bind(addFirstEvent, { task: id, id: message.id, at: message.at }),
       ]
     },
-    /** For a further message from the client. */
+    /** Stores the repeat hash of a further message from the client. */
     setRepeatHash: (agent: string, task: string, message: string, repeatHash: string | null): Statement =>
       account.bind(setRepeatHash, { agent, task, id: message, repeatHash }),
     requireOpen: (changer: TaskChanger, task: string, event: string): Statement =>
@@ -281,7 +281,7 @@ export function taskChanges(account: AccountDb) {
     /** Sets the tasks of messages that the agent has read to `working`, if they were not. */
     read: (agent: string, messages: readonly string[], at: number): Statement[] =>
       readTasks.map((statement) => account.bind(statement, { agent, messages: JSON.stringify(messages), at })),
-    /** The task's plain reply is no longer the answer itself, if the task has not ended. */
+    /** Shows the client the task itself instead of only a plain reply, unless the task has ended. */
     show: (changer: TaskChanger, task: string): Statement[] =>
       [at[changer.end].logShown, at[changer.end].show].map((one) => account.bind(one, { ...bound(changer), task })),
     addChunk: (changer: TaskChanger, chunk: NewChunk): Statement => {
@@ -293,7 +293,7 @@ export function taskChanges(account: AccountDb) {
     },
     requireNewKey: (recipient: string, { key, keysSince }: UpdateKey): Statement =>
       account.bind(requireNewKey, { from: recipient, key, keysSince }),
-    /** Stores an update's key, after its `event`. Nothing is stored if the task had ended. */
+    /** Stores an update's key after its `event`. Does nothing if the task had ended before the event. */
     addKey: (recipient: string, task: string, event: string, key: UpdateKey): Statement =>
       account.bind(addKey, { ...key, agent: recipient, from: recipient, task, event }),
     /** Returns the column `n` of an event; no row if it was not stored. */

@@ -36,7 +36,7 @@ export interface TaskMessageRow {
   role: 'user' | 'agent' | 'result'
   body: string
   a2a: string | null
-  /** 1 if another account's guardrail redacted it. The client must not learn where. */
+  /** 1 if another account's guardrail redacted it. The client must not learn which passages. */
   isHidden: number
 }
 
@@ -209,7 +209,7 @@ export const tasks = {
       messages: readonly string[],
     ): Promise<TaskPartRow[]> =>
       account.all(ends[end].parts, { agent, tasks: JSON.stringify(ids), messages: JSON.stringify(messages) }),
-    /** The last characters of an artifact, by its text parts. For the task's recipient. */
+    /** The last `chars` characters of an artifact, split by text part. For the task's recipient. */
     endOfArtifact: async (agent: string, task: string, artifact: string, chars: number): Promise<string[]> => {
       let end = ''
       for (const { text, append } of await account.all(ends.recipient.chunkEnds, { agent, task, artifact, chars })) {

@@ -112,7 +112,7 @@ export const team = {
     members: (): Promise<AccountMember[]> => account.all(members),
     member: (user: string): Promise<AccountMember | undefined> => account.one(member, { user }),
     memberByEmail: (email: string): Promise<AccountMember | undefined> => account.one(memberByEmail, { email }),
-    /** When a person removed the user, who has not been let in since. */
+    /** When a person removed the user. Undefined if the user was let in again. */
     removal: (user: string) => account.one(removal, { user }),
     /** Invitations that were neither accepted nor ended, newest first, including expired ones. */
     invitations: (): Promise<Invitation[]> => account.all(pending),
@@ -124,10 +124,10 @@ export const team = {
     requireOtherOwner: (user: string): Statement => account.bind(requireOtherOwner, { user }),
     /** Fails the unit if another user is a member when it runs, or if a live agent is not a person. */
     requireEmpty: (user: string): Statement => account.bind(requireEmpty, { user }),
-    /** Fails the unit unless the user has this address, and with `isVerified` has verified it. */
+    /** Fails the unit unless the user has this address and, if `isVerified`, has verified it. */
     requireAddress: (user: string, email: string, isVerified: boolean): Statement =>
       account.bind(requireAddress, { user, email, isVerified }),
-    /** Only for `join`, which checks what must be proved. */
+    /** Only for `join`, which checks the required proofs. */
     addMember: (user: string, role: Role, at: number, isByClaim = false): Statement =>
       account.bind(addMember, { user, role, at, isByClaim }),
     setRole: (user: string, role: Role, isByClaim = false): Statement =>
@@ -135,16 +135,16 @@ export const team = {
     remove: (user: string): Statement => account.bind(remove, { user }),
     /** The removed user is refused until `letIn`. */
     keepOut: (user: string, at: number): Statement => account.bind(keepOut, { user, at }),
-    /** No row if the user was not removed. */
+    /** Returns no row if the user was not removed. */
     letIn: (user: string): Statement => account.bind(letIn, { user }),
-    /** Members may sign in without the account's provider. */
+    /** Allows members to sign in without the account's provider. */
     stopRequiringProvider: (): Statement => account.bind(stopRequiringProvider, {}),
     addInvitation: ({ mayShowLink = false, agentId = null, ...invitation }: NewInvitation, at: number): Statement =>
       account.bind(addInvitation, { ...invitation, agentId, mayShowLink, at }),
     requirePending: (id: string): Statement => account.bind(requirePending, { id }),
     endInvitation: (id: string, at: number): Statement => account.bind(end, { id, at }),
     endInvitationsFor: (email: string, at: number): Statement => account.bind(endFor, { email, at }),
-    /** Ends the invitations by a user, except those for the roles `kept`. */
+    /** Ends the invitations that a user sent, except invitations for the roles `kept`. */
     endInvitationsBy: (user: string, kept: readonly Role[], at: number): Statement =>
       account.bind(endBy, { user, kept: JSON.stringify(kept), at }),
     accept: (id: string, at: number): Statement => account.bind(accept, { id, at }),

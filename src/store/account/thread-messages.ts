@@ -30,7 +30,7 @@ export interface PlacedMessage {
   sharedWith: string | null
   hops: number
   createdAt: number
-  /** The reader's agent, if it received a version of its own, which this is. */
+  /** The reader's agent, if this is a version delivered only to it. */
   changedFor: string | null
 }
 
@@ -44,7 +44,7 @@ export type EndedState = 'withdrawn' | 'expired' | 'retracted'
 export interface Receipt {
   seq: number
   agentId: string
-  /** Null for an agent of another account: it is the `recipient` of the message. */
+  /** Null for an agent of another account. The message's `recipient` contains its alias. */
   alias: string | null
   /** `leased`: a reader has received it, but has not acknowledged it yet. */
   state: 'unread' | 'leased' | 'read' | 'parked' | EndedState
@@ -64,7 +64,7 @@ export function ofMessage(seq: string, own: string, delivered = own, join = ''):
       WHERE d.account_id = :account AND m.seq = ${seq} LIMIT 1))`
 }
 
-// The joins are crossed, so that each starts with these few numbers.
+// Cross joins, so that each query starts with these few positions.
 const listed = 'json_each(:seqs) AS listed'
 // A claim may have moved the sender since.
 const isForeign = `NOT EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account
@@ -162,7 +162,7 @@ const firstSince = query<{ seq: number | null }>(`
     ) SELECT up_to FROM search WHERE step = 0) AS found
   LIMIT 1`)
 
-// The condition matches the index. With `+`, because the planner prefers to scan all messages in their order.
+// The condition matches the index. `+` keeps the planner from scanning all messages in order.
 const chain = chosen(`
   WITH member AS MATERIALIZED (SELECT root_seq FROM thread_messages WHERE account_id = :account AND seq = :seq)
   SELECT root_seq AS value FROM member UNION ALL SELECT * FROM (
@@ -182,7 +182,7 @@ const isOurs = 'deliveries.account_id = :account'
 const isAt = 'deliveries.seq = messages.seq'
 const isRecipient = `agents.account_id = deliveries.account_id AND agents.id = ${agentOf()}`
 const hasEnded = `deliveries.state IN ('withdrawn', 'expired', 'retracted')`
-// With `+`, because the planner prefers to scan all of the account's messages in order of time.
+// `+` keeps the planner from scanning all of the account's messages in order of time.
 const receiptColumns = `messages.seq, agents.id AS agent_id,
   iif(${isOurs}, agents.alias, NULL) AS alias,
   CASE WHEN deliveries.state = 'unread' OR ${hasEnded} THEN deliveries.state
@@ -212,7 +212,7 @@ const ofPost = query<Receipt>(`
   WHERE messages.account_id = :account AND messages.seq = :seq AND messages.channel_id IS NOT NULL
     AND agents.id > :after
   ORDER BY agents.id LIMIT :limit`)
-/** How many of a post's recipients have not read it, by its state there. */
+/** How many recipients a post has, and how many of them have not read it, by delivery state. */
 interface PostCounts {
   seq: number
   recipients: number
@@ -236,7 +236,7 @@ const selectNewest = `SELECT messages.seq, messages.created_at AS at, messages.c
     SELECT account_id, seq FROM thread_messages WHERE account_id = :account AND thread_id = :thread
     ORDER BY seq DESC LIMIT :limit) AS place
   JOIN messages ON messages.seq = place.seq`
-// Another account's message has one recipient in this one.
+// A message of another account has one recipient in this account.
 const newest = query<{ seq: number; at: number; channelId: string | null; fromAgentId: string }>(`
   ${selectNewest} AND messages.account_id = place.account_id
   UNION ALL
@@ -248,9 +248,9 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
 export const threadMessages = {
   reads: (account: AccountDb) => ({
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
-    /** Messages that have a position in the account, in log order, as a user reads them; null for programs. */
+    /** Messages with a position in the account, in log order, as a user reads them. `user` is null for programs. */
     bySeqs: (seqs: number[], user: string | null = null) => account.all(bySeqs, { seqs: JSON.stringify(seqs), user }),
-    /** A thread's messages around `anchor`, none before `from`, and those of its messages that they answer. */
+    /** A thread's messages around `anchor`, none before `from`, with the messages of the thread that they answer. */
     around: (
       thread: number,
       { user, ...around }: { anchor: number; from: number; older: number; newer: number; user: string | null },
@@ -286,7 +286,7 @@ export interface RecipientStatus {
   agentId: string
 }
 
-// Only timed leases: all others end with the response to a read. Those of other accounts are not shown.
+// Only timed leases count, because other leases end with the response. Other accounts' leases are not shown.
 const statusOf = query<RecipientStatus>(`
   SELECT agents.id AS agent_id, agents.alias, agents.type, deliveries.state, deliveries.created_at, deliveries.woken_at, deliveries.read_at,
     deliveries.account_id = messages.account_id AS is_own,
@@ -298,7 +298,7 @@ const statusOf = query<RecipientStatus>(`
   WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY deliveries.read_at, agents.alias`)
 
-// Only recipients in the same account. Other accounts do not show how their agents read.
+// Only recipients in the same account. Releases in other accounts are not shown.
 const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(`
   SELECT agents.alias, lease_releases.leased_at, lease_releases.released_at FROM messages
   JOIN lease_releases ON lease_releases.account_id = :account AND lease_releases.seq = messages.seq

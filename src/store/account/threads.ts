@@ -56,8 +56,8 @@ const columns = `threads.id, threads.kind, threads.key, threads.last_seq, thread
     AND thread_seen.user_id = :user AND thread_seen.thread_id = threads.id), 0) AS seen_seq`
 const joinChannel = `LEFT JOIN channels ON channels.account_id = threads.account_id AND channels.id = threads.key
   AND threads.kind = 'channel'`
-// Checked thread by thread, newest first: for a name in many threads, the scan ends soon. SQLite looks up the name's
-// agents and channels once.
+// Checked thread by thread, newest first, so the scan ends soon if a name is in many threads. SQLite looks up the
+// name's agents and channels once.
 const isNamedBy = (name: string) =>
   `(${name} = ''
   OR (threads.kind = 'channel' AND threads.key IN (
@@ -91,8 +91,8 @@ const ofAgent = (agent: string) => `
   JOIN threads ON threads.account_id = channel_members.account_id AND threads.kind = 'channel'
     AND threads.key = channel_members.channel_id
   WHERE channel_members.account_id = :account AND channel_members.agent_id = ${agent}`
-// An inbox is read in order. So a thread waits for an agent if its newest delivery to the agent does, and that one is
-// not older than the oldest unread one.
+// An inbox is read in order. So a thread waits for an agent if its newest delivery to the agent is unread and is not
+// older than the oldest unread delivery.
 const waiting = (condition: string) => `
   WITH every AS MATERIALIZED (
     SELECT agent_numbers.n, agent_numbers.agent_id, (SELECT min(deliveries.seq) FROM deliveries
@@ -183,11 +183,11 @@ export const threads = {
     byId: (thread: number, user: string): Promise<StoredThread | undefined> => account.one(byId, { thread, user }),
     byKey: (of: Pick<StoredThread, 'kind' | 'key'>, user: string): Promise<StoredThread | undefined> =>
       account.one(byKey, { ...of, user }),
-    /** Whether a user's person alias takes part. */
+    /** Whether a user's person alias takes part in the thread. */
     hasUser: async (thread: number, user: string) => (await account.one(userIn, { thread, user })) !== undefined,
-    /** The threads with unread messages of a user's person alias: their number, and the first ones. At most 1,000. */
+    /** Threads in which a user's person alias has unread messages, with their number. Counts at most 1,000 messages. */
     unreadOfPersonAlias: (user: string) => account.all(unreadOfPersonAlias, { user }),
-    /** Those of an agent's 1,000 oldest unread messages that belong to a thread, oldest first. */
+    /** The thread's messages among an agent's 1,000 oldest unread messages, oldest first. */
     unreadInThread: (thread: number, agent: string) => account.all(unreadInThread, { thread, agent }),
   }),
   changes: (account: AccountDb) => ({

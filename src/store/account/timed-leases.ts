@@ -17,7 +17,7 @@ interface LeasedMessages {
 /** The parts of ending a lease for some of its messages, which move to the lease `into`. */
 interface EndParts {
   move: Statement
-  /** Returns the column `n`: the number of ended messages. */
+  /** Returns the column `n`: how many messages were acked or released. */
   ended: Statement
   close: Statement
   /** Returns the column `at`: when the last remaining lease expires, or null. */
@@ -43,7 +43,7 @@ const ofAgent = query<{ id: string; expiresAt: number }>(`
   ORDER BY expires_at DESC LIMIT ${maxOpenLeases + maxExpired}`)
 
 const extend = traffic(`UPDATE leases SET expires_at = :expiresAt WHERE ${live} RETURNING id`)
-// A separate lease for a release, which is released like any other.
+// Messages to release move to a separate lease, which is then released like any other.
 const split = traffic(`
   INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, seqs)
   SELECT account_id, agent_id, :into, holder, created_at, expires_at, seqs FROM leases
@@ -77,7 +77,7 @@ export const timedLeases = {
   reads: (account: AccountDb) => ({
     isOpen: async (agent: string, lease: string, at: number) =>
       (await account.one(open, { agent, lease, at })) !== undefined,
-    /** The open lease that a send under this idempotency key created as `next`. */
+    /** The open lease that a send with this idempotency key created as `next`. */
     byKey: (agent: string, key: string, at: number) => account.one(byKey, { agent, key, at }),
     /** When the last of the agent's leases that are open at `at` expires; null without one. */
     lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
@@ -92,7 +92,7 @@ export const timedLeases = {
       (await account.all(held, { agent, lease, at })).map(({ messageId }) => messageId),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns the column `id`; no row if the lease has ended. */
+    /** Returns the column `id`, or no row if the lease has ended. */
     extend: (agent: string, lease: string, at: number, expiresAt: number) =>
       account.bind(extend, { agent, lease, at, expiresAt }),
     ack: ({ agent, lease, messages }: LeasedMessages, into: string, at: number): EndParts => ({

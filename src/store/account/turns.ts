@@ -40,7 +40,7 @@ export interface MemberTurn {
   key: string
   agents: string[]
   turns: number
-  /** The number of turns, if the sender is to be notified, or 0. */
+  /** The number of turns if the sender is to be notified, otherwise 0. */
   notifyTurns: number
 }
 
@@ -70,7 +70,7 @@ const isAutomatedAgent = (account: string, agent: string) =>
   `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent} AND agents.automated = 1)`
 const isAutomated = `(${isAutomatedAgent(':account', ':from')} OR ${isAutomatedAgent(':toAccount', ':to')})`
 
-/** Conversations whose agents are notified, in an hour that is not over. */
+/** Condition: the conversation's agents are notified, and its current hour has not ended. */
 // A literal instead of a parameter, because only then may the planner use the partial index.
 const isLongSince =
   `conversation_turns.account_id = :account AND conversation_turns.is_long = 1 AND conversation_turns.since > :since`
@@ -178,8 +178,8 @@ const here = (table: string) => `${table}.account_id = conversation_turns.accoun
 const keyEnds = `(conversation_turns.agents ->> 0, conversation_turns.agents ->> 1)`
 const namesBoth =
   `conversation_turns.key IN ('@' || m.from_alias || ' ' || m.recipient, m.recipient || ' @' || m.from_alias)`
-// Two agents can write to each other in several threads with the same turns; this is the newest one. Another account's
-// agent is known by the newest message.
+// Two agents can write to each other in several threads with the same turns; the newest thread is used. Another
+// account's agent is identified by the newest message.
 const threadOf = `CASE
   WHEN conversation_turns.key LIKE '#%' THEN (
     SELECT threads.id FROM channels JOIN threads ON ${here('threads')} AND threads.kind = 'channel'
@@ -202,7 +202,7 @@ const threadOf = `CASE
         WHERE ${here('its')} AND its.agent_id = other.id AND its.thread_id = threads.id))
     ORDER BY threads.last_seq DESC LIMIT 1) END`
 
-/** `threadId`: the thread with its messages; null if they are gone. */
+/** `threadId`: the thread with its messages; null if they were removed. */
 export type PlacedConversation = CountedConversation & { threadId: number | null }
 
 const paused = query<PlacedConversation & { pausedAt: number }>(
@@ -251,7 +251,7 @@ export const turns = {
   reads: (account: AccountDb) => ({
     /** The counts of a message's pair or channel `key`, and of its conversation id `named`, if it has one. */
     of: (key: string, named: string | null) => account.all(of, { key, named }),
-    /** The same, for the agent's reply to the message `id`, in its conversation. */
+    /** The counts for the agent's reply to the message `id`, in that message's conversation. */
     ofReply: (key: string, agent: string, id: string) => account.all(ofReply, { key, agent, id }),
     isExempt: async (from: string, { agentId, home }: Partial<InboxAddress>) => {
       const values = { from, toAccount: home ?? account.accountId, to: agentId ?? null }
@@ -262,10 +262,10 @@ export const turns = {
       account.one(pausedByKey, { conversation }),
     /** Pauses of which the owners have not been notified, oldest first. */
     unnotified: (limit: number): Promise<CountedConversation[]> => account.all(unnotified, { limit }),
-    /** What two channel members have counted in this hour, if it is more than `above`. */
+    /** Pairs of channel members with more than `above` turns in this hour. */
     members: (channel: string, since: number, above: number) =>
       account.all(members, { conversation: channel, since, above }),
-    /** Conversations whose agents are asked to stop but continue, those with the most turns first. */
+    /** Conversations whose agents are asked to stop but continue, most turns first. */
     long: (since: number, limit: number) => account.all(long, { since, limit }),
     limits: async (): Promise<TurnLimits> => ({
       ...defaultTurnLimits,
@@ -275,9 +275,9 @@ export const turns = {
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Counts an agent's message, if it is stored and changes the conversation's direction. A repeated unit counts once,
-     * because its sender is the last one. The rows have `notify_turns`: the turns, if the sender is to be notified, or
-     * 0.
+     * Counts an agent's message if it is stored and changes the conversation's direction. A repeated unit counts once,
+     * because its sender is already the last one. Returns `notify_turns`: the turns if the sender is to be notified,
+     * otherwise 0.
      */
     count: (key: string, agents: string[], turn: Turn, to?: InboxAddress): Statement =>
       account.bind(count, {
@@ -288,7 +288,7 @@ export const turns = {
         toAccount: to?.home ?? account.accountId,
         to: to?.agentId ?? null,
       }),
-    /** The same in the recipient's account, whose limits may differ. */
+    /** Like `count`, but in the recipient's account, whose limits may differ. */
     countThere: (
       key: string,
       agents: string[],
@@ -311,7 +311,7 @@ export const turns = {
       account.bind(countMembers, { key, answeredFrom, id, from, alias, answered, at }),
       account.bind(markLast, { key, id, from, alias, answered, at }),
     ],
-    /** Pauses channel members, unless the count of `last`, which led to this, has been reset. */
+    /** Pauses channel members, unless the count of `last`, which caused the pause, has been reset. */
     pauseMembers: (
       channel: string,
       { agents, turns, since, last, at }: {

@@ -83,7 +83,7 @@ const advance = statement(`
   RETURNING received`)
 
 const areGiven = 'uploads.account_id = :account AND uploads.id IN (SELECT value FROM json_each(:ids))'
-// A repeated unit finds them included in its own message.
+// A repeated unit finds the uploads included in its own message.
 const requireComplete = precondition(`
   (SELECT count(*) FROM uploads WHERE ${areGiven} AND uploads.agent_id = :agent AND uploads.received = uploads.bytes
     AND (uploads.message_id = :message OR uploads.message_id IS NULL AND uploads.created_at > :since))
@@ -92,7 +92,7 @@ const name = statement(`
   UPDATE uploads SET message_id = :message WHERE ${areGiven}
     AND EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :message)`)
 
-/** The worker removes messages' uploads, which a subquery finds, in pieces because they may be large. */
+/** Detaches the uploads of `messages`, a subquery. The worker removes them in pieces, because they may be large. */
 export function releaseUploads(messages: string): Query<Row> {
   return statement(`
     UPDATE uploads SET message_id = NULL, created_at = 0 WHERE account_id = :account AND message_id IN (${messages})`)
@@ -108,7 +108,7 @@ export const uploads = {
     rowOfMessage: async (agent: string, message: string, id: string, n: number) =>
       (await account.one(received, { agent, message, id, n }) ?? await account.one(sent, { agent, message, id, n }))
         ?.content,
-    /** The bytes of all uploads of an agent on trial, and of the sent ones; undefined without a trial. */
+    /** The bytes of all uploads of an agent on trial, and the bytes that it sent. Undefined without a trial. */
     trialBytes: (agent: string) => account.one(trialBytes, { agent }),
   }),
   changes: (account: AccountDb) => ({

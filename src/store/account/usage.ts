@@ -1,4 +1,4 @@
-/** What the account's agents have sent per day, and how full inboxes are. */
+/** How much the account's agents send per day, and how full inboxes are. */
 import { ownLimit } from './limits.ts'
 import { unreadOf } from './inbox-message.ts'
 import { type AccountDb, crossAccountQuery, query, type Statement, traffic } from '../sql.ts'
@@ -9,7 +9,7 @@ export interface Used {
   bytes: number
 }
 
-/** A send's limits, as its conditions are bound. 0: no limit. */
+/** A send's limits, in the form that its conditions use. 0 means no limit. */
 export interface Quotas {
   day: number
   receiver: string | null
@@ -18,7 +18,7 @@ export interface Quotas {
   externalMessagesPerDay: number
   /** The limit of the recipient's inbox; 0 for a channel. */
   maxUnread: number
-  /** From this number of unread messages on, receipts within the account report how full the inbox is. */
+  /** From this number of unread messages, receipts within the account report how full the inbox is. */
   nearlyFull: number
 }
 
@@ -30,9 +30,7 @@ export interface FullInbox {
   refused: number
 }
 
-/**
- * The daily counters that a message increments: the account's, and those of messages to an agent of another account.
- */
+/** The daily counters that a message increments: one per account, and one per recipient in another account. */
 const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
 export const isWithinDay = `NOT EXISTS (
@@ -80,7 +78,7 @@ export const usage = {
     }
     return {
       of,
-      /** The usage on each day from `since` on, newest first. */
+      /** The account's daily usage from `since` on, newest first. */
       days: (since: number) => account.all(ofDays, { since }),
       unread: async ({ agentId, home }: InboxAddress): Promise<number> => {
         const toAccount = home ?? account.accountId
@@ -100,7 +98,7 @@ export const usage = {
     /** Counts a message that an inbox refused because it was full. */
     countRefused: ({ agentId, home }: InboxAddress, day: number): Statement =>
       account.bind(countRefused, { toAccount: home ?? account.accountId, to: agentId, day }),
-    /** Counts something other than a message, in the same way. */
+    /** Counts bytes that are not part of a message, in the same way as `count`. */
     countBytes: (day: number, bytes: number): Statement =>
       account.bind(count, { day, subject: '', messages: 0, bytes }),
   }),

@@ -44,7 +44,7 @@ interface VerdictOfMessage {
   agents: string
 }
 
-/** A case of a guardrail; `kinds` and `agents` (aliases) are JSON. */
+/** A message on which a guardrail acted; `kinds` and `agents` (aliases) are JSON. */
 interface Case {
   id: string
   guardrailId: string
@@ -75,7 +75,7 @@ export interface RefusedSend {
   createdAt: number
 }
 
-// A send whose conditions no longer held stores nothing, including verdicts.
+// If a send's conditions no longer hold, nothing is stored, including verdicts.
 const isThere = `(:isStored = 0 OR EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = :senderAccount AND messages.id = :message))`
 const add = statement(`
@@ -111,7 +111,7 @@ const addBlockedSend = statement(`
 
 const aliases = `(SELECT json_group_array(agents.alias) FROM agents
   WHERE agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(verdicts.agent_ids)))`
-// For another account's guardrail, a sender learns only what kind of content was redacted.
+// A sender sees only the redacted kinds of content if the guardrail belongs to another account.
 const ofMessage = query<VerdictOfMessage>(`
   SELECT verdicts.account_id = :account AS is_own, verdicts.guardrail_name AS guardrail, verdicts.direction,
     verdicts.action, verdicts.kinds, ${aliases} AS agents
@@ -190,16 +190,16 @@ interface RefusedOf {
 export const verdicts = {
   reads: (account: AccountDb) => ({
     /**
-     * What guardrails did to one of this account's messages. For other accounts' guardrails, only the redacted kinds
-     * may be shown.
+     * The effects of guardrails on one of this account's messages. For other accounts' guardrails, only the redacted
+     * kinds may be shown.
      */
     ofMessage: (message: string, limit: number) => account.all(ofMessage, { message, limit }),
     cases: (guardrail: string, before: string, limit: number) =>
       account.all(cases, { guardrail, beforeCase: before, limit }),
-    /** How often the guardrail took each action, in hours that began from `from` on and before `until`. */
+    /** How often the guardrail took each action, in hours that began at or after `from` and before `until`. */
     counts: (guardrail: string, from: number, until: number) => account.all(counts, { guardrail, from, until }),
     countsByGuardrail: (from: number) => account.all(countsByGuardrail, { from }),
-    /** The newest messages that were not delivered: to these recipients, and, except for channels, from these senders. */
+    /** The newest undelivered messages to these recipients from these senders. For a channel, from any sender. */
     refused: (of: RefusedOf, limit: number) =>
       account.all(refused, {
         ...of,
@@ -207,7 +207,7 @@ export const verdicts = {
         senders: of.senders && JSON.stringify(of.senders),
         limit,
       }),
-    /** Which of these messages a guardrail delivered without a check, and each one's number of other verdicts. */
+    /** The messages that a guardrail delivered without a check, each with its number of other verdicts. */
     unchecked: (seqs: number[]) => account.all(unchecked, { seqs: JSON.stringify(seqs) }),
     exceptions: (guardrail: string, limit: number) => account.all(exceptions, { guardrail, limit }),
   }),
