@@ -21,15 +21,15 @@ export const features: readonly Feature[] = [
   webhooks,
 ]
 
-/** For `openStore`. */
+/** Store hooks of the features, for `openStore`. */
 export const coreHooks = features.flatMap(({ hooks }) => hooks ?? [])
 
-/** For `createWebApp`. */
+/** Web pages of the features, for `createWebApp`. */
 export const webFeatures = () => features.flatMap(({ web }) => web ?? [])
 
-/** For `readConfig`. */
+/** Settings of the features, for `readConfig`. */
 export const featureSettings = features.flatMap(({ settings }) => settings ?? [])
 
-/** For the dependencies of a serving process. */
+/** The features' telemetry, for the dependencies of a serving process. */
 export const openTelemetry: OpenTelemetry = async (process) =>
   Object.assign({}, ...await Promise.all(features.map(({ telemetry }) => telemetry?.(process)))) as Telemetry

@@ -1,4 +1,7 @@
-/** The version-independent model of A2A requests and results. See docs/protocol/a2a.md, "Versions". */
+/**
+ * The version-independent model of A2A requests and results, and the interface of codecs. See docs/protocol/a2a.md,
+ * "Versions".
+ */
 import type { PushConfigInput } from '../grid/tasks/push-configs.ts'
 import type { Part } from '../grid/message/part.ts'
 import type { Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'
@@ -12,26 +15,26 @@ export interface ClientMessage extends Omit<TaskMessage, 'role'> {
   taskId?: string
 }
 
-/** How the client wants the send to be answered. */
+/** How the client wants the grid to respond to a send. */
 export interface SendConfiguration {
   /** Undefined if the client does not specify it. */
   returnImmediately?: boolean
   /** Maximum number of messages in the answer. Default: all. */
   historyLength?: number
   acceptedOutputModes?: string[]
-  /** Where to push the task's events. */
+  /** Where the task's events are pushed. */
   push?: PushConfigInput
 }
 
 export interface SendRequest {
   message: ClientMessage
   metadata?: Record<string, unknown>
-  /** The recipient's alias, in A2A's own field for it. */
+  /** The recipient's alias, in A2A's own field for tenants. */
   tenant?: string
   configuration: SendConfiguration
 }
 
-/** An agent's message may have no task, as in a plain confirmation. */
+/** A task reference. An agent's message may have no task, for example a plain confirmation. */
 export type TaskRef = Partial<Pick<Task, 'id' | 'contextId'>>
 
 /** The version-specific parts of the wire format. Readers fail with `invalid_input`. */
@@ -43,7 +46,7 @@ export interface Codec {
   checkMessage?(message: ParamReader): void
   readPart(part: ParamReader): Part
   readConfiguration(configuration: ParamReader): Pick<SendConfiguration, 'returnImmediately' | 'push'>
-  /** An object's discriminator; none in 1.0. */
+  /** The discriminator of an object. Empty in 1.0. */
   kind(name: 'message' | 'task'): { kind?: string }
   role: Record<TaskMessage['role'], string>
   writeState(state: TaskState): string
@@ -54,7 +57,7 @@ export interface Codec {
   writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
 }
 
-/** Both versions accept both spellings, because clients mix them up. The agent role is refused. */
+/** Both versions accept the role names of both, because clients mix them up. The agent role is refused. */
 const roles: ReadonlyMap<string, 'user'> = new Map([['user', 'user'], ['ROLE_USER', 'user'], ['1', 'user']])
 const roleRule = 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0'
 
@@ -92,7 +95,7 @@ function readMessage(message: ParamReader, codec: Codec): ClientMessage {
   }
 }
 
-/** Returns undefined for an empty string, which is invalid in any written field. */
+/** Returns undefined for an empty string, because no written field may be empty. */
 export function unlessEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }

@@ -21,10 +21,7 @@ interface RpcRequest {
   params?: unknown
 }
 
-/**
- * 0.3 clients parse the responses to these methods as an event stream, errors included, unless the HTTP status is an
- * error.
- */
+/** Methods whose responses 0.3 clients parse as an event stream, even errors, unless the HTTP status is an error. */
 const streams03 = ['message/stream', 'tasks/resubscribe']
 
 /**
@@ -105,7 +102,7 @@ async function readJson(bodies: Bodies, request: Request, limits: BodyLimits): P
   return parseCall(text, limits)
 }
 
-/** The response to a request without an id has none either. */
+/** Returns the id for the response, which is null if the request has none. */
 function readId({ id }: RpcRequest): RpcId {
   if (id === undefined) return null
   if (typeof id === 'string' || Number.isSafeInteger(id)) return id as RpcId

@@ -1,5 +1,5 @@
 /**
- * The grid's A2A extensions, as declared in cards and as documented at their URIs. None is required. See
+ * The grid's A2A extensions, as declared in cards and documented at their URIs. No extension is required. See
  * docs/protocol/a2a.md, "Extensions".
  */
 import type { Config } from '../config.ts'
@@ -13,8 +13,8 @@ interface Extension {
   /** A one-sentence description for cards. */
   description: string
   /**
-   * Parameters for clients, published in cards. Numbers are strings, because signature verifiers format numbers
-   * differently.
+   * Parameters for clients, published in cards. Numbers are strings, because signature verifiers format numbers in
+   * different ways.
    */
   params(config: Config): Record<string, unknown>
   /** The text served at the extension's URI, in Markdown. */
@@ -111,7 +111,8 @@ export function extensionUris(config: Config): string[] {
 }
 
 /**
- * An agent's endpoint needs neither routing nor a request to wait: its path names the recipient, and it always waits.
+ * Returns an endpoint's extensions. An agent's endpoint needs neither routing nor a wait request, because its path
+ * names the recipient and it always waits.
  */
 export function declaredExtensions(config: Config, endpoint: 'grid' | 'agent'): Record<string, unknown>[] {
   const declared = endpoint === 'grid' ? names : ['idempotency'] as const
@@ -130,7 +131,7 @@ export function extensionTexts(config: Config): Handler {
       headers: {
         'Content-Type': 'text/markdown; charset=utf-8',
         'Cache-Control': 'public, max-age=3600',
-        // The CORS headers depend on whether the request has an Origin.
+        // The CORS headers depend on whether the request has an `Origin`.
         Vary: 'Origin',
       },
     })

@@ -8,7 +8,7 @@ import type { SendRequest } from './codec.ts'
 const maxRecipientLength = 100
 
 /**
- * Returns the alias named in a request, without `@`. Treats `null`, an empty string and a lone `@` as absent. `path`
+ * Returns the alias named in a request, without `@`. Treats `null`, an empty string and a lone `@` as missing. `path`
  * contains the aliases in the path. Fails with `invalid_input` if the alias is not a string, or if the request names
  * two different recipients.
  */

@@ -12,12 +12,12 @@ import { type Bodies, type BodyLimits, mediaType, parseBody } from '../lib/http/
 import type { Handler } from '../request-context.ts'
 import { a2aHttpError, errorHeaders } from '../wire.ts'
 
-/** The endpoints: the shared one, with or without a tenant before the operation's path, and each agent's. */
+/** The endpoints: the shared one, optionally with a tenant before the operation's path, and one per agent. */
 const endpoints = ['/a2a/v1/grid', '/a2a/v1/grid/:tenant', '/a2a/v1/agents/:alias']
 
 /**
- * The operations below an endpoint: HTTP method, path, name in 1.0. Path parameters become params of the operation. A
- * verb after an id is part of its pattern, because Hono does not match one after a plain name.
+ * The operations below an endpoint: HTTP method, path, and name in 1.0. Path parameters become params of the operation.
+ * A verb after an id is part of the id's pattern, because Hono cannot match a verb directly after a parameter.
  */
 const operations: [httpMethod: string, path: string, method: string][] = [
   ['POST', '/message:send', 'SendMessage'],

@@ -22,9 +22,9 @@ import { EventStream, type MethodCall, type StreamItem } from './method-call.ts'
 import { heartbeatMs, taskItems } from './task-stream.ts'
 
 /**
- * Delivers a message to the agent it names. Returns a receipt immediately, or the task after waiting for its recipient.
- * Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`, `unsupported_operation`,
- * `no_text_content`, or as `sendMessage` does. See docs/protocol/a2a.md, "Errors".
+ * Delivers a message to the agent that it names. Returns a receipt immediately, or waits for the recipient and returns
+ * the task. Fails with `invalid_input`, `recipient_required`, `recipient_not_found`, `task_not_found`,
+ * `unsupported_operation`, `no_text_content`, or like `sendMessage`. See docs/protocol/a2a.md, "Errors".
  */
 export async function messageSend(call: MethodCall): Promise<unknown> {
   const send = await readSend(call)
@@ -32,7 +32,8 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { account, codec, connection } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
   const { id, home } = sent.task
-  // A repeat may match a task in an earlier account: a claim that moves its client leaves ended tasks there.
+  // A repeated send may match a task in another account. If a claim moves its client to a new account, ended tasks stay
+  // behind and need no wait.
   if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, room: roomOf(account, connection), waits: true })
@@ -41,9 +42,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   return reply ? writeReply(task, { ...reply, metadata }, codec) : writeSentTask(task, codec, metadata)
 }
 
-/**
- * Streams the receipt alone, or the task and its events. Fails as `messageSend` does, or with `rate_limit_exceeded`.
- */
+/** Streams either the receipt, or the task and its events. Fails like `messageSend`, or with `rate_limit_exceeded`. */
 export async function messageStream(call: MethodCall): Promise<EventStream> {
   const send = await readSend(call)
   if (send.mode !== 'receipt') requireTaskStream(call.account)
@@ -54,7 +53,7 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
   const { historyLength } = send.request.configuration
   const watch = { home, historyLength, replyMs: waitMsOf(call), isOfSend: true, caller: connection, check, heartbeatMs }
   const news = watchTask(account, id, watch)
-  // Read immediately, so that the stream begins with the task as it was sent.
+  // Read immediately, so that the stream starts with the task as it was sent.
   const first = (await news.next()).value
   return new EventStream(taskItems(call, { id, contextId }, first, news, { isOfSend: true }))
 }
@@ -62,11 +61,11 @@ export async function messageStream(call: MethodCall): Promise<EventStream> {
 interface Send {
   request: SendRequest
   sender: AgentActor
-  /** The recipient's alias; undefined for a follow-up message of a task. */
+  /** The recipient's alias. Undefined for a follow-up message of a task. */
   to: string | undefined
   /**
-   * `receipt` answers with the confirmation. `message` answers with a plain reply, if the recipient is configured for
-   * that.
+   * `receipt` responds with a confirmation. `message` responds with a plain reply if the recipient is configured for
+   * it.
    */
   mode: TaskMode
   returnsImmediately: boolean
@@ -84,7 +83,7 @@ async function readSend(call: MethodCall): Promise<Send> {
   const isShared = endpointAlias(aliases, request.tenant) === undefined
   const error = contentError(request, isShared)
   if (to !== undefined && (error || message.taskId !== undefined)) {
-    // An unknown recipient takes precedence over these errors and over an unknown task.
+    // The error for an unknown recipient takes precedence over these errors and over an unknown task.
     await resolve(account, sender, `@${to}`)
   }
   if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
@@ -93,7 +92,7 @@ async function readSend(call: MethodCall): Promise<Send> {
   const { returnImmediately, push } = configuration
   const mayBeNoTask = message.taskId === undefined && returnImmediately !== true
   const isPlain = isShared && mayBeNoTask && !extensions.includes(extensionUri(config, 'await-reply'))
-  // Push notifications are about a task, so the client gets the task.
+  // Push notifications refer to a task, so the client gets the task.
   const isReceipt = isPlain && !push
   const mayBeMessage = !isShared && mayBeNoTask && !push
   const mode = isReceipt ? 'receipt' : mayBeMessage ? 'message' : 'task'
@@ -117,11 +116,11 @@ async function deliver(call: MethodCall, { request, sender, to, mode }: Send): P
   if (message.taskId !== undefined) {
     return await continueTask(account, sender, { ...common, taskId: message.taskId, recipient: to })
   }
-  // With `@`, so that no input can refer to a channel.
+  // The `@` prevents an input from naming a channel.
   return await startTask(account, sender, { ...common, to: `@${to}`, mode })
 }
 
-/** What must match for a repeat with the same idempotency key: method, params, and the aliases in the path. */
+/** The data that must be equal if an idempotency key is repeated: method, params, and the aliases in the path. */
 function requestOf({ method, params, aliases }: MethodCall): string {
   return canonicalJson([method, withoutInvisibleIn(params), ...aliases])
 }

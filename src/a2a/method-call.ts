@@ -3,14 +3,14 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { event, eventStream, heartbeat } from '../lib/http/event-stream.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** A validated request in either binding. `params` has not been read yet. */
+/** A validated request of either binding. `params` are validated by the operation. */
 export interface MethodCall {
   account: AccountStore
   codec: Codec
   /** The method's name in the codec's version. */
   method: string
   params: unknown
-  /** The aliases in the path: the endpoint's or the tenant. Empty on the shared endpoint. */
+  /** The aliases in the path, from the endpoint or the tenant. Empty on the shared endpoint. */
   aliases: readonly string[]
   /** The URIs of the extensions activated by the request. */
   extensions: readonly string[]
@@ -22,7 +22,7 @@ export interface MethodCall {
   /** The last event that the client received, from the `Last-Event-ID` header. */
   lastEventId: number | undefined
   connection: CallerConnection
-  /** Fails once the credential is no longer valid. */
+  /** Fails if the credential is no longer valid. */
   check(): Promise<unknown>
 }
 
@@ -37,7 +37,7 @@ export class EventStream {
   }
 }
 
-/** Creates the response of a stream; `frame` turns a result into an event's data. */
+/** Creates a stream's response. `frame` converts a result to an event's data. */
 export function streamResponse(
   { items }: EventStream,
   connection: CallerConnection,

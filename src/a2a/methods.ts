@@ -36,7 +36,7 @@ const methods = new Map(operations.flatMap(([method03, method10, run]) => [
 
 const streams: Operation[] = [messageStream, tasksSubscribe]
 
-/** Runs an operation for a caller. Streaming operations start only after the caller has been looked up. */
+/** Runs an operation for a caller. A streaming operation starts only after the caller has been looked up. */
 export async function runMethod(
   run: Operation,
   { caller, serve, ...admitted }: AdmittedCall,

@@ -10,9 +10,9 @@ const maxIdLength = 256
 const maxTextLength = 1_000
 
 /**
- * Reads one object of the request as ProtoJSON readers do. `null` means absent, as does `""` except in content and free
- * objects. Numbers and flags may be strings, and enum values may be numbers. Unknown fields are ignored. Each field may
- * also be in snake_case. Every method that reads a field fails with `invalid_input`.
+ * Reads one object of the request like a ProtoJSON parser. `null` means missing, and so does `""` except in content and
+ * free objects. Numbers and flags may be strings, and enum values may be numbers. Unknown fields are ignored. Field
+ * names may also be in snake_case. Every method that reads a field fails with `invalid_input`.
  *
  * @see https://protobuf.dev/programming-guides/json/
  */
@@ -33,7 +33,7 @@ export class ParamReader {
     return this.#object[name] ?? this.#object[snakeCase(name)] ?? undefined
   }
 
-  /** Returns the only member with content. Unset members may be present as `""` or empty. */
+  /** Returns the name of the only member that is set. Other members may be present as `""` or empty. */
   onlyOf<Name extends string>(names: readonly Name[]): Name {
     const present = names.filter((name) => this.value(name) !== undefined)
     const filled = present.filter((name) => !isUnset(this.value(name), name === 'data'))
@@ -47,7 +47,7 @@ export class ParamReader {
     return this.#text(name, maxLength) || undefined
   }
 
-  /** Limited by the body's size. */
+  /** Reads content, whose length only the body's size limits. */
   content(name: string): string | undefined {
     return this.#text(name, Infinity)
   }
@@ -104,7 +104,7 @@ export class ParamReader {
     throw this.invalid(name, 'must be true or false')
   }
 
-  /** Reads an integer in a range, by default of at least 0. */
+  /** Reads an integer in a range. The default minimum is 0. */
   count(name: string, range?: { min: number; max: number }): number | undefined {
     const given = this.#set(name)
     if (given === undefined) return undefined
@@ -145,7 +145,7 @@ export class ParamReader {
     return value === undefined ? undefined : new ParamReader(value, this.pathOf(name)).#object
   }
 
-  /** Reads a nested protocol message. A message with no fields set counts as absent. */
+  /** Reads a nested protocol message. A message whose fields are all unset counts as missing. */
   object(name: string): ParamReader | undefined {
     const value = this.value(name)
     return isUnset(value) ? undefined : new ParamReader(value, this.pathOf(name))
@@ -170,7 +170,9 @@ export class ParamReader {
   }
 }
 
-/** A message with no fields set counts as unset, too. A data object always counts as content. */
+/**
+ * Whether a value is unset. A message whose fields are all unset is unset, too. A data object always counts as content.
+ */
 function isUnset(value: unknown, isData = false): boolean {
   if (value === undefined || value === null || value === '') return true
   if (Array.isArray(value)) return value.length === 0

@@ -8,7 +8,7 @@ import type { PushConfig } from '../store/account/push-configs.ts'
 import type { A2aVersion } from './codec.ts'
 import type { ParamReader } from './param-reader.ts'
 
-/** The id of a 0.3 configuration whose client gave it none. */
+/** The id of a 0.3 configuration for which the client chose none. */
 export const defaultId03 = 'default'
 
 const maxSecretLength = 4_000
@@ -50,7 +50,7 @@ function readSecret(object: ParamReader, name: string): string | undefined {
   return secret
 }
 
-/** Omits the secrets, which are never shown again. */
+/** Omits the secrets, which are never returned. */
 export function writePushConfig({ taskId, configId: id, url, scheme }: PushConfig, version: A2aVersion): unknown {
   if (version === '1.0') return { taskId, id, url, ...(scheme !== null && { authentication: { scheme } }) }
   const authentication = scheme === null ? {} : { authentication: { schemes: [scheme] } }

@@ -19,7 +19,7 @@ export async function pushConfigSet(call: MethodCall): Promise<unknown> {
 export async function pushConfigGet(call: MethodCall): Promise<unknown> {
   const { params, taskId, id } = named(call)
   const configs = await listPushConfigs(call.account, taskId, scopeOf(call, params).recipient)
-  // In 0.3 the id is optional.
+  // In 0.3, the id is optional.
   const found = configs.find(({ configId }) => configId === (id ?? defaultId03)) ?? (id === undefined && configs[0])
   if (!found) {
     throw new GridError('task_not_found', 'The task has no push configuration of this id.', { info: { taskId } })
@@ -28,8 +28,8 @@ export async function pushConfigGet(call: MethodCall): Promise<unknown> {
 }
 
 /**
- * `tasks/pushNotificationConfig/list`, `ListTaskPushNotificationConfigs`: all configurations. Fails like the methods
- * above.
+ * `tasks/pushNotificationConfig/list`, `ListTaskPushNotificationConfigs`. Returns all configurations on one page. Fails
+ * like the methods above.
  */
 export async function pushConfigList(call: MethodCall): Promise<unknown> {
   const { version } = call.codec

@@ -52,7 +52,8 @@ export function pushAttempt(store: Store): OutboxAttempt {
   }
 
   /**
-   * Returns the `Authorization` header. For the scheme Bearer without credentials, it is a token signed by the grid.
+   * Returns the `Authorization` header. For the scheme Bearer without credentials, it contains a token signed by the
+   * grid.
    */
   async function authorizationOf(
     { config: { scheme, url, taskId }, credentials }: PushNotice,

@@ -1,6 +1,6 @@
 /**
- * What both A2A bindings read before a request's body: caller, version and extensions. See docs/protocol/a2a.md,
- * "Errors".
+ * Reads the caller, version and extensions of a request, in both A2A bindings, before its body. See
+ * docs/protocol/a2a.md, "Errors".
  */
 import type { A2aVersion } from './codec.ts'
 import { extensionUris } from './extensions.ts'
@@ -59,7 +59,7 @@ function wholeNumber(digits: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Returns the calling agent. Fails with `unauthenticated`, also for an admin, or `rate_limit_exceeded`. */
+/** Returns the calling agent. Fails with `unauthenticated`, including for an admin, or with `rate_limit_exceeded`. */
 export async function authenticateAgent(authenticateCall: AuthenticateCall, c: AppContext): Promise<AuthenticatedCall> {
   const authenticated = await authenticateCall(c)
   if (authenticated.actor.type === 'agent') return authenticated
@@ -68,7 +68,7 @@ export async function authenticateAgent(authenticateCall: AuthenticateCall, c: A
   })
 }
 
-/** Returns the challenge of a 401. It names an error only if the request had a credential. @see RFC 6750 §3 */
+/** Returns the challenge of a 401. It contains an error only if the request had a credential. @see RFC 6750 §3 */
 export function challenge({ details: { credential } }: GridError): Record<string, string> {
   if (credential === undefined) return {}
   const error = credential === 'refused' ? ', error="invalid_token"' : ''
@@ -76,8 +76,8 @@ export function challenge({ details: { credential } }: GridError): Record<string
 }
 
 /**
- * Returns the version in the `A2A-Version` header or query parameter, without its patch number; undefined without both.
- * The wire format depends on the method, not on this version. Fails with `version_not_supported`.
+ * Returns the version in the `A2A-Version` header or query parameter, without its patch number. Undefined if both are
+ * missing. The wire format depends on the method, not on this version. Fails with `version_not_supported`.
  */
 export function requestedVersion(request: Request): A2aVersion | undefined {
   const text = versionText(request)

@@ -34,7 +34,10 @@ export async function tasksGet(call: MethodCall): Promise<unknown> {
   return writeTask(await getTask(call.account, id, { ...scopeOf(call, params), historyLength }), call.codec)
 }
 
-/** `tasks/list`, `ListTasks`: the caller's tasks, newest status first. Fails with `invalid_input`. */
+/**
+ * `tasks/list`, `ListTasks`. Returns the caller's tasks, those with the newest status first. Fails with
+ * `invalid_input`.
+ */
 export async function tasksList(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params ?? {}, '')
   const pageSize = params.count('pageSize', { min: 1, max: 100 }) ?? 50
@@ -62,9 +65,9 @@ export async function tasksCancel(call: MethodCall): Promise<unknown> {
 }
 
 /**
- * `tasks/resubscribe`, `SubscribeToTask`: streams the task and its further events, or with `Last-Event-ID` the events
- * after that one. Fails with `invalid_input`, `task_not_found`, `rate_limit_exceeded`, or `unsupported_operation` if
- * the task has ended and the client has seen its end.
+ * `tasks/resubscribe`, `SubscribeToTask`. Streams the task and its further events. With `Last-Event-ID`, streams only
+ * the events after that one. Fails with `invalid_input`, `task_not_found`, `rate_limit_exceeded`, or
+ * `unsupported_operation` if the task has ended and the client has received its last event.
  */
 export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   const { account, connection, check } = call
@@ -90,17 +93,19 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
     check,
     heartbeatMs,
   })
-  // The task comes first, so that failures are answered before the stream begins.
+  // Reads the task first, so that errors are reported before the stream begins.
   const first = lastEventId === undefined ? (await news.next()).value : undefined
   return new EventStream(taskItems(call, { id, contextId: task.contextId }, first, news))
 }
 
-/** An endpoint shows all of the caller's tasks, or those with the agent in the path or the tenant. */
+/**
+ * The tasks that an endpoint shows: all tasks of the caller, or only those with the agent in the path or the tenant.
+ */
 export function scopeOf({ account, aliases, connection }: MethodCall, params: ParamReader) {
   return { recipient: endpointAlias(aliases, params.id('tenant')), room: roomOf(account, connection) }
 }
 
-/** Accepts either version's spelling. */
+/** Accepts the spelling of both versions. */
 function readState(params: ParamReader): TaskState | undefined {
   return params.oneOf('status', states, 'must be a state of a task')
 }

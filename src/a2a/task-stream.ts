@@ -9,7 +9,7 @@ import type { MethodCall, StreamItem } from './method-call.ts'
 /** Some clients time out after 5 s of silence. */
 export const heartbeatMs = 4 * second
 
-/** Yields the items of `news` until the task ends. `first` is an item already taken from it. */
+/** Yields the items of `news` until the task ends. `first` is its first item, which has been read already. */
 export async function* taskItems(
   { codec, account }: MethodCall,
   task: TaskRef,
@@ -34,7 +34,7 @@ function itemOf(codec: Codec, task: TaskRef, news: TaskNews, isOfSend: boolean):
   if ('first' in news) {
     const reply = bareReply(news.first)
     if (reply) return { result: writeReply(task, reply, codec) }
-    // Carries the newest event's number, so that a reconnecting client gets the events after it.
+    // The newest event's number is the id, so that a reconnecting client gets the later events.
     return { id: news.first.generation, result: writeSentTask(news.first, codec) }
   }
   const closes = news.type === 'status' && endsStream(news.status.state, isOfSend)

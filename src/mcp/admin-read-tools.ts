@@ -1,4 +1,4 @@
-/** Admin tools that list things. See docs/protocol/mcp.md, "Tools of admins". */
+/** Admin tools that list objects. See docs/protocol/mcp.md, "Tools of admins". */
 import * as z from 'zod'
 import type { Channel } from '../grid/channels/channels.ts'
 import { listBytes, listGuardrails } from '../grid/guardrails/list-guardrails.ts'
@@ -55,7 +55,7 @@ export function asChannel(channel: Channel): Record<string, unknown> {
   }
 }
 
-/** A tool that lists one kind of object in the account, in pages, with the total. */
+/** Declares a tool that lists one kind of object in the account, in pages with the total. */
 function listing<Row>(
   what: string,
   description: string,

@@ -12,7 +12,7 @@ import { asAgent, asChannel } from './admin-read-tools.ts'
 import { renamed, tool } from './tool.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** The length is only advertised. The verbs count a description without its invisible characters. */
+/** The schema only documents this length. The operations count a description without its invisible characters. */
 const description = z.string().meta({ maxLength: maxDescriptionLength }).optional()
 const skillName = atMost(z.string().min(1), 64)
 const skill = z.union([skillName, z.strictObject({ name: skillName, description })])
@@ -38,11 +38,13 @@ const channelRef = {
   name: ref.optional().describe('Name of the channel, with or without #; give this or id'),
 }
 
-/** Creation tools return the id as `agent_id` or `channel_id`, so these names are accepted, too. */
+/** Creation tools return the id as `agent_id` or `channel_id`, so these names are accepted as well. */
 const byAgentId = (args: Arguments) => renamed(args, 'agent_id', 'id')
 const byChannelId = (args: Arguments) => renamed(args, 'channel_id', 'id')
 
-/** The pattern is only advertised. `createAgent` and `createChannel` check it, with their own error codes. */
+/**
+ * The schema only documents this pattern. `createAgent` and `createChannel` validate it, with their own error codes.
+ */
 const newName = (sign: '@' | '#', about: string) =>
   z.string().meta({ pattern: aliasPattern.source.replace('^', `^${sign}?`), description: about })
 
@@ -191,8 +193,8 @@ export const adminWriteTools = [
 ]
 
 /**
- * Exactly one of `id` and `other`. Only the descriptions state this, because clients reject a schema with `oneOf` at
- * the root.
+ * Exactly one of `id` and `other` is required. Only the descriptions state this, because clients reject a schema with
+ * `oneOf` at the root.
  */
 function oneOf<Shape extends z.ZodRawShape>(shape: Shape, other: 'alias' | 'name') {
   return z.strictObject(shape).refine((input) => {

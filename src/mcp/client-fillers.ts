@@ -1,8 +1,8 @@
 import type { Arguments, ArgumentSchema } from '../lib/given-arguments.ts'
 
 /**
- * Arguments that known clients add to their models' calls. They mean nothing to the grid and were not written by the
- * models, so they are dropped. `test/wild/` has an example of each with its client.
+ * Arguments that known clients add to the calls of their models. The grid drops them, because they have no meaning here
+ * and the models did not write them. `test/wild/` has an example from each client.
  */
 const clientFillers: ReadonlySet<string> = new Set([
   // n8n before 2.41.1, according to bug reports.

@@ -1,4 +1,7 @@
-/** Every MCP method of both eras: takes one JSON-RPC message and returns its answer. MCP 2025-03-26 to 2026-07-28. */
+/**
+ * Handles the MCP methods of both eras: takes one JSON-RPC message and returns its answer. Supports MCP 2025-03-26 to
+ * 2026-07-28.
+ */
 import { numberOf } from '../lib/text.ts'
 import * as z from 'zod'
 import {
@@ -37,7 +40,7 @@ import { inboxUri } from './resources.ts'
 import { lateAnswer, listenStream } from './streams.ts'
 import type { Toolset } from './toolset.ts'
 
-/** The longest wait without an event stream. Every proxy and runtime tolerates a silence of this length. */
+/** The longest wait without an event stream. Every proxy and runtime tolerates this much silence. */
 const maxSilentSeconds = 20
 
 /** A request with a known method and parsed parameters. */
@@ -52,9 +55,9 @@ interface Call<Params> {
 }
 
 interface Method<Params> {
-  /** The method is unavailable to callers whose toolset lacks this. */
+  /** The member of the toolset that the method requires. Callers without it cannot use the method. */
   needs?: 'resources' | 'prompts' | 'inbox'
-  /** The parameters it reads. Errors name the field. */
+  /** The parameters that the method reads. Error messages name the field. */
   params: z.ZodType<Params>
   /** The SDK schema that the parameters must also match. */
   spec?: SpecTypeName
@@ -62,7 +65,7 @@ interface Method<Params> {
   answer(call: Call<Params>): RpcAnswer | Response | Promise<RpcAnswer | Response>
 }
 
-/** Checks that the types of `params` and `answer` match, then erases the type. */
+/** Checks that the types of `params` and `answer` match, then erases the type parameter. */
 function method<Params>(method: Method<Params>): Method<unknown> {
   return method as Method<unknown>
 }
@@ -132,7 +135,7 @@ const methods: Record<Era, ReadonlyMap<string, Method<unknown>>> = {
 
 export interface ReceivedMessage {
   message: unknown
-  /** Why the message must be refused, although it can be parsed. */
+  /** Why the message must be refused although it was parsed. */
   refused?: GridError
 }
 
@@ -150,7 +153,7 @@ export async function dispatch(
     await recordRefusal(message, toolset)
     return new Response(null, { status: 202 })
   } catch (error) {
-    // A failing tool returns a result, so an error means that no tool has run.
+    // A failing tool returns a result. An error here therefore means that no tool has run.
     await recordRefusal(message, toolset)
     return refusal(error, message, trace)
   }
@@ -169,7 +172,7 @@ function answerRequest(
     throw new RefusedMessage(era === 'modern' ? 404 : 200, ProtocolErrorCode.MethodNotFound, 'Method not found')
   }
   trace.tool = name
-  // A model sees the refusal of its call only if it is the tool's result.
+  // The refusal of a tool call is returned as the tool's result, because models see no other errors.
   if (refused && name !== 'tools/call') throw refused
   const checked = parse(method.params, params)
   if (method.spec && !isSpecType[method.spec](params)) {
@@ -184,7 +187,7 @@ function answerRequest(
 /** The fields that the modern era adds to every result. */
 const modernResult = { resultType: 'complete', _meta: { [SERVER_INFO_META_KEY]: serverInfo } }
 
-/** `cache` is for the modern era only. */
+/** Creates a result. `cache` is used only in the modern era. */
 function result({ era, id }: Call<unknown>, value: object, cache?: object, lease?: Lease): RpcAnswer {
   const result = era === 'modern' ? { ...value, ...cache, ...modernResult } : value
   return { body: { jsonrpc: '2.0', id, result }, status: 200, lease }
@@ -217,8 +220,8 @@ function waitsLong(args: Record<string, unknown> | undefined): boolean {
 }
 
 /**
- * A body counts as in flight until its answer begins, so only calls with small bodies get their answer early. See
- * docs/security.md, "Overload".
+ * Whether a call may get its answer early. Only calls with small bodies may, because a body counts as in flight until
+ * its answer begins. See docs/security.md, "Overload".
  */
 function canBeForgotten(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) <= formLimits.maxBytes
@@ -231,7 +234,7 @@ async function readResource(call: Call<z.output<typeof resource>>): Promise<RpcA
   return result(call, { contents: [{ uri, mimeType: 'application/json', text: await text }] }, noCache)
 }
 
-/** Stores nothing, because every open stream of the agent reports its inbox changes. */
+/** Stores no subscription, because every open stream of the agent reports its inbox changes. */
 function subscribeToInbox(call: Call<{ uri: string }>): RpcAnswer {
   if (call.params.uri !== inboxUri) throw new ResourceNotFoundError(call.params.uri)
   return result(call, {})

@@ -1,7 +1,7 @@
 /**
  * The MCP endpoints: stateless Streamable HTTP for revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
- * URL. Bridges from stdio also use 2024-11-05 here, which differs in nothing that the grid does. Batches, which
- * 2025-03-26 still had, are refused.
+ * URL. Bridges from stdio also use 2024-11-05, whose differences do not affect the grid. Batches, which existed only
+ * until 2025-03-26, are refused.
  */
 import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'
@@ -24,10 +24,7 @@ import { serverError } from './protocol.ts'
 import { inboxStream, streamedAnswer } from './streams.ts'
 import { accountToolset, signupToolset, type Toolset } from './toolset.ts'
 
-/**
- * The endpoint for agents and admins. `metadataUrl` tells clients where to find out how to sign in. See
- * docs/protocol/mcp.md, "MCP".
- */
+/** The endpoint for agents and admins. `metadataUrl` shows clients how to sign in. See docs/protocol/mcp.md, "MCP". */
 export function mcpGrid(
   authenticateCall: AuthenticateCall,
   responseHeaders: ResponseHeaders,
@@ -65,7 +62,7 @@ interface Endpoint {
   metadataUrl?(request: Request): string
 }
 
-/** Like `AuthenticatedCall`, with the caller's tools. */
+/** Like `AuthenticatedCall`, but with the caller's tools. */
 interface CallOfTools {
   toolset(): Promise<Toolset>
   serve<Answer>(answer: (toolset: Toolset) => Promise<Answer>): Promise<Answer>

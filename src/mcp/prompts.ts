@@ -1,6 +1,6 @@
 /**
- * An agent's prompts, which clients often offer as slash commands. They contain no texts of others. MCP 2026-07-28,
- * "Prompts".
+ * An agent's prompts, which clients often offer as slash commands. They contain no texts written by others. MCP
+ * 2026-07-28, "Prompts".
  */
 import * as z from 'zod'
 import { GridError } from '../errors.ts'
@@ -22,13 +22,13 @@ export interface PromptResult {
 }
 
 export interface PromptCaller {
-  /** Without `@`. */
+  /** The agent's alias, without `@`. */
   alias: string
   /** A sentence with the number of unread messages. */
   unread: string
 }
 
-/** In characters. */
+/** Maximum length in characters. */
 const maxArgument = 500
 
 export const listedPrompts: readonly ListedPrompt[] = [

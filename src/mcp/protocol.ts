@@ -15,17 +15,15 @@ import { fromBase64, toBase64 } from '../lib/encoding.ts'
 import { fromText, isObject } from '../lib/given-arguments.ts'
 import { version } from '../lib/version.ts'
 
-/**
- * Revisions that start with `initialize`, newest first. A request for an unknown revision is answered with the first.
- */
+/** Revisions that start with `initialize`, newest first. A request for an unknown revision gets the first one. */
 export const legacyRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
-/** Revisions that carry their version, capabilities and client in every request. */
+/** Revisions whose requests each contain the version, the capabilities and the client. */
 export const modernRevisions: readonly string[] = ['2026-07-28']
 
 export const serverInfo = { name: 'agent-grid', version }
 
-/** Lists depend on the credential and otherwise change only with a deployment. */
+/** Caching of lists, which depend on the credential and otherwise change only with a deployment. */
 export const listCache = { ttlMs: 60_000, cacheScope: 'private' } as const
 /** Resources and instructions may change at any time. */
 export const noCache = { ttlMs: 0, cacheScope: 'private' } as const
@@ -37,15 +35,15 @@ const namedBy: ReadonlyMap<string, string> = new Map([
   ['resources/read', 'uri'],
 ])
 
-/** For exhausted limits and refused headers; from the range that JSON-RPC reserves for servers. */
+/** The code for exhausted limits and refused headers, from the range that JSON-RPC reserves for servers. */
 export const serverError = -32000
-/** Not in the SDK's `ProtocolErrorCode`. MCP 2026-07-28, "Standard request headers". */
+/** Missing from the SDK's `ProtocolErrorCode`. MCP 2026-07-28, "Standard request headers". */
 const headerMismatch = -32020
 
 /** Number of characters of a header that an error message repeats. */
 const maxEcho = 64
 
-/** A message that is refused as a whole, with its own HTTP status. */
+/** The message is refused completely, with its own HTTP status. */
 export class RefusedMessage extends ProtocolError {
   readonly status: number
 
@@ -65,8 +63,8 @@ export interface RpcAnswer {
 export type Era = 'legacy' | 'modern'
 
 /**
- * Normalises a message: null means absent, arguments may be missing or encoded as text, and members unknown to JSON-RPC
- * are ignored.
+ * Normalises a message. `null` means missing, arguments may be missing or encoded as text, and members unknown to
+ * JSON-RPC are ignored.
  */
 export function asMeant(message: unknown): unknown {
   const { jsonrpc, id, method, params } = Object(message)
@@ -90,7 +88,7 @@ function paramsAsMeant(params: Record<string, unknown>): Record<string, unknown>
 }
 
 /**
- * Returns a request's era; undefined for a notification or a response, which have no answer. Fails with a
+ * Returns a request's era. Undefined for a notification or a response, which get no answer. Fails with a
  * `RefusedMessage` if the message is not JSON-RPC, or if its headers do not match its era.
  */
 export function eraOf(headers: Headers, message: unknown): Era | undefined {
@@ -105,9 +103,9 @@ export function eraOf(headers: Headers, message: unknown): Era | undefined {
 }
 
 /**
- * Returns an ordinary request's era; undefined for any other message, which the SDK validates and refuses. The SDK's
- * schemas take a quarter of a call's time. Fields that the grid does not use, such as the members of capabilities, are
- * not checked.
+ * Returns the era of an ordinary request without the SDK's schemas, which take a quarter of a call's time. Undefined
+ * for any other message, which the SDK then validates and refuses. Unused fields, such as the members of capabilities,
+ * are not checked.
  */
 function eraOfPlainRequest(
   headers: Headers,
@@ -139,7 +137,7 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
       throw new RefusedMessage(route.httpStatus, route.code, route.message, route.data)
     case 'legacy': {
       const version = headers.get('mcp-protocol-version')
-      // A connecting client may not know the revision yet.
+      // A connecting client does not know which revisions the grid supports.
       if (version !== null && !legacyRevisions.includes(version) && !isInitializeRequest(message)) {
         const problem = `Unsupported protocol version: ${version.slice(0, maxEcho)} (supported versions: ${
           legacyRevisions.join(', ')
@@ -162,7 +160,8 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
 }
 
 /**
- * Checks the headers that duplicate the body for proxies. The SDK has compared version and method if they were sent.
+ * Checks the headers that duplicate the body for proxies. The SDK has already compared version and method if they were
+ * sent.
  */
 function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCRequest): void {
   const mismatch = (header: string, body: string) => {
@@ -192,7 +191,9 @@ function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCReque
   }
 }
 
-/** Decodes names that do not fit into a header, which are Base64-encoded. Undefined if the encoding is invalid. */
+/**
+ * Decodes a header value. Names that do not fit into a header are Base64-encoded. Undefined if the encoding is invalid.
+ */
 function decodedName(header: string): string | undefined {
   if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header
   const encoded = header.slice('=?base64?'.length, -'?='.length)

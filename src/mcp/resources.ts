@@ -19,7 +19,9 @@ export interface ListedResource {
   mimeType: 'application/json'
 }
 
-/** Changes when a message arrives. The only resource that clients can subscribe to. */
+/**
+ * The resource of the unread count, which changes when a message arrives. Clients can subscribe to this resource only.
+ */
 export const inboxUri = 'grid://inbox'
 
 const sources = new Map<string, (account: AccountStore) => Promise<unknown>>([

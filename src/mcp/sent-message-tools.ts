@@ -1,4 +1,4 @@
-/** Tools for an agent's sent messages, and its message search. See docs/protocol/mcp.md, "Tools of agents". */
+/** Tools for an agent's sent messages, and for searching its messages. See docs/protocol/mcp.md, "Tools of agents". */
 import * as z from 'zod'
 import type { AgentActor } from '../auth/actor.ts'
 import { messageStatus } from '../grid/messaging/message-status.ts'

@@ -1,5 +1,5 @@
 /**
- * Event streams: GET of the older revisions, `subscriptions/listen`, and late answers. MCP 2025-11-25 and 2026-07-28,
+ * Event streams: GET in the older revisions, `subscriptions/listen`, and late answers. MCP 2025-11-25 and 2026-07-28,
  * "Streamable HTTP".
  */
 import { type RequestId, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/server'
@@ -14,9 +14,9 @@ import { endLease } from '../answers/lease.ts'
 import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**
- * Notifies a client of an older revision about changes to its inbox, whether it has subscribed or not: the grid has no
- * sessions to remember subscriptions. Fails with `method_not_allowed`, also if the credential has reached its stream
- * limit, because a client would reopen a closed stream every second.
+ * Notifies a client of an older revision of changes to its inbox. The client need not subscribe, because the grid has
+ * no sessions to store subscriptions. Fails with `method_not_allowed`, even if the credential has reached its stream
+ * limit, because clients reopen a closed stream every second.
  */
 export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
   const events = names(headers, eventStreamType) ? inbox?.watch() : undefined
@@ -32,7 +32,7 @@ export function inboxStream({ headers }: Request, { inbox }: Toolset): Response 
 }
 
 /**
- * Answers `subscriptions/listen`: acknowledges what is watched, streams changes, and sends the result when the stream
+ * Answers `subscriptions/listen`: confirms the subscriptions, streams changes, and sends the result when the stream
  * ends. Fails with `rate_limit_exceeded` if the credential has reached its stream limit.
  */
 export function listenStream(id: RequestId, watchesInbox: boolean, inbox: WatchableInbox): Response {
@@ -60,8 +60,7 @@ async function* inboxFrames(
   updated: string,
   closing = '',
 ): AsyncGenerator<string> {
-  // The opening is sent with the first event, because the stream counts towards the credential's limit only from then
-  // on.
+  // The opening is sent with the first event, because only then the stream counts towards the credential's limit.
   let pending = opening
   for await (const inboxEvent of events) {
     yield pending + (inboxEvent === 'unread' ? updated : heartbeat)
@@ -85,7 +84,7 @@ export function streamedAnswer(body: object): Response {
   return new Response(event(JSON.stringify(body), 'message'), { headers: streamHeaders })
 }
 
-/** Sends the answer as a stream's only event, with heartbeats until it is ready. */
+/** Sends the answer as the only event of a stream, with heartbeats until it is ready. */
 export function lateAnswer(answer: Promise<RpcAnswer>, connection: CallerConnection): Response {
   return eventStream(lateFrames(answer, connection), connection)
 }

@@ -22,8 +22,8 @@ interface ToolAnnotations {
 }
 
 /**
- * A tool's answer: one JSON object in one text part. There is no `structuredContent`: clients show their model only one
- * of the two, so each would need the full answer. Some clients parse the text and accept only an object.
+ * A tool's answer: one JSON object in one text part. There is no `structuredContent`, because clients show their model
+ * only one of the two, so each would need the full answer. Some clients parse the text and accept only an object.
  */
 export interface ToolOutput {
   text: object
@@ -38,11 +38,11 @@ export interface ToolOutcome {
 
 export interface LiveCaller {
   readonly connection: CallerConnection
-  /** Fails once the credential is no longer valid. */
+  /** Fails if the credential is no longer valid. */
   check(): Promise<unknown>
 }
 
-/** Returns how a verb waits on behalf of a tool's caller. */
+/** Returns the wait options for a tool's caller. */
 export function waitOf({ caller, maxWaitSeconds }: ToolCall, seconds = 0) {
   return { caller: caller?.connection, check: caller?.check, seconds: Math.min(seconds, maxWaitSeconds) }
 }
@@ -50,25 +50,25 @@ export function waitOf({ caller, maxWaitSeconds }: ToolCall, seconds = 0) {
 export interface ToolCall {
   /** The longest wait that the answer's transport allows. */
   maxWaitSeconds: number
-  /** Needed by tools that wait. */
+  /** Set for tools that wait. */
   caller?: LiveCaller
 }
 
-/** A tool for one kind of caller. Name, description and schema are constants that contain no user text. */
+/** A tool for one kind of caller. Its name, description and schema are constants without user text. */
 export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   name: string
   title?: string
-  /** When to use the tool, written for a model. */
+  /** Tells a model when to use the tool. */
   description: string
   annotations?: ToolAnnotations
   input: Input
-  /** Renames arguments that models pass under names missing from `tools/list`. Fails with `invalid_input`. */
+  /** Renames arguments that models pass under names that are not in `tools/list`. Fails with `invalid_input`. */
   rename?(args: Arguments): Arguments
-  /** Whether a call only waits. Other calls count as activity of the agent. */
+  /** Whether a call does nothing but wait. All other calls count as activity of the agent. */
   onlyWaits?(args: Arguments): boolean
-  /** Its answers may be long and should be shown in full. */
+  /** Whether the answers may be long and should be shown in full. */
   isLong?: true
-  /** The largest list it returns, in bytes. A credential may have only a few lists at a time. */
+  /** The maximum size in bytes of the list that the tool returns. A credential may have only a few lists at a time. */
   listBytes?: number
   /** A `GridError` becomes a tool error for the model. */
   run(caller: Caller, input: z.output<Input>, call: ToolCall): Promise<ToolOutput>
@@ -97,20 +97,20 @@ export interface CatalogTool<Caller> {
   readonly tool: Tool<Caller>
   readonly listed: ListedTool
   readonly schema: ArgumentSchema
-  /** Unknown arguments are rejected rather than ignored. */
+  /** Whether unknown arguments are rejected instead of ignored. */
   readonly isStrict: boolean
 }
 
 export interface ToolCatalog<Caller> {
   readonly listed: readonly ListedTool[]
   readonly byName: ReadonlyMap<string, CatalogTool<Caller>>
-  /** The caller's remedies for errors. */
+  /** Advice for the caller by error code. */
   readonly hints: Hints
 }
 
 /**
- * Formats a page of a list, how to continue, and further notes. Hints that there is more come first, because some
- * clients cut the middle of an answer.
+ * Formats a page of a list, with a note on how to continue and further remarks. The hint that there is more comes
+ * first, because some clients cut the middle of an answer.
  */
 export function pageOutput(
   tool: string,
@@ -129,7 +129,10 @@ export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>)
   return tool
 }
 
-/** Create a catalog once: converting the schemas, on first use, costs a hundred times as much as a call. */
+/**
+ * Creates a catalog. Do this only once, because converting the schemas on first use costs a hundred times as much as a
+ * call.
+ */
 export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolCatalog<Caller> {
   const entries = once(() => tools.map(asCatalogTool))
   return lazy<ToolCatalog<Caller>>({
@@ -141,8 +144,8 @@ export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): T
 
 function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
   const { name, title, description, input, annotations, isLong } = tool
-  // Some clients reject a declared 2020-12, others draft-07. Without `additionalProperties`, other arguments are
-  // allowed.
+  // Omits `$schema`, because some clients reject 2020-12 and others draft-07. Omits `additionalProperties`, so that
+  // clients allow other arguments.
   const { $schema: _, additionalProperties: __, ...inputSchema } = z.toJSONSchema(input, {
     io: 'input',
     override: lean,
@@ -159,8 +162,8 @@ function asCatalogTool<Caller>(tool: Tool<Caller>): CatalogTool<Caller> {
 }
 
 /**
- * Omits limits that no sensible call reaches. Every model pays for each byte, and an error explains the limit if
- * needed.
+ * Omits limits that no sensible call reaches, because models pay for each byte. If a limit is exceeded, an error
+ * explains it.
  */
 function lean({ jsonSchema, path }: { jsonSchema: z.core.JSONSchema.BaseSchema; path: (string | number)[] }): void {
   delete jsonSchema.propertyNames
@@ -180,7 +183,7 @@ export function readToolArguments<Caller>(
   return readArguments(schema, tool.rename ? tool.rename(args) : args, { call: tool.name, isStrict })
 }
 
-/** Fails with `invalid_input` if the call already has a different value under the name `to`. */
+/** Renames an argument. Fails with `invalid_input` if the call already has a different value under the name `to`. */
 export function renamed(args: Arguments, from: string, to: string): Arguments {
   const { [from]: given, ...others } = args
   if (given === undefined) return others

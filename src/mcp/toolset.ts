@@ -38,17 +38,19 @@ export interface Toolset {
   /** Instructions for the model, sent when its client connects. */
   instructions(): Promise<string>
   readonly tools: readonly ListedTool[]
-  /** Undefined if the caller has no such tool. If `refused` is given, the tool fails with it instead of running. */
+  /**
+   * Returns undefined if the caller has no such tool. If `refused` is given, the tool fails with it and does not run.
+   */
   call(name: string, args: unknown, maxWaitSeconds: number, refused?: GridError): Promise<ToolOutcome> | undefined
-  /** Sentences explaining why the caller has no tool of this name, and what to do. */
+  /** Explains why the caller has no tool of this name, and what to do. */
   whyUnknown(name: string): string
-  /** Records a call that was refused before its tool ran. Undefined for callers whose calls are not recorded. */
+  /** Records a call that was refused before its tool ran. Undefined if the caller's calls are not recorded. */
   recordRefusal?(params: unknown): Promise<void>
-  /** Callers without an inbox, resources or prompts lack these members and the corresponding capability. */
+  /** Callers without an inbox, resources or prompts lack these members, and the capabilities are not announced. */
   readonly inbox?: WatchableInbox
   readonly resources?: {
     readonly listed: readonly ListedResource[]
-    /** Returns JSON; undefined if there is no such resource. Fails with a `GridError`. */
+    /** Returns JSON. Undefined if the resource does not exist. Fails with a `GridError`. */
     read(uri: string): Promise<string> | undefined
   }
   readonly prompts?: {
@@ -60,7 +62,7 @@ export interface Toolset {
 
 export interface WatchableInbox {
   /**
-   * Returns the inbox's events until the caller disconnects; undefined if the credential has reached its stream limit.
+   * Returns the inbox's events until the caller disconnects. Undefined if the credential has reached its stream limit.
    */
   watch(): AsyncGenerator<InboxEvent> | undefined
   readonly connection: CallerConnection
@@ -71,7 +73,7 @@ export const heartbeatMs = 20 * second
 /** A caller without a credential. */
 interface SignupCaller {
   store: Store
-  /** The client address, for the signup limit. */
+  /** The client's address, for the signup limit. */
   address: string
 }
 
@@ -98,7 +100,7 @@ const adminCatalog = toolCatalog([...adminReadTools, ...adminWriteTools], {
 })
 const signupCatalog = toolCatalog([signupTool])
 
-/** The kinds of callers, with the wording for `whyUnknown`. */
+/** The kinds of callers, with the words for `whyUnknown`. */
 const callerKinds: { catalog: ToolCatalog<never>; of: string; has: string; advice: string }[] = [
   {
     catalog: agentCatalog,
@@ -180,7 +182,7 @@ function readersSentence(since: number | null): string {
   return since === null ? '' : 'Owners and admins of your account can read what you write. '
 }
 
-/** Shown to agents whose messages approval rules can hold. */
+/** Included for agents whose messages approval rules can hold. */
 function approvalSentence(rules: readonly ActiveApprovalRule[], agentId: string): string {
   const isConcerned = rules.some(({ fromKind, fromId, toKind, toId }) =>
     fromKind === 'any' || toKind === 'any' || fromId === agentId || toId === agentId
@@ -188,7 +190,7 @@ function approvalSentence(rules: readonly ActiveApprovalRule[], agentId: string)
   return isConcerned ? 'Some messages from or to you are held until a person approves them. ' : ''
 }
 
-/** The activity log records every call of an admin, even one refused before its tool ran. */
+/** Creates an admin's toolset. The activity log records every call, even one refused before its tool ran. */
 function adminToolset(account: AccountStore, trace: CallTrace, caller?: LiveCaller): Toolset {
   const { requestId } = trace
   return {
@@ -236,7 +238,7 @@ function bindTools<Caller>(
   }
 }
 
-/** Calls `runTool`, in a list slot if the tool returns a list. */
+/** Runs a tool. If it returns a list, it occupies a list slot. */
 function runAccountTool<Account extends AccountStore>(
   entry: CatalogTool<Account>,
   account: Account,
@@ -248,7 +250,7 @@ function runAccountTool<Account extends AccountStore>(
   return listBytes === undefined ? run() : inListSlot(account, call.caller?.connection, listBytes, run)
 }
 
-/** Checks the arguments and runs the tool. Fails with `invalid_input`, or as the tool does. */
+/** Validates the arguments and runs the tool. Fails with `invalid_input`, or like the tool. */
 async function runTool<Caller>(
   entry: CatalogTool<Caller>,
   caller: Caller,
@@ -261,8 +263,8 @@ async function runTool<Caller>(
 }
 
 /**
- * Converts a `GridError` to a result with `isError`, so that a model can react. Other errors are logged, and clients
- * get no details.
+ * Converts a `GridError` to a result with `isError`, so that a model can react. Other errors are logged, and their
+ * details are hidden from clients.
  */
 async function toolOutcome(
   run: Promise<ToolOutput>,

@@ -1,6 +1,6 @@
 /**
- * Agent keys: identifying the caller, revoking a key, and creating one for a signed-in client. See
- * docs/protocol/rest.md, "Keys".
+ * Agent keys: shows the caller, revokes a key, and creates a key for a signed-in client. See docs/protocol/rest.md,
+ * "Keys".
  */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'

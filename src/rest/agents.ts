@@ -1,4 +1,4 @@
-/** Agent operations for an admin's programs: how A2A calls are answered, and session keys. */
+/** Agent operations for an admin's programs: settings for A2A responses, and session keys. */
 import * as z from 'zod'
 import { addKeyOrAgent, updateAgent } from '../grid/agents/agent-settings.ts'
 import { type Route, route } from './route.ts'

@@ -1,4 +1,4 @@
-/** Sets which posts in a channel wake an agent. See docs/conversations.md, "Waiting". */
+/** Sets which channel posts wake an agent. See docs/conversations.md, "Waiting". */
 import * as z from 'zod'
 import { setWake, wakes } from '../grid/channels/channels.ts'
 import { identifier, parse } from '../lib/input.ts'

@@ -23,7 +23,7 @@ const settings = {
   onFailure: z.enum(['closed', 'open']).optional(),
   enabled: z.boolean().optional(),
 }
-/** The limits are published here and checked by the operations. */
+/** The schemas document these limits. The operations enforce them. */
 const name = z.string().meta({ maxLength: 64 })
 const newGuardrail = z.strictObject({ name, provider: name, token: token.optional(), ...settings })
 const changes = z.strictObject({ name: name.optional(), token: token.nullable().optional(), ...settings })
@@ -134,7 +134,7 @@ function refOf({ guardrail: ref }: Record<string, string>): string {
   return ref.trim()
 }
 
-/** Includes the name, which the log could not look up after a deletion. */
+/** Records the name, too, because the log cannot look it up after a deletion. */
 async function named(account: AccountStore, params: Record<string, string>): Promise<{ id: string; name?: string }> {
   const ref = refOf(params)
   const found = await account.read.guardrails.byRef(ref)

@@ -3,23 +3,23 @@ import { commit, version } from '../lib/version.ts'
 import type { Handler } from '../request-context.ts'
 import type { Store } from '../store/store.ts'
 
-/** How long an answer from the database is reused. */
+/** How long a database response is reused. */
 const answerMs = 1_000
 
-/** `/healthz`: the process responds. */
+/** `/healthz`: responds if the process is alive. */
 export function live(): Response {
   return Response.json({ status: 'ok' })
 }
 
 /**
- * `/readyz`: the process is not stopping, its database answers, its disk has space, and it has the other processes'
- * keys.
+ * `/readyz`: responds with success if the process is not stopping, its database responds, its disk has free space, and
+ * it has the keys of the other processes.
  */
 export function ready(store: Store): Handler {
   let answer: Promise<string[]>
   let answeredAt = -Infinity
 
-  /** Asks the database which keys are wrong: once a second at most, and never concurrently. */
+  /** Queries the database for wrong keys, at most once a second and never concurrently. */
   async function wrongKeys(): Promise<string[]> {
     if (performance.now() - answeredAt >= answerMs) {
       answeredAt = Infinity
@@ -52,7 +52,7 @@ export function ready(store: Store): Handler {
         durability: store.durability,
         version,
         commit,
-        // Stored messages that have not been placed in conversations yet; a few are normal.
+        // Number of stored messages not yet placed in conversations. A few are normal.
         ...(behind >= 1_000 && { messagesToPlace: behind }),
         ...(missing.length > 0 && { missingKeys: missing }),
         ...(store.deps.config.backupDir !== undefined && { backup: backupStatus(store) }),
@@ -63,7 +63,7 @@ export function ready(store: Store): Handler {
   }
 }
 
-/** The reason for a failure is only logged, because it may contain paths. */
+/** Returns the times only. The reason for a failure is only logged, because it may contain paths. */
 function backupStatus({ backups: { made, failed } }: Store) {
   const time = (at?: number) => at === undefined ? undefined : new Date(at).toISOString()
   return { madeAt: time(made?.at) ?? null, failedAt: time(failed?.at) }

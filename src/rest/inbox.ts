@@ -219,7 +219,9 @@ export function asLeaseInput(body: z.output<typeof nextLease>): LeaseInput {
 
 type Waiting = Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>
 
-/** Returns a call's wait options. Its body, which is small and has been read, stops counting as in flight. */
+/**
+ * Returns a call's wait options. The call's body no longer counts as in flight, because it is small and has been read.
+ */
 export function waitOf(
   { account, c, check }: Waiting,
   { wait_seconds: seconds = 0 }: Pick<z.output<typeof nextLease>, 'wait_seconds'>,
@@ -229,15 +231,15 @@ export function waitOf(
 }
 
 /**
- * Formats a lease for the response. Releases the lease if the caller does not receive it; otherwise its messages would
- * wait for it to expire.
+ * Formats a lease for the response. Releases the lease if the caller does not receive the response. Otherwise its
+ * messages would be blocked until the lease expires.
  */
 export async function leaseAnswer(
   { account, c }: Waiting,
   { leaseId, expiresAt, messages, remaining, turns }: TimedLease,
 ): Promise<z.output<typeof leased>> {
   if (leaseId !== undefined && expiresAt !== undefined) {
-    // The caller acknowledges the lease itself.
+    // Acknowledging the lease is up to the caller.
     const release = () => releaseUntaken(account, leaseId, expiresAt).catch(ignoreEnded)
     await settleLease({ id: leaseId, ack() {}, release }, new CallerConnection(c.req.raw, c.env))
   }
@@ -250,5 +252,5 @@ export async function leaseAnswer(
   }
 }
 
-/** The caller may have ended the lease itself. If the database is unavailable, the lease expires. */
+/** Ignores errors: the caller may have ended the lease already, and without the database the lease expires. */
 function ignoreEnded(): void {}

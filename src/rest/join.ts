@@ -1,5 +1,5 @@
 /**
- * Pages for agents: `/llms.txt` (https://llmstxt.org), and `/join.md` for people who tell an agent "read this and
+ * Pages for agents: `/llms.txt` (https://llmstxt.org), and `/join.md`, which people send to an agent as "read this and
  * join". See docs/protocol/README.md, "Addresses".
  */
 import type { Config } from '../config.ts'

@@ -1,4 +1,4 @@
-/** `/api/v1/messages`: sending and retracting. See docs/protocol/rest.md, "Messages". */
+/** `/api/v1/messages`: sending and retracting messages. See docs/protocol/rest.md, "Messages". */
 import * as z from 'zod'
 import { callingAgent } from '../auth/actor.ts'
 import { GridError, invalidInput } from '../errors.ts'
@@ -172,7 +172,7 @@ export const messageRoutes: Route[] = [
   }),
 ]
 
-/** The message is already stored, so the response reports later errors instead of failing. */
+/** The message is already stored, so the response contains later errors instead of failing. */
 async function nextAnswer(call: Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>, next: Promise<TimedLease>) {
   try {
     return await leaseAnswer(call, await next)

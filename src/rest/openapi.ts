@@ -26,7 +26,9 @@ const callers: Record<Caller, { security: string; refusal: ErrorCode[] }> = {
 }
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/** With `closed`, responses have no additional fields, which a test checks. */
+/**
+ * Returns the OpenAPI document. With `closed`, its responses allow no additional fields, so that tests can check them.
+ */
 export function openApiDocument(
   operations: readonly Operation[],
   servers: string[],

@@ -42,7 +42,7 @@ const partRoute = route({
     const request = c.req.raw
     const part = await findPart(account, params.id)
     const { id, length } = part
-    // A part never changes.
+    // The id serves as the ETag, because parts never change.
     const etag = `"${id}"`
     const headers = {
       ...downloadHeaders({ ...part, isText: part.text !== undefined }),
@@ -133,8 +133,8 @@ export const partRoutes: Route[] = [
 ]
 
 /**
- * Undefined for the whole part: `Range` is missing, invalid or contains several ranges, or `If-Range` names another
- * version. @see RFC 9110 §14.2, §13.1.5
+ * Returns the requested byte range. Undefined for the complete part, if `Range` is missing, invalid or has several
+ * ranges, or `If-Range` names another version. @see RFC 9110 §14.2, §13.1.5
  */
 function rangeOf({ headers }: Request, etag: string, length: number): ByteRange | 'unsatisfiable' | undefined {
   const condition = headers.get('if-range')

@@ -1,4 +1,4 @@
-/** `/api/v1/reservations`: who is working on what. See docs/protocol/reservations.md. */
+/** `/api/v1/reservations`: the resources that agents are working on. See docs/protocol/reservations.md. */
 import * as z from 'zod'
 import { release } from '../grid/reservations/end-reservations.ts'
 import { listReservations } from '../grid/reservations/list-reservations.ts'

@@ -33,13 +33,13 @@ export interface Answer {
 /** The route's description in the OpenAPI document. */
 export interface Operation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** In OpenAPI syntax, with `{name}` for a parameter. */
+  /** The path in OpenAPI syntax, with `{name}` for a parameter. */
   path: string
   id: string
   tag: string
   summary: string
   description?: string
-  /** Absent for calls without a credential. */
+  /** Undefined for calls without a credential. */
   caller?: Caller
   /** Path parameters and their descriptions. */
   parameters?: Record<string, string>
@@ -53,19 +53,19 @@ export interface Operation {
   limits?: BodyLimits
   isBodyOptional?: boolean
   /**
-   * Rejects unknown arguments, because a call that lacks the intended one would do more than meant. The default for
-   * routes whose answer cannot name ignored arguments.
+   * Whether unknown arguments are rejected, because a call without the intended argument would do more than intended.
+   * Default: true for routes whose responses cannot list ignored arguments.
    */
   isStrict?: boolean
-  /** By status. The first is the status of JSON answers. */
+  /** The responses by status. The first status is that of JSON responses. */
   answers: Record<number, Answer>
-  /** Errors specific to the route, in addition to those of every call, its credential and its body. */
+  /** Errors specific to the route, in addition to general errors and those of the credential and the body. */
   errors?: readonly ErrorCode[]
-  /** Pages of any origin may call it, because each request carries its own credential. */
+  /** Whether pages of any origin may call the route, which is safe because each request has its own credential. */
   isOpenToPages?: true
 }
 
-// Schemas shared by several answers.
+// Schemas that several responses use.
 export const time = (description: string) => z.string().meta({ format: 'date-time', description })
 export const flag = (description: string) => z.literal(true).optional().describe(description)
 export const unread = (description: string) =>
@@ -90,15 +90,12 @@ export interface Call<Query, Body> {
 type Serve<Query, Body> = (call: Call<Query, Body>) => unknown
 
 export interface Route extends Operation {
-  /**
-   * The name under which the activity log records each call. `named` replaces the path parameters in the recorded
-   * arguments.
-   */
+  /** The name of the call in the activity log. `named` replaces the path parameters in the recorded arguments. */
   recordedAs?: string
   named?(account: AccountStore, params: Record<string, string>): object | Promise<object>
-  /** Answers a validated call with a `Response`, or with the JSON of the first answer. */
+  /** Handles a validated call. Returns a `Response`, or the JSON of the first response. */
   serve?: Serve<never, never>
-  /** The handler of a route without a credential. */
+  /** Creates the handler of a route without a credential. */
   open?(store: Store): Handler
 }
 
@@ -115,7 +112,7 @@ export function route<Query, Body>(
 
 /**
  * Creates a route's handler. Fails with `unauthenticated`, `rate_limit_exceeded`, `wrong_credential`,
- * `agent_token_required`, `invalid_input`, as `readJsonObject` does, or as the route does.
+ * `agent_token_required`, `invalid_input`, like `readJsonObject`, or like the route.
  */
 export function handlerOf(
   route: Route,
@@ -125,7 +122,7 @@ export function handlerOf(
   const { caller, query, body, limits, recordedAs, named, serve } = route
   if (!serve) return route.open!(store)
   const [status] = Object.keys(route.answers).map(Number)
-  // Excludes streams and bodies that the route reads itself.
+  // Streams, and bodies that the route reads itself, are not short.
   const isShort = route.answers[status].json !== undefined && route.bytes === undefined
   const [readQuery, readFields] = [readerOf(route, query), readerOf(route, body)]
 
@@ -179,7 +176,7 @@ function requireCaller(caller: Caller, { actor }: Pick<AuthenticatedCall, 'actor
   }
 }
 
-/** No body means no fields. */
+/** Reads a body. A missing body counts as an empty object. */
 async function readBody(bodies: Bodies, request: Request, limits = apiLimits): Promise<Record<string, unknown>> {
   const { headers } = request
   const isEmpty = (headers.get('content-length') ?? '0') === '0' && !headers.has('transfer-encoding')

@@ -1,4 +1,4 @@
-/** All REST routes. The OpenAPI document and the tests read this list, too. */
+/** All REST routes. The OpenAPI document and the tests also use this list. */
 import * as z from 'zod'
 import { staticAnswer } from '../lib/http/static-answer.ts'
 import { agentKeyRoutes } from './agent-keys.ts'

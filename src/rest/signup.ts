@@ -37,7 +37,7 @@ export const signupRoute: Route = {
     async function restSignup(c) {
       try {
         const body = await readJsonObject(store.deps.bodies, c.req.raw, formLimits)
-        // A missing field gets that field's error code: invalid_alias or invalid_email.
+        // A missing field gets the error code of that field: invalid_alias or invalid_email.
         const input = parse(signupInput, { alias: '', owner_email: '', ...body })
         const result = await signUp(store, { ...input, ownerEmail: input.owner_email }, addressOf(c, store.deps.config))
         return Response.json(result, { status: 201 })

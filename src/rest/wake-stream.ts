@@ -19,7 +19,7 @@ const heartbeatMs = 15 * second
 /** The event has no name, because clients listen with `onmessage`. */
 const wake = event('wake')
 
-/** The kind of listener. Without either field, it is a program that only waits. */
+/** The kind of listener. If both fields are missing, it is a program that only waits. */
 const wakeStreamQuery = z.object({
   attended: clientName.optional().describe('The program through which a person attends the agent'),
   runner: clientName.optional().describe('The program that runs the agent while nobody attends it'),

@@ -49,8 +49,8 @@ export function gridCard(config: Config, origin: string): Card10 {
 }
 
 /**
- * Returns an agent's card. It lists only the agent's own endpoint: at the shared one, clients that ignore tenants would
- * reach no agent.
+ * Returns an agent's card. It lists only the agent's own endpoint, because clients that ignore tenants would reach no
+ * agent at the shared one.
  */
 export function agentCard(config: Config, origin: string, { alias, description, skills }: CardAgent): Card10 {
   return card(declaredExtensions(config, 'agent'), {
@@ -67,7 +67,7 @@ export function agentCard(config: Config, origin: string, { alias, description, 
   })
 }
 
-/** Adds details for callers with a key: the agents they can reach and the accepted keys. */
+/** Adds details for callers with a key: the agents they can reach, and the accepted keys. */
 export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 {
   const description = 'The key of an agent of this grid. Access tokens of OAuth and admin keys are not accepted here.'
   return {
@@ -78,7 +78,7 @@ export function extendedCard(card: Card10, reachable: CardSkill[] = []): Card10 
 }
 
 /**
- * Combines both versions in one card: 0.3 clients send no version header and need `url`; newer clients ignore the 0.3
+ * Combines both versions in one card. 0.3 clients send no version header and need `url`. Newer clients ignore the 0.3
  * fields.
  */
 export function hybridCard(card: Card10): Record<string, unknown> {

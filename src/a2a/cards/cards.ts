@@ -18,7 +18,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { restError } from '../../wire.ts'
 
-/** Where clients of each version look for the root card, plus the shared endpoint itself. */
+/** Paths where clients of each version look for the root card, and the shared endpoint itself. */
 export const rootCardPaths = [
   '/.well-known/agent-card.json',
   '/.well-known/agent.json',
@@ -35,13 +35,13 @@ export const agentCardPaths = [
 ]
 
 const path10 = '/1.0/.well-known/agent-card.json'
-/** Paths of cards in pure 1.0 format, even for readers that send no version. */
+/** Paths of cards in pure 1.0 format, which do not depend on the version header. */
 export const card10Paths = { root: `/a2a/v1/grid${path10}`, agent: `/a2a/v1/agents/:alias${path10}` }
 
 /** Paths of the extended cards, as A2A 0.3 defines them. */
 export const extendedCardPaths = ['/a2a/v1/grid/v1/card', '/a2a/v1/agents/:alias/v1/card']
 
-/** Size of the cache of signed cards, which avoids signing a card for every request. */
+/** Size in bytes of the cache of signed cards, so that not every request signs a card. */
 const keptBytes = 8 * 2 ** 20
 
 /** A card as served. */
@@ -59,7 +59,7 @@ export class Cards {
   readonly #signer: Signer
   readonly #kept = new LruMap<string, SignedCard>(keptBytes)
 
-  /** `originOf` returns the origin that a request was sent to, which the card then names. */
+  /** `originOf` returns the origin that a request was sent to. The card contains this origin. */
   constructor(store: Store, authenticateCall: AuthenticateCall, originOf: (request: Request) => string) {
     this.#store = store
     this.#authenticateCall = authenticateCall
@@ -73,7 +73,7 @@ export class Cards {
     return this.#serve(request, gridCard(this.#store.deps.config, this.#originOf(request)), true)
   }
 
-  /** An agent's card: available to everyone if the agent is public, otherwise to agents of its account. */
+  /** An agent's card. A public agent's card is available to everyone, other cards to agents of the same account. */
   readonly agent: Handler = (c) =>
     this.#answer(c, async () => {
       const request = c.req.raw
@@ -104,7 +104,7 @@ export class Cards {
   }
 
   /**
-   * The extended card operation for a call. Without an alias, returns the shared endpoint's card. Fails with
+   * Returns the extended card for a call. Without an alias, returns the shared endpoint's card. Fails with
    * `agent_not_found`.
    */
   ofCall(request: Request): MethodCall['cards'] {
@@ -148,8 +148,8 @@ export class Cards {
     const kept = this.#kept.get(name)
     if (kept) return kept
     const signatures = signAt && await signCard(card, card10, await signAt(this.#originOf(request)))
-    // Signatures come last: an A2A test suite searches the text for certain words, and signatures may contain them by
-    // chance.
+    // Signatures come last, because an A2A test suite searches the text for certain words, which signatures may contain
+    // by chance.
     const text = JSON.stringify({ ...card, ...(signatures && { signatures }) })
     const signed = { text, etag: `W/"${name}"`, since: this.#store.deps.now() }
     this.#kept.set(name, signed, 2 * text.length + 200)
@@ -169,10 +169,10 @@ export class Cards {
   }
 }
 
-/** The CORS headers depend on whether the request has an Origin. */
+/** The CORS headers depend on whether the request has an `Origin`. */
 const vary = 'A2A-Version, Authorization, Origin'
 
-/** Returns a skill for each agent on the first page of the account's agents and of the public ones. */
+/** Returns one skill per agent, for the first page of the account's agents and of public agents. */
 async function reachableAgents(account: AccountStore): Promise<CardSkill[]> {
   const own = await listAgents(account, {})
   const others = await listAgents(account, { public: true })

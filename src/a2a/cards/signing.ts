@@ -6,13 +6,13 @@ import { readSigningKeys } from '../../grid/cards.ts'
 import { minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-/** How long keys are cached. The command that rotates them may run in another process. */
+/** How long keys are cached. Short, because the command that rotates them may run in another process. */
 const knownMs = minute
 
 interface Keys {
   /** The signing key's `kid`; undefined if cards are not signed. */
   kid?: string
-  /** Signs as one of the grid's origins, where verifiers find the key. */
+  /** Creates signatures that name one of the grid's origins, where verifiers find the key. */
   signAt?(origin: string): Promise<Sign>
   /** @see RFC 7517 §5 */
   set: { keys: JWK[] }
@@ -48,9 +48,10 @@ export class Signer {
 }
 
 /**
- * Signs each text that verifiers derive from a card, because they need one signature that matches theirs: the served
- * members; the 1.0 members without default values; these without empty values, as in the official libraries; the same
- * in ASCII, as in the Python library; and without the security schemes, which the JavaScript library loses on fetch.
+ * Signs every text that a verifier may derive from a card, because one signature must match the verifier's text: the
+ * served members; the 1.0 members without default values; these without empty values, as in the official libraries; the
+ * same in ASCII, as in the Python library; and without the security schemes, which the JavaScript library loses on
+ * fetch.
  */
 export async function signCard(
   served: Record<string, unknown>,
@@ -69,7 +70,7 @@ export async function signCard(
   return await Promise.all([...texts].map((text) => sign(text)))
 }
 
-/** Omits what ProtoJSON omits: empty lists and strings, and `required: false`. */
+/** Omits empty lists, empty strings and `required: false`, as ProtoJSON does. */
 function omitDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(omitDefaults)
   if (typeof value !== 'object' || value === null) return value
@@ -91,7 +92,7 @@ function omitEmpty(value: unknown): unknown {
   return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
-/** Escapes as Python's JSON encoder does. Canonical JSON has no control characters. */
+/** Escapes non-ASCII characters like Python's JSON encoder. Canonical JSON has no control characters. */
 function escapeNonAscii(json: string): string {
   return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

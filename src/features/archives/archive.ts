@@ -40,7 +40,8 @@ export async function exportFingerprint(store: Store): Promise<string | undefine
 }
 
 /**
- * Records in the activity log that the operator exports an account. Fails with `account_not_found` or `not_allowed`.
+ * Records in the activity log that the operator is exporting an account. Fails with `account_not_found` or
+ * `not_allowed`.
  */
 export async function noteExport(store: Store, id: string): Promise<void> {
   const account = await openAccount(store, id, { type: 'system', job: 'export-account' })
@@ -52,7 +53,7 @@ export async function noteExport(store: Store, id: string): Promise<void> {
 
 /**
  * The account's archive with the texts that the calling owner may read. Fails with `not_allowed` or
- * `confirmation_required`; and while it is read, with `storage_full`.
+ * `confirmation_required`. Reading it can fail with `storage_full`.
  */
 export async function exportForOwner(
   store: Store,
@@ -80,9 +81,9 @@ export interface ImportStart {
 }
 
 /**
- * Starts importing an account, or resumes an interrupted import. Resolves to the names that are taken or reserved; if
- * there are any, nothing was written. Fails with `write_conflict` if another archive of the account is partly imported,
- * and with `invalid_input` for content that no grid of this version produces.
+ * Starts importing an account, or resumes an interrupted import. Resolves to the taken and reserved names. If there are
+ * any, nothing is written. Fails with `write_conflict` if another archive of the account is partly imported, and with
+ * `invalid_input` for content that no grid of this version produces.
  */
 export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
   const imports = store.feature(archiveImports)
@@ -111,7 +112,7 @@ export async function beginImport(store: Store, { manifest, list, agents, aliase
   return []
 }
 
-/** Stores rows of an import in progress, as one unit. */
+/** Stores rows of an import in progress, in one transaction. */
 export async function importRows(
   store: Store,
   { account, list, rows }: { account: string; list: string; rows: [record: string, row: ArchivedRow][] },
@@ -122,7 +123,7 @@ export async function importRows(
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
-/** A guardrail's configuration determines its host, which people allow to receive their texts. */
+/** Sets a guardrail's host, which people allow to receive their texts, from its configuration. */
 function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchivedRow): ArchivedRow {
   if (record !== 'guardrail') return row
   try {
@@ -137,17 +138,17 @@ function withHost({ deps: { guardrailChecks } }: Store, record: string, row: Arc
 export interface ImportEnd {
   account: string
   list: string
-  /** Ids of the live agents. */
+  /** Ids of the agents that are not deleted. */
   agents: string[]
-  /** Ids and aliases of the agents that get a key. */
+  /** Ids and aliases of the agents that get new keys. */
   withKeys: [id: string, alias: string][]
   renamed: [id: string, alias: string][]
   people: { email: string; role: string; agent_id: string | null }[]
 }
 
 /**
- * Makes an imported account visible, with new keys for its agents and invitations for its people, which are returned
- * only here. Fails with `write_conflict` if an alias was taken since the import began.
+ * Makes an imported account visible. Creates new keys for its agents and invitations for its people, which only this
+ * returns. Fails with `write_conflict` if an alias was taken since the import began.
  */
 export async function endImport(store: Store, { account: id, list, agents, withKeys, renamed, people }: ImportEnd) {
   const imports = store.feature(archiveImports)

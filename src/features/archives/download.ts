@@ -1,4 +1,4 @@
-/** Streams an archive while it is being read, and limits parallel downloads. See docs/security.md, "Overload". */
+/** Streams an archive while it is being read, and limits concurrent downloads. See docs/security.md, "Overload". */
 import { placeIn } from '../../answers/downloads.ts'
 import { GridError } from '../../errors.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
@@ -8,12 +8,12 @@ import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Each download temporarily holds a copy of the whole database. */
+/** Low, because each download temporarily stores a copy of the complete database. */
 const limits = { perKey: Infinity, perGroup: 1, total: 2 }
 
 const places = new WeakMap<Store, ConcurrencyLimit>()
 
-/** The slots for archives sent by a process. */
+/** The download slots of a process. */
 export function placesOf(store: Store): ConcurrencyLimit {
   let found = places.get(store)
   if (!found) places.set(store, found = new ConcurrencyLimit(limits))
@@ -21,8 +21,8 @@ export function placesOf(store: Store): ConcurrencyLimit {
 }
 
 /**
- * The response body, which starts once `make` and its first piece succeed. A client that stops reading is disconnected.
- * Fails like `make` and the first piece, and with `rate_limit_exceeded`.
+ * The response body. Resolves once `make` and the first chunk succeed. A client that stops reading is disconnected.
+ * Fails with `rate_limit_exceeded`, and with the errors of `make` and of the first chunk.
  */
 export async function archiveBody(
   store: Store,
@@ -37,14 +37,14 @@ export async function archiveBody(
     return streamedBody(beginningWith(first, pieces), connection, { ahead: 0, maxMs: hour, release })
   } catch (error) {
     release()
-    // The operator can read the folder's path in the log.
+    // The folder's path is only logged, for the operator.
     if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
     account.deps.log.error('An export had too little space', { error })
     throw new GridError('storage_full', 'The grid has too little space for an export. Ask its operator for more.')
   }
 }
 
-/** An iterator, not a generator, because a generator that never started would not release its resources. */
+/** An iterator, because a generator that never started would not release its resources. */
 function beginningWith(
   first: IteratorResult<Uint8Array>,
   rest: AsyncIterator<Uint8Array>,

@@ -45,7 +45,7 @@ export function exportPages({ may }: AccountPages, deps: PageDeps): void {
 async function exportCard(visit: Visit, { store }: PageDeps) {
   const action = settingsPath(visit, 'account', 'export')
   const { rest } = formErrors(visit, action, [])
-  // Undefined if the grid cannot sign.
+  // Undefined if the grid cannot sign archives.
   const fingerprint = await exportFingerprint(store)
   return (
     <Card title='Export' lead='The account as a file, for another grid.'>

@@ -1,4 +1,4 @@
-/** Text lines that end with the signed list of their digests. See docs/protocol/archive.md. */
+/** Text lines followed by a signed list of their digests. See docs/protocol/archive.md. */
 import { createHash } from 'node:crypto'
 import { fingerprintOf, isSignedBy, type JWK, type Sign } from '../../lib/signing.ts'
 
@@ -72,8 +72,8 @@ export async function signList({ publicKey: { kty, crv, x, y }, sign }: LineSign
 }
 
 /**
- * Reads all lines but the last, and verifies them with it. Resolves to the signed list, which names the content. Fails
- * with a `SignedLinesError`: before the end, the lines are not authenticated.
+ * Reads all lines except the last, and verifies them against it. Resolves to the signed list, which names the content.
+ * Fails with a `SignedLinesError`. Lines are not authenticated until this resolves.
  */
 export async function readSignedLines(
   bytes: AsyncIterable<Uint8Array>,
@@ -125,7 +125,8 @@ function changed(): SignedLinesError {
 }
 
 /**
- * Lines without their terminators. The last line is terminated too. Fails with a `SignedLinesError` for invalid UTF-8.
+ * Lines without their terminators. The last line must be terminated as well. Fails with a `SignedLinesError` for
+ * invalid UTF-8.
  */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

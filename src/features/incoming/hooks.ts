@@ -1,5 +1,5 @@
 /**
- * Incoming hooks: URLs to which external programs post. Owners and admins create and revoke them. See
+ * Incoming hooks: URLs to which external programs post messages. Owners and admins create and revoke them. See
  * docs/protocol/incoming.md.
  */
 import { bareAlias, checkNewAlias, normaliseChannelName } from '../../aliases.ts'
@@ -32,9 +32,9 @@ export interface HookInput {
   /** `@alias` or `#channel`. */
   to: string
   format: HookFormat
-  /** Only with the format `template`. */
+  /** Set only for the format `template`. */
   template?: string
-  /** Which signature is required, if any: GitHub's or Standard Webhooks. */
+  /** The required signature scheme, if any: GitHub's or Standard Webhooks. */
   secret?: string
 }
 
@@ -55,8 +55,8 @@ function asHook(row: HookRow): Hook {
 }
 
 /**
- * Creates a hook, with an agent of type `hook` as its sender. Only this returns the URL. Fails as `createAgent` does,
- * with `agent_not_found`, `channel_not_found`, `invalid_input`, or `confirmation_required`.
+ * Creates a hook, with an agent of type `hook` as its sender. Only this returns the URL. Fails like `createAgent`, or
+ * with `agent_not_found`, `channel_not_found`, `invalid_input` or `confirmation_required`.
  */
 export async function createHook(account: AccountStore, input: HookInput): Promise<{ id: string; address: string }> {
   const { actor, change, deps } = account
@@ -78,7 +78,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
 
   return await retryOnConflict(async () => {
     const { read, change: ofHooks } = account.feature(incomingTables)
-    // A retry after a lost response finds its own hook, so it has succeeded.
+    // If the response of an earlier attempt was lost, its hook exists already.
     if (await read.byId(id)) return made
     await refuseTakenAlias(account, alias)
     await refuseTooManyAgents(account)
@@ -106,7 +106,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
   })
 }
 
-/** The URL stops working at once. Messages are kept. */
+/** Revokes a hook's URL immediately. Its messages are kept. */
 export async function revokeHook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await retryOnConflict(async () => {

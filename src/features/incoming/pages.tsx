@@ -55,7 +55,7 @@ export function hookPages({ get, post }: AccountPages, deps: PageDeps): void {
     const format = readChoice(form, 'format', Object.keys(formats) as Hook['format'][]) ?? 'summary'
     const input = { name: given('alias'), to: given('to'), format, template: given('template') }
     const secret = given('signingSecret')
-    // Logged without the secret.
+    // The activity log gets the input without the secret.
     const { id, address } = await visit.record(
       'create_hook',
       input,

@@ -15,12 +15,12 @@ import type { Store } from '../../store/store.ts'
 import { type HookDelivery, type HookRow, incomingLookUps, incomingTables } from './store.ts'
 import { maxTextLength, textOfPayload } from './template.ts'
 
-/** GitHub's payloads contain many small values. */
+/** Allows many JSON tokens, because GitHub's payloads contain many small values. */
 const bodyLimits = { ...apiLimits, maxTokens: 20_000 }
 
 /**
- * 200 with `message_id` once the message is on disk, or with `ignored`. An unknown URL gets 404, and its body is not
- * read.
+ * Responds with 200 and `message_id` once the message is on disk, or with 200 and `ignored`. An unknown URL gets 404,
+ * and its body is not read.
  */
 export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
   const { bodies, config, now } = store.deps
@@ -43,7 +43,7 @@ export function incomingPost(store: Store, refusedKeys: CallLimit): Handler {
     ofHook.count(hook.id, now())
     ofAccount.count(account.owner, now())
     const { change } = account.feature(incomingTables)
-    // The response matters more than recording the delivery.
+    // If the delivery cannot be recorded, the response is sent anyway.
     const record = (outcome: string) =>
       account.write([change.delivered(hook.id, { at: now(), outcome })]).catch(() => {})
     try {
@@ -75,7 +75,8 @@ async function findHook(store: Store, token: string) {
 }
 
 /**
- * Returns the message's id; undefined if the event has no text. Fails as `sendMessage` does, or with `unauthenticated`.
+ * Sends the message. Resolves to its id, or to undefined if the event has no text. Fails like `sendMessage`, or with
+ * `unauthenticated`.
  */
 async function take(
   account: AccountStore,
@@ -101,7 +102,7 @@ async function take(
     via: 'hook',
     hops: hopsOf(headers),
     ...(payload !== undefined && { parts: [{ data: payload.value, mediaType: 'application/json' }] }),
-    // The text may contain the time of the attempt.
+    // A retry is compared by its delivery id, because its text may contain the time of the attempt.
     ...(delivery && { idempotencyKey: `hook:${digestOf(delivery)}`, request: delivery }),
     concern: {
       plan: ({ message }) => {
@@ -116,7 +117,7 @@ async function take(
   return id
 }
 
-/** Fails with `unauthenticated` unless the request is signed, if the hook has a secret. */
+/** If the hook has a secret, fails with `unauthenticated` unless the request is signed. */
 async function requireSigned(account: AccountStore, { id }: HookRow, headers: Headers, body: string): Promise<void> {
   const sealed = await account.feature(incomingTables).read.sealed(id)
   if (!sealed) return
@@ -132,7 +133,10 @@ function isSignedByGithub(secret: string, given: string, body: string): boolean 
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
-/** The body's JSON; undefined for text. `curl -d` declares a form, whatever it sends, and GitHub may send one. */
+/**
+ * The body's JSON; undefined for plain text. A form body may contain JSON: `curl -d` always declares a form, and GitHub
+ * can send one.
+ */
 function payloadOf(headers: Headers, body: string): { value: unknown } | undefined {
   const type = headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json\b/i.test(type)) return { value: parseBody(body, bodyLimits) }
@@ -146,7 +150,7 @@ function payloadOf(headers: Headers, body: string): { value: unknown } | undefin
   }
 }
 
-/** One more than the hops of the webhook event it comes from. */
+/** The hop count: one more than that of the webhook event that caused the request. */
 function hopsOf(headers: Headers): number {
   const given = headers.get(hopsHeader) ?? ''
   return /^\d{1,4}$/.test(given) ? Number(given) + 1 : 0

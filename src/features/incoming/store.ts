@@ -1,4 +1,4 @@
-/** URLs to which external programs post messages. See docs/protocol/incoming.md. */
+/** Stores incoming hooks. See docs/protocol/incoming.md. */
 import type { HookDelivery, incomingHooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import type { TokenColumns } from '../../store/account/agents.ts'
@@ -26,7 +26,7 @@ export interface HookRow extends Pick<Stored, 'id' | 'agentId' | 'format' | 'tem
   /** `@alias` or `#channel`. Null if the recipient was deleted. */
   recipient: string | null
   isSigned: boolean
-  /** Whether a guardrail checks the messages its target agent receives; always true for a channel. */
+  /** Whether a guardrail checks the messages that the target agent receives. Always true for a channel. */
   isGuarded: boolean
   /** JSON of `HookDelivery`s, newest first. */
   deliveries: string
@@ -92,7 +92,6 @@ export const incomingLookUps = (db: Db) => ({
 
 export const incomingTables = {
   reads: (account: AccountDb) => ({
-    /** Finds a hook by its sender's alias. */
     list: () => account.all(list, {}),
     byId: (id: string) => account.one(byId, { id }),
     /** The hook's secret; undefined if requests are not signed. */
@@ -100,7 +99,7 @@ export const incomingTables = {
     count: async () => (await account.one(count, {}))!.n,
   }),
   changes: (account: AccountDb) => ({
-    /** The first statement fails the unit if the account already has `maxHooks`. */
+    /** Fails the transaction if the account already has `maxHooks`. */
     add: (hook: NewHook, at: number): Statement[] => [
       account.bind(requireRoom, {}),
       account.bind(add, { ...hook, at }),

@@ -1,9 +1,9 @@
-/** Renders a JSON body as text. Templates contain no logic. See docs/protocol/incoming.md, "Templates". */
+/** Renders a JSON payload as text. Templates contain no logic. See docs/protocol/incoming.md, "Templates". */
 import { printable } from '../../lib/redact.ts'
 import type { HookFormat } from './store.ts'
 
 export const maxTextLength = 10_000
-/** Maximum length of the source of a text. */
+/** Maximum length of a template's source. */
 const maxSource = 4 * maxTextLength
 const maxSummaryLines = 10
 const maxSummaryValue = 200
@@ -44,11 +44,11 @@ export function textOfPayload(
 function filled(template: string, payload: unknown): string {
   const value = (_: string, path: string) => valueAt(payload, path.split('.')).slice(0, maxTextLength)
   const text = template.replace(/\{\{\s*([\w$.-]{1,200})\s*\}\}/g, value).slice(0, maxSource)
-  // A regular expression that trims white space would take quadratic time.
+  // Trims without a regular expression, which would take quadratic time.
   return text.split('\n').map((line) => line.trimEnd()).filter((line) => line !== '').join('\n').trim()
 }
 
-/** Reads own properties only. Empty for a missing one, and for an object or a list. */
+/** Reads own properties only. Returns an empty string for a missing property, an object or a list. */
 function valueAt(value: unknown, [name, ...rest]: string[]): string {
   if (name === undefined) return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : ''
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
@@ -65,13 +65,13 @@ function summaryOf(payload: unknown): string {
 }
 
 /**
- * Removes mentions and links other than `https:`, and truncates the text to its limit. The data part keeps the whole
- * payload.
+ * Removes mentions and links other than `https:`, and truncates the text to its limit. The message's data part contains
+ * the complete payload.
  */
 function harmless(text: string): string {
   return Array.from(printable(text.slice(0, maxSource))).slice(0, maxTextLength).join('')
     .replace(/[a-z\d+.-]{0,40}:\/\//gi, (scheme) => /https:\/\/$/i.test(scheme) ? scheme : '')
     .replace(/\]\((?!\s*<?https:\/\/)/gi, '] (')
-    // Runs last, because removed text may have separated the sign from a name.
+    // Mentions are removed last, because removed text may have separated an `@` from a name.
     .replace(/(?<![\p{L}\p{N}_.+-])@(?=[a-z0-9@])/giu, '')
 }

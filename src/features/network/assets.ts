@@ -1,4 +1,4 @@
-/** The page's style and script. */
+/** The style and script of the Network page. */
 import { asset } from '../../html/assets.ts'
 
 export const style = asset(
@@ -34,9 +34,9 @@ export const style = asset(
 )
 
 /**
- * Network pictures, `data-network`: while a node or an edge is hovered or focused, fades everything it does not touch,
- * and shows its title in the element `data-chosen`. A link's `data-ends` contains one node, or the two nodes of an
- * edge.
+ * Script for network pictures (`data-network`). While a node or an edge is hovered or focused, it fades all unconnected
+ * nodes and edges, and shows the title in the element `data-chosen`. A link's `data-ends` contains one node, or the two
+ * nodes of an edge.
  */
 export const script = asset(
   'js',

@@ -1,4 +1,4 @@
-/** Visualises who sends messages to whom. See docs/web.md, "Network". */
+/** A page that shows who sends messages to whom. See docs/web.md, "Network". */
 import type { Feature } from '../../feature.ts'
 import type { Route } from '../../request-context.ts'
 import { servedAsset } from '../../web/assets.ts'

@@ -7,7 +7,10 @@ import { type Counts, type NetworkGroup, type networkGroupings, type NetworkNode
 
 export { type Counts, type NetworkGroup, networkGroupings, type NetworkNode } from './nodes.ts'
 
-/** This hour and the previous one; the last 24 hours; today and the six previous days, in UTC. */
+/**
+ * Time windows, in UTC. `hour`: this hour and the previous one. `day`: the last 24 hours. `week`: today and the six
+ * previous days.
+ */
 export const networkWindows = ['hour', 'day', 'week'] as const
 
 export interface NetworkQuery {
@@ -21,45 +24,44 @@ export interface NetworkQuery {
 export interface NetworkEdge {
   a: NetworkNode
   b: NetworkNode
-  /** From `a` to `b`, and in the other direction. */
+  /** Number of messages from `a` to `b`, and from `b` to `a`. */
   there: number
   back: number
-  /** Parked, or refused or not checked by guardrails. */
+  /** Number of messages that were parked, or that guardrails refused or could not check. */
   failed: number
   lastAt: number | null
   /** The conversation of the pair or channel, if the reader may read its newest message. */
   threadId?: number
   /** Whether the reader may read the newest message between two single nodes. */
   isReadable: boolean
-  /** The raw counts, by the keys of their ends. */
+  /** The keys of the two ends in the message counts. */
   keys: [source: string, target: string]
 }
 
 export interface Network {
   nodes: NetworkNode[]
-  /** The nodes' groups if there are many nodes, and the open group. */
+  /** The groups of the nodes. Empty if all nodes are shown individually. */
   groups: NetworkGroup[]
   open?: NetworkGroup
-  /** The busiest pairs and all failing ones, busiest first; if a group is open, only its pairs. */
+  /** The busiest pairs and all failing ones, busiest first. If a group is open, only its pairs. */
   edges: NetworkEdge[]
   hidden: number
   since: number
-  /** Whether there are more than `maxAgents`. */
+  /** Whether there are more than `maxAgents` agents. */
   isCut: boolean
 }
 
-/** Maximum number of agents and channels that are shown individually. More are grouped. */
+/** Maximum number of agents and channels that are shown individually. If there are more, they are grouped. */
 const maxOnRing = 40
 /**
- * Maximum number of the busiest pairs, and of failing pairs in addition. Smaller next to groups, so that the page stays
- * small.
+ * Maximum number of busiest pairs, and of additional failing pairs. Lower if groups are shown, to keep the page small.
  */
 const maxEdges = 200
 const maxEdgesOfGroups = 30
-/** If there are more agents, those seen most recently are counted, with the messages they sent. */
+/** Maximum number of agents whose messages are counted. If there are more, those seen most recently are counted. */
 export const maxAgents = 500
 
-/** The message counts, visible to every member of the account. */
+/** The message counts of the account. Every member may see them. */
 export async function networkOf(account: AccountStore, query: NetworkQuery): Promise<Network> {
   const traffic = account.feature(networkTables).read
   const now = account.deps.now()
@@ -125,13 +127,13 @@ export async function networkOf(account: AccountStore, query: NetworkQuery): Pro
   return { nodes, groups: isLarge ? groups : [], open, edges: shown, hidden: edges.length - shown.length, since, isCut }
 }
 
-/** The order of groups and their members: failing first, then the slowest, then the busiest. */
+/** Compares groups or members: most failures first, then slowest, then busiest. */
 export function worstFirst(one: Counts, two: Counts): number {
   return two.failed - one.failed || averageAnswerMs(two) - averageAnswerMs(one) ||
     two.sent + two.received - one.sent - one.received
 }
 
-/** Returns 0 if there are no answers. */
+/** The average time to an answer; 0 if there are no answers. */
 export function averageAnswerMs({ answers, answerMs }: Counts): number {
   return answerMs / Math.max(1, answers)
 }
@@ -140,7 +142,7 @@ export function volumeOf({ there, back }: Pick<NetworkEdge, 'there' | 'back'>): 
   return there + back
 }
 
-/** Finds the conversations of single pairs and channels, and whether the calling user may read them. */
+/** Adds to each pair and channel its conversation, and whether the calling user may read it. */
 async function findConversations(account: AccountStore, reader: Reader, edges: NetworkEdge[]): Promise<void> {
   const single = edges.filter(({ a, b }) => a.kind !== 'group' && b.kind !== 'group').map((edge) => {
     const channelId = [edge.a, edge.b].find(({ kind }) => kind === 'channel')?.id ?? null

@@ -2,21 +2,24 @@
 
 export const networkGroupings = ['channel', 'skill'] as const
 
-/** Messages sent and received, and answer times, in the displayed period. */
+/** Counts of messages sent and received, and answer times, in the displayed period. */
 export interface Counts {
   sent: number
   received: number
-  /** Parked, or refused or not checked by guardrails; sent or to be received. */
+  /** Messages sent or received that were parked, or that guardrails refused or could not check. */
   failed: number
   answers: number
   /** The total answer time. */
   answerMs: number
 }
 
-/** Each message counts once as sent and once as received, even within the group. */
+/**
+ * Agents and channels that are shown together. Each message counts once as sent and once as received, even within the
+ * group.
+ */
 export interface NetworkGroup extends Counts {
   name: string
-  /** Its agents and channels, except the channel that it is named after. */
+  /** Number of its agents and channels, except the channel that it is named after. */
   members: number
   isOutside: boolean
 }
@@ -24,17 +27,19 @@ export interface NetworkGroup extends Counts {
 export interface NetworkNode extends Counts {
   /** Its index in the list of nodes. */
   n: number
-  /** `@alias`, `#name`, or a name for several agents of other accounts or the uncounted agents. */
+  /** `@alias`, `#name`, or the name of a combined node. */
   name: string
   kind: 'agent' | 'channel' | 'foreign' | 'group'
-  /** The channel's id; empty for a group. */
+  /** The id of the agent or channel; the alias for another account's agent; empty for a combined node. */
   id: string
   group: NetworkGroup
-  /** It belongs to other accounts, or stands for the uncounted agents. */
+  /** Whether the node belongs to other accounts, or combines the uncounted agents. */
   isOutside: boolean
-  /** Active in the displayed period: an agent was seen or sent something, or a channel got a post. */
+  /**
+   * Whether the node was active in the displayed period: an agent was seen or sent a message, or a channel got a post.
+   */
   isSeen: boolean
-  /** Number of agents that the node stands for. */
+  /** Number of agents that the node represents. */
   members: number
 }
 
@@ -44,7 +49,7 @@ interface Source {
   groups: { name: string; agents: string }[]
   sent: { source: string; target: string; messages: number }[]
   since: number
-  /** Whether some agents are missing from the ends. */
+  /** Whether `ends` lacks some agents. */
   isCut: boolean
   by: typeof networkGroupings[number]
 }
@@ -56,8 +61,8 @@ const otherAccounts = 'Other accounts'
 const otherAgents = 'Other agents'
 
 /**
- * The nodes, their groups, and each end's node by its key, without counts. Positions depend only on names and groups,
- * so that they are stable. The busiest agents of other accounts have their own nodes.
+ * Creates the nodes, their groups, and a map from each end's key to its node. Counts are zero. The order depends only
+ * on names and groups, so that positions are stable. The busiest agents of other accounts get individual nodes.
  */
 export function nodesOf(
   source: Source,
@@ -102,7 +107,7 @@ export function nodesOf(
     const node = add({ name, kind: 'group', id: '', group: groupOf(name, true), isOutside: true, isSeen })
     for (const key of keys) join(key, node)
   }
-  // Includes deleted agents.
+  // The uncounted agents include deleted ones.
   const others = source.isCut ? [...traffic.keys()].filter((key) => !key.startsWith('@') && !byKey.has(key)) : []
   fold(others, otherAgents, false)
   for (const name of foreign.filter((name) => busiest.has(name))) {
@@ -114,8 +119,8 @@ export function nodesOf(
 }
 
 /**
- * The agents and channels in the order of their groups. An agent belongs to the smallest group it shares, because that
- * one says most about it.
+ * The agents and channels sorted by group. An agent that shares several groups belongs to the smallest one, which is
+ * the most specific.
  */
 function grouped({ ends, groups, by }: Source) {
   const none = by === 'channel' ? 'In no channel' : 'Without a skill'

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /**
- * Who sends messages to whom: a ring for few agents or groups for many, and pairs. Contains only numbers, so all roles
- * can see it.
+ * The Network page: a ring or a diagram of groups, and a list of pairs. It contains only counts, so all roles may see
+ * it.
  */
 import {
   averageAnswerMs,
@@ -33,11 +33,12 @@ import type { Pages, Visit } from '../../web/visit.ts'
 /** Maximum number of listed pairs. */
 const maxRows = 30
 /**
- * This many of the busiest pairs are always drawn; others only with at least this share of the busiest pair's messages.
+ * Number of busiest pairs that are always drawn. Other pairs are drawn only if they have at least this share of the
+ * busiest pair's messages.
  */
 const minDrawn = 12
 const minShare = .02
-/** Maximum number of a group's members, in their order. */
+/** Maximum number of listed members of a group. */
 const maxShown = 100
 
 const windowTitles = { hour: 'Hour', day: 'Day', week: 'Week' }
@@ -134,7 +135,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** Weaker pairs would clutter the picture. The first of `edges` is the strongest. */
+/** Whether an edge is drawn; weak edges would clutter the picture. The first of `edges` is the strongest. */
 function isStrong(edge: NetworkEdge, n: number, edges: NetworkEdge[]): boolean {
   return n < minDrawn || edge.failed > 0 || volumeOf(edge) >= minShare * volumeOf(edges[0])
 }
@@ -300,12 +301,12 @@ function Failed({ n }: { n: number }) {
   return n > 0 ? <Badge kind='bad'>{shown(n)}</Badge> : <>0</>
 }
 
-/** The conversation if the visitor may read it; otherwise a page about one of the two. */
+/** The link of a pair: its conversation if the visitor may read it, otherwise a page about one of the two ends. */
 function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
   if (isReadable) {
-    // Their messages have conversation ids, or are exchanged with another account.
+    // Messages of these ends are listed by conversation id, or are exchanged with another account.
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }

@@ -5,7 +5,7 @@ import { visibleControls } from '../../html/bidi.tsx'
 
 interface DrawnNode {
   name: string
-  /** The name and its counts, in words. */
+  /** The name and its counts, as text. */
   title: string
   href?: string
   group: string
@@ -15,7 +15,7 @@ interface DrawnNode {
   isOutside: boolean
 }
 
-/** A line between two nodes, identified by their indexes in the list. If `a` equals `b`, it is within one group. */
+/** A line between two nodes, identified by their indexes. If `a` equals `b`, it represents messages within one node. */
 interface DrawnEdge {
   a: number
   b: number
@@ -36,7 +36,7 @@ interface Drawn {
 
 const width = 1_000
 const centre = width / 2
-/** Margin above and below. */
+/** Margin above and below the ring. */
 const margin = 36
 const perRow = 8
 const rowHeight = 56
@@ -51,14 +51,15 @@ interface Point {
 }
 
 /**
- * Nodes on a ring, clockwise from the top, with an arc and a heading for each group. They have even vertical spacing,
- * so that no two labels overlap. Agents of other accounts are in rows below, so that the others keep their positions.
+ * Draws nodes on a ring, clockwise from the top, with an arc and a heading for each group. Even vertical spacing keeps
+ * the labels from overlapping. Agents of other accounts are in rows below, so that they do not move the other nodes.
  */
 export function Ring({ label, nodes, edges }: Drawn) {
   const inside = nodes.filter(({ isOutside }) => !isOutside)
   const others = nodes.slice(inside.length)
   const runs = runsOf(inside)
-  // A slot is a node or, before a group's first node, its heading. A channel heads its group.
+  // A slot holds a node, or a heading before the first node of a group. If that node is the group's channel, no heading
+  // is needed.
   const slots = runs.flatMap(({ group, from, to }): { node?: DrawnNode; heading?: string }[] => [
     ...runs.length > 1 && inside[from].name !== group ? [{ heading: group }] : [],
     ...inside.slice(from, to + 1).map((node) => ({ node })),
@@ -72,11 +73,12 @@ export function Ring({ label, nodes, edges }: Drawn) {
   }
   const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
-  // As wide as its names, so that their font is as large as other text. Rows use the full width.
+  // The picture is only as wide as its labels, so that their font is as large as other text. With rows, it has full
+  // width.
   const longest = Math.max(0, ...nodes.map(({ name }) => labelOf(name).length))
   const half = others.length > 0 ? centre : Math.min(centre, widestReach + 14 + Math.ceil(longest * letterWidth))
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))
-  // If there are many lines, they are thin and pale, so that each can be followed.
+  // If there are many lines, they are thin and pale, so that each can be traced.
   const [widest, opacity] = edges.length > 100 ? [3, .6] : [5, 1]
   return (
     <svg
@@ -126,7 +128,7 @@ export function Ring({ label, nodes, edges }: Drawn) {
 function NodeLink(
   { node, n, x, y, r, children }: { node: DrawnNode; n: number; x: number; y: number; r: number; children?: Child },
 ) {
-  // A truncated name is complete in its link's title.
+  // The link's title contains the complete name if the label is truncated.
   const label = labelOf(node.name)
   return (
     <a
@@ -143,7 +145,7 @@ function NodeLink(
   )
 }
 
-/** An edge as a link. Keyboard users reach edges through the table. */
+/** An edge as a link. Keyboard users reach edges through the table of pairs. */
 function EdgeLink({ edge: { a, b, href, title }, children }: { edge: DrawnEdge; children: Child }) {
   return (
     <a class='edge' href={href} aria-label={title} data-ends={a === b ? String(a) : `${a} ${b}`} tabindex={-1}>
@@ -161,7 +163,7 @@ function rounded(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** Runs of adjacent nodes of the same group, as first and last index. */
+/** Runs of adjacent nodes of the same group, with their first and last indexes. */
 function runsOf(nodes: DrawnNode[]): { group: string; from: number; to: number }[] {
   const runs: ReturnType<typeof runsOf> = []
   for (const [n, { group }] of nodes.entries()) {
@@ -188,7 +190,7 @@ function Label(
   )
 }
 
-/** The slots' positions: the first half down the right side, the second half up the left side. */
+/** The positions of the slots. The first half goes down the right side, the second half up the left side. */
 function ringOf(slots: number): { points: Point[]; middle: number; bottom: number } {
   const rows = Math.max(1, Math.ceil(slots / 2))
   const gap = Math.min(64, Math.max(24, 560 / rows))
@@ -202,7 +204,7 @@ function ringOf(slots: number): { points: Point[]; middle: number; bottom: numbe
   return { points, middle: margin + half, bottom: margin + 2 * half }
 }
 
-/** A curve that bends towards the centre; for a node with itself, a loop around it. */
+/** The path of an edge: a curve that bends towards the centre, or a loop if both ends are the same node. */
 function curve(from: Point, to: Point, middle: number): string {
   const path = (x: number, y: number) => `${rounded(x)} ${rounded(y)}`
   if (from === to) return `M${path(from.x - 14, from.y)}a14 14 0 1 1 28 0a14 14 0 1 1 -28 0`

@@ -2,7 +2,7 @@
 import { agentOf } from '../../store/account/inbox-message.ts'
 import { type AccountDb, query } from '../../store/sql.ts'
 
-/** Maximum number of the newest guardrail verdicts and parked messages that are read. */
+/** Maximum number of guardrail verdicts and of parked messages that are read. */
 const maxFailures = 5_000
 /** Maximum number of pairs whose sender belongs to another account. */
 const maxForeign = 1_000
@@ -16,14 +16,14 @@ interface Between {
 interface Sent extends Between {
   messages: number
   lastAt: number
-  /** The number of answers among the messages, and their total answer time. */
+  /** The number of answers among the messages, and the sum of their answer times. */
   answers: number
   answerMs: number
 }
 
 const sums = `sum(messages) AS messages, max(last_at) AS last_at, sum(answers) AS answers, sum(answer_ms) AS answer_ms`
-// One row for each source: many rows are slower to read than one JSON text. Sources from other accounts sort between
-// '@' and 'A'.
+// Returns one row with JSON for each source, because many rows are slower to read. Sources from other accounts begin
+// with `@`, so they sort between '@' and 'A'.
 const sent = query<{ source: string; targets: string }>(`
   SELECT chosen.value AS source, (
     SELECT json_group_array(json_array(target, messages, last_at, answers, answer_ms)) FROM (
@@ -46,7 +46,7 @@ const parked = query<Between & { messages: number }>(`
   CROSS JOIN messages
   WHERE messages.seq = lost.seq
   GROUP BY 1, 2`)
-// Ids sort by time, so the greatest are the newest.
+// Ids sort by time, so the greatest ids are the newest.
 const refused = query<Between & { messages: number }>(`
   SELECT '@' || sender_alias AS source, recipient AS target, count(*) AS messages FROM (
     SELECT sender_alias, recipient, action, created_at FROM verdicts
@@ -60,7 +60,7 @@ const ends = query<{ list: string }>(`
   SELECT json_group_array(json_array(id, '@' || alias, last_seen_at)) FROM (
     SELECT id, alias, last_seen_at FROM agents WHERE account_id = :account AND deleted_at IS NULL
     ORDER BY last_seen_at DESC LIMIT :limit)`)
-// A group with one member says nothing about its agent.
+// Groups with one member come last, because they do not relate agents to each other.
 const smallestFirst = `count(*) = 1, count(*), 1`
 const groups = {
   channel: query<{ name: string; agents: string }>(`
@@ -84,8 +84,8 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
 export const networkTables = {
   reads: (account: AccountDb) => ({
     /**
-     * Messages sent by these agents and by other accounts since the beginning of an hour or day, for each pair and
-     * direction.
+     * Messages sent by these agents and by other accounts, for each pair and direction, since the start of an hour or
+     * day.
      */
     sent: async (agents: string[], period: number, since: number): Promise<Sent[]> =>
       (await account.all(sent, { agents: JSON.stringify(agents), period, since })).flatMap(({ source, targets }) =>
@@ -94,11 +94,14 @@ export const networkTables = {
             { source, target, messages, lastAt, answers, answerMs }
           ))
       ),
-    /** Messages parked at the account's agents since then. */
+    /** Messages parked at the account's agents since a time. */
     parked: (since: number) => account.all(parked, { since }),
-    /** Messages that the account's guardrails refused or could not check. Here, ends are names: `@alias`, `#name`. */
+    /**
+     * Messages since a time that the account's guardrails refused or could not check. Here, ends are names: `@alias`,
+     * `#name`.
+     */
     refused: (since: number) => account.all(refused, { since }),
-    /** Live channels, `#name`, and the agents seen most recently, `@alias`. */
+    /** The channels (`#name`), and the agents seen most recently (`@alias`), without deleted ones. */
     ends: async (limit: number): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>
       (await account.all(ends, { limit })).flatMap(({ list }) =>
         (JSON.parse(list) as [string, string, number | null][]).map(([id, name, lastSeenAt]) => ({
@@ -107,9 +110,9 @@ export const networkTables = {
           lastSeenAt,
         }))
       ),
-    /** The channels or skills of some agents, smallest first; `agents` is JSON of their agents' ids. */
+    /** The channels or skills of some agents, smallest first. `agents` is a JSON list of agent ids. */
     groups: (by: keyof typeof groups, agents: string[]) => account.all(groups[by], { agents: JSON.stringify(agents) }),
-    /** Conversations by key: a channel's id, or the two ids of a pair. */
+    /** Conversations by key: a channel's id, or the ids of a pair. */
     threads: (keys: string[]) => account.all(threads, { keys: JSON.stringify(keys) }),
   }),
   changes: () => ({}),

@@ -1,4 +1,4 @@
-/** A digest's text. It contains an unsubscribe link in addition to the link to the grid. */
+/** Renders a digest email as text. It contains an unsubscribe link and a link to the grid. */
 import {
   type AppUrl,
   type EmailContent,
@@ -17,7 +17,7 @@ export function digestEmail(
     accountName: string
     waiting?: string
     senders: string[]
-    /** Messages that wait for the person's decision, in order of expiry. */
+    /** Messages that wait for the person's decision, sorted by expiry time. */
     held: { count: number; senders: string[]; firstEndsAt: number | undefined }
     news: string[]
     unsubscribe: string

@@ -1,4 +1,4 @@
-/** Emails with the number of messages that wait for a person. See docs/web.md, "Notifications". */
+/** Settings of digest emails, which report how many messages wait for a person. See docs/web.md, "Notifications". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'
@@ -18,7 +18,7 @@ export async function findDigest(
   return await account.feature(notificationTables).read.digest(callingUser(account.actor).userId)
 }
 
-/** Sends the calling user an email once per period with unread messages; never if `period` is undefined. */
+/** Sets how often the calling user gets an email about unread messages. No emails are sent if `period` is undefined. */
 export async function setDigest(
   account: AccountStore,
   { emailVerifiedAt }: { emailVerifiedAt: number | null },
@@ -42,13 +42,13 @@ export async function setDigest(
   })
 }
 
-/** Unsubscribes from the emails that contain a token. Resolves to whether there were any. */
+/** Unsubscribes from the digest emails that contain the token. Resolves to whether there was such a subscription. */
 export async function endDigest(store: Store, token: string): Promise<boolean> {
   const [ended] = await store.write([store.feature(allNotifications).endDigest(token)])
   return ended.length > 0
 }
 
-/** When the next digest is due after one that was due at `dueAt`: at the same minute, even if some were missed. */
+/** Returns when the next digest is due after the one at `dueAt`. The schedule is kept even if digests were missed. */
 export function nextDigestAt(period: DigestPeriod, dueAt: number, now: number): number {
   const missed = Math.max(0, Math.floor((now - dueAt) / periodMs[period]))
   return dueAt + (missed + 1) * periodMs[period]

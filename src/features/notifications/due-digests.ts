@@ -10,9 +10,9 @@ import { allNotifications, notificationTables } from './store.ts'
 const perPage = 100
 
 /**
- * Sends what is due. Several processes may run this at the same time: the one that moves a digest on sends it, so there
- * is at most one per period. If that process is killed, the digest is skipped, and the next one contains the same
- * messages.
+ * Sends due digests. Several processes may run this concurrently. The process that advances a digest's due time sends
+ * it, so at most one email is sent per period. If that process is killed, the digest is skipped, and the next one
+ * contains its messages.
  */
 export async function sendDigests(store: Store, signal?: AbortSignal): Promise<void> {
   const { email, log, now } = store.deps
@@ -51,9 +51,9 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
     ...questions.map(({ sender, deliverySeq, messages }) => ({ alias: sender, seq: deliverySeq, messages })),
   ].sort((a, b) => b.seq - a.seq)
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
-  // There is nothing new since an earlier digest.
+  // Whether there are new messages since the last digest.
   const waits = count > 0 && waiting[0].seq > digest.notifiedSeq
-  // Messages held before were in the last digest; those about to expire are repeated.
+  // Messages held earlier were in a previous digest. Only those about to expire are repeated.
   const before = dueAt - (digest.period === 'hourly' ? hour : day)
   const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)
   if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return

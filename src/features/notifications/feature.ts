@@ -24,7 +24,7 @@ export const notifications: Feature = {
     script: pushScript,
     notices: Object.values(notices),
   },
-  // Starts at the stored position, so that a person is notified only once.
+  // Starts at the stored position, so that a person is notified of a message only once.
   followers: (store) => {
     const { noteMessages, noteEvents } = store.feature(allNotifications)
     const delays = { quietMs, batchMs }
@@ -32,7 +32,7 @@ export const notifications: Feature = {
       {
         name: 'browser messages',
         isPlaced: true,
-        // Notifications are sent after 5 s at the earliest.
+        // Notifications are sent after at least 5 s.
         gatherMs: second,
         statements: (batch) => [noteMessages(batch, delays)],
       },

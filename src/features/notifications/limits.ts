@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts'
 const rates = { push: [[120, hour]], test: [[5, minute], [30, hour]] } as const
 const digests = { rates: [[12, hour]], share: 0.1 } as const
 
-/** Counts one digest to a recipient. False if a limit is reached. */
+/** Counts one digest to a recipient. Returns false if a limit is reached. */
 export async function takeDigestAttempt(store: Store, email: string): Promise<boolean> {
   return await takeEmailOfKind(store, { kind: 'digest', email, ...digests })
 }

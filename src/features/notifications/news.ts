@@ -1,19 +1,19 @@
-/** Messages that people are notified of although they are not recipients. See docs/web.md, "Notifications". */
+/** Finds messages that people are notified of although they are not recipients. See docs/web.md, "Notifications". */
 import { mayRead, placeOf, readerFor } from '../../grid/conversations/may-read.ts'
 import { namedAliases } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { notificationTables } from './store.ts'
 
-/** A conversation's newest message that a person is notified of. Never contains its text. */
+/** The newest message in a conversation that a person is notified of. It never contains the text. */
 interface News {
   /** The message's number and sender. */
   seq: number
   alias: string
-  /** The sender's action, such as `posted in #general`. */
+  /** The action of the sender, such as `posted in #general`. */
   did: string
 }
 
-/** Messages that the user may read and has not seen, newest first, in all conversations or in one. */
+/** Unseen messages that the user may read, newest first. `thread` selects one conversation; default: all. */
 export async function newsOf(
   account: AccountStore,
   userId: string,

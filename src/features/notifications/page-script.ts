@@ -1,15 +1,15 @@
-/** Browser scripts that show notifications. */
+/** Browser scripts that subscribe to notifications and show them. */
 import { asset, icon } from '../../html/assets.ts'
 import { staticAnswer } from '../../lib/http/static-answer.ts'
 import type { ServedAsset } from '../../web/assets.ts'
 
 /**
- * Notifications. `<form data-push="KEY">` asks the browser for a subscription with this public key, fills the
- * subscription's URL and keys into the fields `endpoint`, `p256dh` and `auth`, and is then submitted. Errors are shown
- * in the element named by `data-error`.
+ * Subscribes to notifications. `<form data-push="KEY">` requests a subscription for this public key from the browser,
+ * fills in the fields `endpoint`, `p256dh` and `auth`, and submits itself. Errors are shown in the element named by
+ * `data-error`.
  *
- * Once per session, a browser with a subscription confirms to the grid that its user is still signed in. If this user
- * has no subscription, for example because somebody else has signed in, the browser unsubscribes.
+ * Once per session, a subscribed browser confirms to the grid that its user is still signed in. If this user has no
+ * subscription, for example because someone else has signed in, the browser unsubscribes.
  */
 export const pushScript = asset(
   'js',
@@ -76,8 +76,8 @@ if (sessionForm && 'serviceWorker' in navigator && sessionStorage.getItem('renew
 )
 
 /**
- * The service worker, which runs while no page is open. It shows the grid's notifications, and a click opens their
- * subject. It caches nothing and handles no page requests.
+ * The service worker, which runs while no page is open. It shows the grid's notifications. A click on one opens its
+ * page. The worker caches nothing and handles no page requests.
  */
 const serviceWorkerScript = `'use strict'
 addEventListener('install', () => skipWaiting())
@@ -99,8 +99,8 @@ async function open(url) {
 `
 
 /**
- * The script that shows notifications. Its policy forbids loading anything. Browsers check it for updates: its path
- * contains no hash, because another path would register another worker.
+ * Serves the service worker. Its policy forbids it to load anything. The path contains no hash, because another path
+ * would register another worker; browsers check the script for updates.
  */
 export const serviceWorker: ServedAsset = {
   path: '/sw.js',

@@ -89,12 +89,12 @@ export function notificationPages(pages: AccountPages, { store }: PageDeps): voi
 }
 
 export function publicNotificationPages({ get, post }: PublicPages, { store }: PageDeps): void {
-  // The script sends this request in a subscribed browser.
+  // A subscribed browser sends this request by script.
   post('/notifications/renew', async (visit) => {
     await renewBrowser(store, signedIn(visit), visit.form.get('endpoint') ?? '')
     return new Response(null, { status: 204 })
   })
-  // The target of a mail digest's unsubscribe link. Opening it changes nothing, because email scanners open links.
+  // The target of a digest email's unsubscribe link. Opening it changes nothing, because email scanners open links.
   get('/unsubscribe/:token', ({ param }) =>
     barePage(
       { title: 'End these emails' },
@@ -255,8 +255,8 @@ function DigestCard(
 }
 
 /**
- * Unsubscribes from the mail digest with this token. Nothing else is required, because email programs send this request
- * when their user presses a button: they have no session and no page. @see RFC 8058 §3.2
+ * Unsubscribes from the digest emails with this token. It needs no session, because email programs send this request
+ * when their user presses a button. @see RFC 8058 §3.2
  */
 export function unsubscribeFromDigest(store: Store): Handler {
   return async function unsubscribeFromDigest(c) {

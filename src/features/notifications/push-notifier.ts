@@ -8,11 +8,11 @@ import { type PushResult, sendPush } from './send-push.ts'
 import { allNotifications, type DueNotice, newsMs, notificationTables } from './store.ts'
 import { recordResult } from './subscriptions.ts'
 
-/** How long a message must wait, so that people who answer at once are not notified. */
+/** How long a message waits before a notification, so that people who respond at once are not notified. */
 export const quietMs = 5 * second
-/** Minimum interval between two notifications of one thread in a browser. */
+/** Minimum interval between two notifications about the same thread in one browser. */
 export const batchMs = minute
-/** How long a process may take for a claimed notification before another process retries it. */
+/** How long a process may hold a claimed notification before another process retries it. */
 const claimMs = 2 * minute
 /** Retry delays, unless the push service asks for more. */
 const retryAfterMs = [10 * second, minute, 5 * minute, hour]
@@ -20,7 +20,8 @@ const maxSending = 10
 const maxToDecide = 200
 
 /**
- * Sends what is due, a few at a time, until `stopping`. Then it abandons the pending requests, which are retried later.
+ * Sends due notifications, a few at a time. When `stopping` aborts, it abandons pending requests, which are retried
+ * later.
  */
 export class PushNotifier {
   readonly #store: Store
@@ -85,7 +86,8 @@ export class PushNotifier {
     ])
     const waiting = isNews ? news : messages
     if (!browser) return
-    // Messages answered by then need no notification, and neither do more than a person can handle.
+    // Messages that were answered in the meantime need no notification. Above the rate limit, notifications are
+    // dropped.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 
@@ -103,13 +105,13 @@ export class PushNotifier {
     if (waitMs !== undefined) {
       return void await account.write([notifications.postpone(notice, claimedUntil, now() + waitMs)])
     }
-    // A notification has failed when all its attempts have failed.
+    // A notification fails when its last attempt has failed.
     await recordResult(account, subscriptionId, result.outcome === 'later' ? { outcome: 'failed' } : result)
     if (result.outcome !== 'gone') await settle(waiting[0].seq, now())
   }
 }
 
-/** The senders of messages that wait for a user's decision, newest first. These notices are numbered by time. */
+/** The senders of messages that wait for a user's decision, newest first. Times serve as sequence numbers. */
 async function toDecide({ read, deps }: AccountStore, userId: string): Promise<{ alias: string; seq: number }[]> {
   const held = await read.held.ofUser(userId, deps.now(), maxToDecide)
   return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).sort((a, b) => b.seq - a.seq)
@@ -123,7 +125,7 @@ function newMessages(count: number): string {
   return count === 1 ? 'A new message' : `${count} new messages`
 }
 
-/** The delay before the next attempt; undefined if there is none. */
+/** The delay before the next attempt. Undefined if there is no further attempt. */
 function delayOf(result: PushResult, tries: number): number | undefined {
   const delay = retryAfterMs[tries - 1]
   if (result.outcome !== 'later' || delay === undefined) return undefined

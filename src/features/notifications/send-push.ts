@@ -9,8 +9,9 @@ import { newPushKey, type PushKey, pushRequest, type PushTarget } from './web-pu
 const id = 'vapid'
 
 /**
- * The public key for browser subscriptions, in base64url. The key pair is created when first needed, and again if its
- * encryption key was lost; if several processes do so, one wins. Fails with `invalid_input` without encryption keys.
+ * Returns the public key for browser subscriptions, in base64url. Creates the key pair when it is first needed, and
+ * again if its encryption key was lost. Concurrent processes get the same key pair. Fails with `invalid_input` without
+ * encryption keys.
  */
 export async function publicPushKey(store: Store): Promise<string> {
   const notifications = store.feature(allNotifications)
@@ -24,14 +25,14 @@ export async function publicPushKey(store: Store): Promise<string> {
   return (await notifications.pushKey(id))!.publicKey
 }
 
-/** The key pair; undefined until a browser has subscribed. Fails with `internal` if its encryption key is gone. */
+/** The key pair. Undefined until a browser has subscribed. Fails with `internal` if its encryption key is missing. */
 async function readPushKey(store: Store): Promise<PushKey | undefined> {
   const stored = await store.feature(allNotifications).pushKey(id)
   if (!stored) return undefined
   return { publicKey: stored.publicKey, privateKey: await store.open('push_keys', id, stored) }
 }
 
-/** The notification shown by the service worker. It contains no message text. */
+/** A notification as the service worker shows it. It contains no message text. */
 interface Notification {
   title: string
   body: string
@@ -39,11 +40,11 @@ interface Notification {
   path: string
 }
 
-/** `gone`: the push service no longer knows the browser. `later`: it can be retried. */
+/** `gone`: the push service no longer knows the browser. `later`: the request can be retried. */
 export type PushResult = { outcome: 'sent' | 'gone' | 'failed' } | { outcome: 'later'; afterMs?: number }
 
 const timeoutMs = 10 * second
-/** How long a push service keeps a notification for a disconnected browser. */
+/** How long a push service stores a notification for a disconnected browser. */
 const keptSeconds = day / second
 const maxRetryAfterMs = hour
 const maxAnswerBytes = 16 * 1024
@@ -86,7 +87,7 @@ function retryAfterMs(value: string | undefined, at: number): number | undefined
   return Number.isFinite(ms) ? Math.max(0, Math.min(ms, maxRetryAfterMs)) : undefined
 }
 
-/** Push services require the sender's HTTPS URL or email address. A grid for one machine has neither. */
+/** The sender's contact URL, which push services require to be HTTPS. A grid without HTTPS sends a placeholder. */
 function contactUrl(appUrl: string): string {
   return appUrl.startsWith('https:') ? appUrl : 'https://agent-grid.invalid'
 }

@@ -32,7 +32,9 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
-/** `message`: messages to the person; `news`: other messages; `held`: messages that wait for their decision. */
+/**
+ * `message`: messages to the person. `news`: messages to others. `held`: messages that wait for the person's decision.
+ */
 export interface Notice {
   subscriptionId: string
   threadId: number
@@ -43,7 +45,10 @@ const keyOf = ({ subscriptionId, threadId, kind }: Notice) => ({ subscription: s
 
 const maxUnread = 1_000
 
-/** Minimum interval between two news notifications of a conversation in a browser. Older messages are not news. */
+/**
+ * Minimum interval between two news notifications about a conversation in one browser. Older messages do not count as
+ * news.
+ */
 export const newsMs = hour
 
 interface Digest {
@@ -87,7 +92,7 @@ const isNotice = `account_id = :account AND subscription_id = :subscription AND 
 const claim = statement(`
   UPDATE push_notices SET due_at = :until, tries = tries + 1 WHERE ${isNotice} AND due_at = :dueAt RETURNING tries`)
 const postpone = statement(`UPDATE push_notices SET due_at = :until WHERE ${isNotice} AND due_at = :dueAt`)
-// Newer messages have a later notification.
+// If newer messages have arrived, they get a later notification.
 const settle = statement(`
   UPDATE push_notices SET first_seq = iif(last_seq > :notifiedSeq, :notifiedSeq + 1, first_seq),
     due_at = iif(last_seq > :notifiedSeq, :until, NULL), tries = 0, pushed_at = coalesce(:pushedAt, pushed_at)
@@ -98,8 +103,8 @@ const ownAgent =
 const joinMessage = `JOIN messages
     ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
-// From both halves of the inbox: an agent's message waits until it is answered, even after it was read; one with
-// choices until one is chosen.
+// Searches unread and read messages. A message of an agent waits until it is answered or one of its choices is chosen,
+// even if it was read before.
 const inThread = query<{ alias: string; seq: number }>(
   ['unread', 'read'].map((state) => `
   SELECT messages.from_alias AS alias, deliveries.seq AS seq FROM deliveries
@@ -116,7 +121,7 @@ const unread = query<{ alias: string; seq: number }>(`
   WHERE ${isTo} AND deliveries.state = 'unread' AND messages.type <> 'agent'
   ORDER BY deliveries.seq DESC LIMIT ${maxUnread}`)
 
-/** A message that a person is to be notified of although they are not a recipient. */
+/** A message that a person is notified of although they are not a recipient. */
 interface News {
   threadId: number
   seq: number
@@ -125,7 +130,7 @@ interface News {
   text: string
   channel: string | null
   channelId: string | null
-  /** JSON of the ids of a direct message's sender and recipients. */
+  /** Ids of the sender and recipients of a direct message, as JSON. */
   agents: string
 }
 
@@ -173,20 +178,18 @@ export const notificationTables = {
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**
-     * The newest message of each thread, or of this one, that the user is to be notified of as a non-recipient and has
-     * not seen. Whether they may read it is not decided here.
+     * The newest message in each thread, or in the given thread, that concerns the user as a non-recipient and is
+     * unseen. The caller must check whether the user may read it.
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
       account.all(news, { user, thread, after }),
-    /** People's unread messages to a user's alias, newest first, without channel posts. */
+    /** Unread messages of people to a user's alias, newest first. Channel posts are excluded. */
     unread: (user: string) => account.all(unread, { user }),
-    /** A user's mail digest and its address; undefined if they want none. */
+    /** A user's digest settings and email address. Undefined if they get no digests. */
     digest: (user: string) => account.one(digest, { user }),
   }),
   changes: (account: AccountDb) => ({
-    /**
-     * Starts notifying a browser. Does nothing for a user without an alias, or if the browser belongs to another user.
-     */
+    /** Starts notifying a browser. Does nothing if the user has no alias or the browser belongs to another user. */
     subscribe: (
       subscription: Pick<PushSubscription, 'id' | 'endpoint' | 'p256dh' | 'auth' | 'userAgent'> & {
         user: string
@@ -206,13 +209,15 @@ export const notificationTables = {
       account.bind(removeFailing, { subscription, maxFailures }),
     ],
 
-    /** Claims a notification that became due at `dueAt`, until `until`. No row if another process has claimed it. */
+    /**
+     * Claims a notification that is due at `dueAt`, until `until`. Returns no row if another process has claimed it.
+     */
     claim: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(claim, { ...keyOf(notice), dueAt, until }),
     postpone: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(postpone, { ...keyOf(notice), dueAt, until }),
     /**
-     * Completes a notification, up to the number `notifiedSeq` of its kind. `pushedAt` is null if the browser was not
+     * Completes a notification of messages up to the number `notifiedSeq`. `pushedAt` is null if the browser was not
      * notified.
      */
     settle: (
@@ -220,11 +225,11 @@ export const notificationTables = {
       done: { dueAt: number; notifiedSeq: number; until: number; pushedAt: number | null },
     ): Statement => account.bind(settle, { ...keyOf(notice), ...done }),
 
-    /** Starts sending a mail digest, or changes its times. Does nothing for a user without an alias. */
+    /** Starts sending digests, or changes their schedule. Does nothing for a user without an alias. */
     setDigest: (user: string, period: DigestPeriod, nextAt: number, token: string): Statement =>
       account.bind(setDigest, { user, period, nextAt, token }),
     endDigest: (user: string): Statement => account.bind(endDigest, { user }),
-    /** Moves a digest that is due at `dueAt` on. No row if another process has done so. */
+    /** Advances a digest that is due at `dueAt`. Returns no row if another process has already done so. */
     claimDigest: (user: string, dueAt: number, until: number): Statement =>
       account.bind(claimDigest, { user, dueAt, until }),
     notifyByDigest: (user: string, notifiedSeq: number, notifiedNewsSeq: number): Statement =>
@@ -238,7 +243,7 @@ export interface DueNotice extends Notice {
   dueAt: number
 }
 
-/** Maximum number of notifications due for one person at a time, so that a slow push service does not delay others. */
+/** Maximum number of notifications sent to one person at a time, so that a slow push service does not delay others. */
 const maxDueOfUser = 2
 
 interface PushKey extends SealedToken {
@@ -253,7 +258,7 @@ const addKey = statement(`
   ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, ${excludedToken}, created_at = excluded.created_at
   WHERE push_keys.token_key_id = :lostKeyId`)
 
-/** Messages soon after a notification, or before one that is due, wait for `batchMs` or are included in it. */
+/** Adds messages to a pending notification. Messages soon after a sent one wait for `batchMs`. */
 const elseLater = (batchMs: string) =>
   `ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE SET
     first_seq = iif(push_notices.due_at IS NULL, excluded.first_seq, push_notices.first_seq),
@@ -347,31 +352,31 @@ const endDigestByToken = crossAccountStatement(
   `DELETE FROM mail_digests WHERE token = :token RETURNING 1`,
 )
 
-/** The notifications of all accounts, and the key pair for push services. */
+/** Notifications of all accounts, and the key pair for push services. */
 export const allNotifications = (db: Db) => ({
   /** The key pair for push services. Undefined before it is first needed. */
   pushKey: (id: string) => db.one(key, { id }),
-  /** Does nothing if there is a key pair, unless it is sealed with the lost key `lostKeyId` of the key ring. */
+  /** Adds a key pair. An existing one is replaced only if it is sealed with `lostKeyId`, a lost key of the key ring. */
   addPushKey: (id: string, publicKey: string, sealed: SealedToken, lostKeyId: string | null, at: number): Statement =>
     db.bind(addKey, { id, publicKey, ...sealed, lostKeyId, at }),
 
   /**
-   * Records a batch's messages for their recipients' browsers, unless another process has done so. A browser is
-   * notified after `quietMs`, and about one thread at most once per `batchMs`.
+   * Records the messages of a batch for their recipients' browsers, unless another process has done so. A browser is
+   * notified after `quietMs`, at most once per `batchMs` about the same thread.
    */
   noteMessages: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement => ({
     ...db.bind(noteMessages, { ...batch, ...delays, follower: 'browser messages' }),
     rows: 100,
     isTraffic: true,
   }),
-  /** The same for held messages. Also removes the subscriptions of ended sessions. */
+  /** Records held messages in the same way. Also removes the subscriptions of ended sessions. */
   noteEvents: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement[] => [
     { ...db.bind(noteHeld, { ...batch, ...delays, follower: 'browser events' }), rows: 100, isTraffic: true },
     { ...db.bind(endOfSessions, { ...batch, follower: 'browser events' }), rows: 10, isTraffic: true },
   ],
   /**
-   * The same for messages, given by their numbers, that are news for non-recipients. Part of the unit that advances the
-   * follower `search` from `after`.
+   * Records messages that are news for non-recipients, by their numbers. Belongs to the unit that advances the follower
+   * `search` from `after`.
    */
   noteNews: (seqs: readonly number[], after: number, { at, quietMs }: { at: number; quietMs: number }): Statement => ({
     ...db.bind(noteNews, {
@@ -382,11 +387,11 @@ export const allNotifications = (db: Db) => ({
   }),
   due: (at: number, limit: number): Promise<DueNotice[]> => db.all(due, { at, limit }),
 
-  /** Moves the browser's subscriptions to another session. Returns a row for each account subscribed in it. */
+  /** Moves the browser's subscriptions to another session. Returns a row for each account with a subscription. */
   renew: (endpoint: string, user: string, session: string): Statement => db.bind(renew, { endpoint, user, session }),
   removeOthers: (endpoint: string, user: string): Statement => db.bind(removeOthers, { endpoint, user }),
 
   digestsDue: (at: number, limit: number) => db.all(digestsDue, { at, limit }),
-  /** Unsubscribes from the emails with this token. No row if there are none. */
+  /** Unsubscribes from the digests with this token. Returns no row if there are none. */
   endDigest: (token: string): Statement => db.bind(endDigestByToken, { token }),
 })

@@ -1,4 +1,4 @@
-/** The browsers that notify a person of messages to their alias. See docs/web.md, "Notifications". */
+/** Manages the browsers that notify a person of messages to their alias. See docs/web.md, "Notifications". */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { authorize } from '../../grid/authorize.ts'
@@ -29,7 +29,7 @@ export async function listBrowsers(account: AccountStore): Promise<PushSubscript
   return await account.feature(notificationTables).read.subscriptions(callingUser(account.actor).userId)
 }
 
-/** Starts notifying the calling user's browser. Other users' subscriptions in the same browser end. */
+/** Starts notifying the calling user's browser. Removes other users' subscriptions in the same browser. */
 export async function subscribe(store: Store, account: AccountStore, input: NewSubscription): Promise<void> {
   const { userId, sessionId } = callingUser(account.actor)
   const { endpoint, p256dh, auth } = checked(account, input)
@@ -54,7 +54,7 @@ export async function subscribe(store: Store, account: AccountStore, input: NewS
   })
 }
 
-/** The lengths of a point on P-256 and of a 16-byte secret. @see RFC 8291 §3.1 and §3.2 */
+/** The expected lengths are those of a P-256 point and of a 16-byte secret. @see RFC 8291 §3.1 and §3.2 */
 function checked({ deps }: AccountStore, { endpoint, p256dh, auth }: NewSubscription) {
   const isKey = /^B[\w-]{86}$/.test(p256dh) && /^[\w-]{22}$/.test(auth)
   if (isKey && parseAllowedTarget(endpoint, deps.config)) return { endpoint, p256dh, auth }
@@ -67,7 +67,7 @@ export async function unsubscribe(account: AccountStore, id: string): Promise<vo
   if (removed.length === 0) throw new GridError('not_found', 'Notifications are already off in this browser.')
 }
 
-/** Ties the browser's subscriptions to this session: they end with it. */
+/** Ties the browser's subscriptions to this session, so that they end with it. */
 export async function renewBrowser(
   store: Store,
   { user, sessionId }: { user: { id: string }; sessionId: string },
@@ -77,7 +77,7 @@ export async function renewBrowser(
   if (renewed.length === 0) throw new GridError('not_found', 'Notifications are off in this browser.')
 }
 
-/** Sends a notification to each of the calling user's browsers. Resolves to how many were accepted. */
+/** Sends a notification to each of the calling user's browsers. Resolves to the number of accepted ones. */
 export async function testNotifications(
   store: Store,
   account: AccountStore,
@@ -99,7 +99,7 @@ export async function testNotifications(
   return { sent: results.filter(({ outcome }) => outcome === 'sent').length, browsers: browsers.length }
 }
 
-/** Records the result of a notification. A browser that is gone or fails repeatedly is no longer notified. */
+/** Records the result of a notification. Removes the browser if its subscription is gone or has failed repeatedly. */
 export async function recordResult(account: AccountStore, browser: string, { outcome }: PushResult): Promise<void> {
   const { change: notifications } = account.feature(notificationTables)
   if (outcome === 'gone') await account.write([notifications.removeGone(browser)])

@@ -21,21 +21,21 @@ export interface PushTarget {
 }
 
 const curve = 'prime256v1'
-/** How long a push service accepts a request's signature. At most 24 hours. @see RFC 8292 §2 */
+/** How long a request's signature is valid. At most 24 hours. @see RFC 8292 §2 */
 const signedMs = 12 * hour
 
 export function newPushKey(): PushKey {
   const pair = createECDH(curve)
   const publicKey = pair.generateKeys('base64url')
-  // The library omits leading zeros.
+  // Pads the key, because the library omits leading zeros.
   const privateKey = pair.getPrivateKey('hex').padStart(64, '0')
   return { publicKey, privateKey: Buffer.from(privateKey, 'hex').toString('base64url') }
 }
 
 /**
  * Returns the headers and body of the request that sends `text` to a browser. `contact` is the sender's email address
- * (`mailto:`) or HTTPS URL. A push service stores an undeliverable message for `ttlSeconds`. Undefined if the browser's
- * keys are invalid.
+ * (`mailto:`) or HTTPS URL. The push service stores an undeliverable message for `ttlSeconds`. Undefined if the
+ * browser's keys are invalid.
  */
 export async function pushRequest(
   { endpoint, p256dh, auth }: PushTarget,
@@ -49,7 +49,7 @@ export async function pushRequest(
   try {
     body = ece.encrypt(Buffer.from(text), { version: 'aes128gcm', dh: p256dh, authSecret: auth, privateKey: ofMessage })
   } catch {
-    // For example, the browser's key is not a point on the curve.
+    // The browser's key may not be a point on the curve, for example.
     return undefined
   }
   const token = await new SignJWT()

@@ -19,7 +19,7 @@ import type { AccountPages, AccountSubject, FeatureWords, PageDeps, Visit } from
 const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
 const maxSignIns = 10
 
-/** How Attention describes a domain whose record is missing. */
+/** Attention's description of a domain whose record is missing. */
 export const domainWords: FeatureWords<MissingDomain> = {
   inWords: ({ domain, verifiedAt, missingSince }) => ({
     icon: 'key',
@@ -193,7 +193,7 @@ const outcomes: Record<ListedSignIn['outcome'], string> = {
   address_taken: 'refused: another user has the address',
 }
 
-/** The claims of the latest sign-ins. Removed members can be let in again here. */
+/** Lists the claims of the latest sign-ins. Owners can readmit removed members here. */
 function SignIns({ visit, signIns, action }: { visit: Visit; signIns: ListedSignIn[]; action: string }) {
   return (
     <Table

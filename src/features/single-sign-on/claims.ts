@@ -9,22 +9,22 @@ import type { SsoProvider } from './store.ts'
 export interface ClaimRules {
   /** The issuer as configured. */
   issuer: string
-  /** The claim that contains the address where the issuer is trusted; empty for `email`. */
+  /** The claim that contains the address, used where the issuer is trusted. Empty means `email`. */
   emailClaim: string
-  /** Domains whose addresses count as verified, because an owner or the operator trusts the issuer for them. */
+  /** Domains whose addresses count as verified because an owner or the operator trusts the issuer. */
   trustedDomains: readonly string[]
 }
 
 export interface SaidAddress {
-  /** Undefined if the provider sends no address that counts. */
+  /** Undefined if the provider sends no usable address. */
   email: string | undefined
   isVerified: boolean
 }
 
-/** A user's address. A claim other than `email` counts only where the issuer is trusted. */
+/** A user's address. Claims other than `email` are used only where the issuer is trusted. */
 export function addressOf({ issuer, claims }: OidcUser, rules: ClaimRules): SaidAddress {
   const { emailClaim, trustedDomains } = rules
-  // One configuration can cover many issuers, but only a single issuer was trusted.
+  // One configuration can cover many issuers, but only one of them is trusted.
   const isTrusted = isSameIssuer(issuer, rules.issuer)
   const isVouched = (email: string | undefined) =>
     isTrusted && email !== undefined && trustedDomains.includes(domainOf(email)) &&
@@ -52,8 +52,8 @@ type ClaimedRole = SsoProvider['roles'][string]
 const strongestFirst = ['admin', 'member', 'viewer'] as const
 
 /**
- * The role named by the claim: null if none of its values is mapped or the claim is absent, and undefined if no claim
- * decides or the provider could not send it.
+ * The role from the claim. Null if the claim is absent or none of its values has a role. Undefined if no claim is
+ * configured or the provider could not send it.
  */
 export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): ClaimedRole | null | undefined {
   if (roleClaim === '') return undefined
@@ -64,8 +64,8 @@ export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): Claime
 }
 
 /**
- * The roles for a text: for the whole text, otherwise for its pieces at commas, otherwise for those at spaces if each
- * piece has a role.
+ * Finds the roles for a text. Tries the complete text first, then its parts between commas, then its words if each of
+ * them has a role.
  */
 function rolesIn(roles: SsoProvider['roles'], text: string): ClaimedRole[] {
   const whole = roleNamed(roles, text)
@@ -85,7 +85,7 @@ function textsIn(value: unknown): string[] {
   return [value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)).map(String)
 }
 
-/** Returns reasons why a missing claim may still exist. */
+/** Returns reasons why a claim may be missing although it exists. */
 function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['notes'] {
   const elsewhere = claims._claim_names
   const isElsewhere = typeof elsewhere === 'object' && elsewhere !== null &&

@@ -10,9 +10,8 @@ import { domainOf, type SaidAddress } from './claims.ts'
 import { allSso, type SsoProvider, ssoTables } from './store.ts'
 
 /**
- * The requirements for joining and linking: an address that counts as verified, in the account's verified domain.
- * Removed members are refused. Either refuses, or returns the statements that check the requirements again within the
- * unit.
+ * Checks the requirements for joining and linking: a verified address in the account's verified domain, and that the
+ * user was not removed. Fails with an `SsoRefusal`, or resolves to statements that repeat the checks within the unit.
  */
 export async function proveMember(
   account: AccountStore,
@@ -67,7 +66,7 @@ export class SsoRefusal extends GridError {
   }
 }
 
-/** Lets a removed member come back through the account's provider. They join at their next sign-in. */
+/** Readmits a removed member through the account's provider. They join at their next sign-in. */
 export async function letIn(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
@@ -79,7 +78,7 @@ export async function letIn(account: AccountStore, userId: string): Promise<{ us
   })
 }
 
-/** Sign-ins of a user who becomes a member no longer ask to be let in. */
+/** Marks the sign-ins of a readmitted member as accepted. */
 export function letInSignIns(account: AccountStore, userId: string): Statement[] {
   return [account.feature(ssoTables).change.letInSignIns(userId)]
 }
@@ -92,6 +91,6 @@ export async function vouchingIssuers({ feature, deps: { config } }: AcrossAccou
     ...(config.oidcIssuer !== undefined && config.oidcTrustedDomains.includes(domain) ? [config.oidcIssuer] : []),
     ...(of?.isTrusted ? [of.issuer] : []),
   ]
-  // The organization of an identity is not stored.
+  // The organization is undefined, because identities are stored without it.
   return trusted.filter((issuer) => mayVouch(issuer, undefined, domain))
 }

@@ -15,50 +15,53 @@ export interface OidcProvider {
   issuer: string
   clientId: string
   clientSecret: string
-  /** A separate URI for each provider, so that no provider can pass on another one's response. @see RFC 9700 §4.4 */
+  /** Each provider has its own URI, so that no provider can forward another one's response. @see RFC 9700 §4.4 */
   redirectUri: string
-  /** Scopes to request in addition to the usual ones, separated by spaces. */
+  /** Scopes to request in addition to the default ones, separated by spaces. */
   scopes: string
-  /** The wanted claims: the userinfo endpoint is asked if the ID token lacks one. */
+  /** The wanted claims. If the ID token lacks one, the userinfo endpoint is queried. */
   wanted: readonly string[]
-  /** Sends every request to the provider. */
+  /** Sends the requests to the provider. */
   send: SafeStream
-  /** Called with the provider's error. */
+  /** Logs the provider's errors. */
   log: Log
   now: () => number
 }
 
-/** What the response to a sign-in must contain. */
+/** Data of a sign-in, which its response must match. */
 export interface OidcFlow {
   state: string
   nonce: string
   verifier: string
-  /** The user must authenticate there again. */
+  /** Whether the user must authenticate at the provider again. */
   isFresh: boolean
 }
 
-/** The identity that has signed in. Only `issuer` and `subject` identify a person. */
+/** An identity that has signed in. Only `issuer` and `subject` identify the person. */
 export interface OidcUser {
   issuer: string
   subject: string
-  /** The claims of the ID token, completed by the userinfo endpoint. */
+  /** The claims of the ID token, completed with those from the userinfo endpoint. */
   claims: Record<string, unknown>
   userInfo: 'given' | 'failed' | 'not_asked'
-  /** When they authenticated there, in milliseconds since the epoch; null if the provider does not report it. */
+  /**
+   * When the user authenticated at the provider, in milliseconds since the epoch. Null if the provider does not report
+   * it.
+   */
   provedAt: number | null
 }
 
 const timeoutSeconds = 10
 const maxBytes = 256 * 1024
-/** Maximum age of a fresh authentication there. */
+/** Maximum age of an authentication that counts as fresh. */
 const freshSeconds = 5 * minute / second
-/** Maximum clock skew of the provider. */
+/** Maximum clock difference to the provider. */
 const maxAheadMs = 5 * minute
 
 /** Loaded on first use, because most grids have no provider. */
 const library = () => import('openid-client')
 
-/** The provider's URL to which the browser is sent. Fails with `remote_unreachable`. */
+/** Returns the provider's URL for the browser. Fails with `remote_unreachable`. */
 export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): Promise<string> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library()
   const url = buildAuthorizationUrl(await discover(provider), {
@@ -74,8 +77,9 @@ export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): 
 }
 
 /**
- * Exchanges the code in the query `search` of the provider's response. Checks the ID token's issuer, audience, expiry,
- * nonce and signature, and that it was not issued in the future. Fails with `remote_unreachable` or `sign_in_failed`.
+ * Exchanges the code from `search`, the query of the provider's response. Checks that the ID token has the right
+ * issuer, audience, expiry, nonce and signature, and that it was not issued in the future. Fails with
+ * `remote_unreachable` or `sign_in_failed`.
  */
 export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search: string): Promise<OidcUser> {
   const { authorizationCodeGrant } = await library()
@@ -115,8 +119,8 @@ type Claims = Record<string, unknown>
 const failed: Claims = {}
 
 /**
- * The claims from the userinfo endpoint; undefined if the ID token contains all wanted ones. The subject must be the
- * same.
+ * The claims from the userinfo endpoint, which must have the same subject. Undefined if the ID token contains all
+ * wanted claims.
  */
 async function userInfoOf(
   provider: OidcProvider,
@@ -135,14 +139,17 @@ async function userInfoOf(
   }
 }
 
-/** `email_verified` refers to the address in the same document, which may differ from the one in the ID token. */
+/**
+ * Drops `email_verified` if the userinfo address differs from the ID token's, because it refers to the userinfo address
+ * only.
+ */
 function withoutForeignProof(more: Claims, id: Claims): Claims {
   if (id.email === undefined || id.email === more.email) return more
   const { email_verified: _, ...others } = more
   return others
 }
 
-/** A claim by its name, or by its path: `realm_access.roles` is a nested member. A name may also contain dots. */
+/** Finds a claim by its name, which may contain dots, or by its path, such as `realm_access.roles`. */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path] ?? undefined
   for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) {
@@ -154,7 +161,7 @@ export function claimAt(claims: Claims, path: string): unknown {
   return undefined
 }
 
-/** The metadata names a different issuer, `said`. */
+/** The provider's metadata contains a different issuer, `said`. */
 export class OtherIssuer extends GridError {
   readonly said: string
 
@@ -168,8 +175,8 @@ export class OtherIssuer extends GridError {
 }
 
 /**
- * Fails with `remote_unreachable`, including if the metadata names another issuer. Show the `cause` to owners only,
- * because others could probe networks with it.
+ * Discovers the provider. Fails with `remote_unreachable`, including if its metadata names another issuer. Only owners
+ * may see the `cause`, because others could probe networks with it.
  */
 export async function discover(provider: OidcProvider): Promise<Configuration> {
   try {
@@ -203,7 +210,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
   const client = await library()
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)]
   const authenticate: typeof basic = (server, ...rest) => {
-    // Without the list, basic is the default. @see OpenID Connect Discovery 1.0 §3
+    // `client_secret_basic` is the default if the metadata lists no methods. @see OpenID Connect Discovery 1.0 §3
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
   }
@@ -216,7 +223,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
-  // The library would treat such a URL as that of a metadata document, which could claim to be any issuer.
+  // The library treats such a URL as the address of a metadata document, which could name any issuer.
   const said = config.serverMetadata().issuer
   if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
   return config
@@ -238,7 +245,7 @@ function fetchBy(send: SafeStream): CustomFetch {
   }
 }
 
-/** Only codes, because an error message may contain the provider's text. */
+/** Logs only codes, because an error message may contain text of the provider. */
 function logFault({ log, issuer }: OidcProvider, error: unknown): void {
   const { code, name, error: answered } = error as { code?: unknown; name?: unknown; error?: unknown }
   const fault = [code ?? name, answered].filter((word) => typeof word === 'string').join(' ')

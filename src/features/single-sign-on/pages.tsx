@@ -99,8 +99,9 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
   })
 
   /**
-   * The page before a sign-in continues at the provider. Its link has a one-time token for this browser, so another
-   * site cannot start a sign-in without a click here. It is a link, because a form must not lead to another site.
+   * The page that leads to the provider. Its link contains a one-time token for this browser, so another site cannot
+   * start a sign-in without a click here. It is a link rather than a form, because the content policy forbids forms
+   * that lead to other sites.
    */
   async function beginPage(visit: PublicVisit, id: string): Promise<Response> {
     const isFresh = visit.query.has('fresh')
@@ -125,7 +126,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
     return withCookie(page, cookieFor(begun.kept))
   }
 
-  /** For people whose account requires another way to sign in. */
+  /** The sign-in page of an account that requires another sign-in method. */
   async function accountPage(visit: PublicVisit, id: string): Promise<Response> {
     const next = nextOf(visit)
     const provider = await providerOfAccount(store, id)
@@ -204,7 +205,7 @@ interface Replacement {
   next: { email: string }
 }
 
-/** A sign-in never ends somebody else's session without a click. */
+/** Asks before a sign-in replaces another user's session. */
 function replacePage({ csrf }: PublicVisit, { id, token, current, next }: Replacement): Promise<Response> {
   return barePage(
     { title: 'Another user', csrf },
@@ -220,7 +221,7 @@ function replacePage({ csrf }: PublicVisit, { id, token, current, next }: Replac
   )
 }
 
-/** The result of a trial, for the owner who tests the provider. */
+/** The result of a test sign-in, for the owner who tests the provider. */
 function triedPage(
   { csrf }: PublicVisit,
   { report, refusal, next }: Extract<FinishedSso, { did: 'try' }>,
@@ -239,7 +240,7 @@ function triedPage(
   )
 }
 
-/** A provider's claims about a user, as facts. */
+/** A provider's claims about a user, as a list of facts. */
 export function reportFacts({ email, isVerified, roles, claims, missing, notes }: SignInReport): [string, string][] {
   const list = (names: string[]) => names.length === 0 ? 'none' : names.join(', ')
   return [
@@ -291,7 +292,7 @@ function SignInWith({ provider, next, isMain }: { provider: NamedProvider; next:
   )
 }
 
-/** Additional ways to sign in: the provider of the grid, and those of accounts. */
+/** The additional sign-in methods: the provider of the grid, and those of accounts. */
 export async function ssoChoices(store: Store, next: string) {
   const name = gridProviderName(store)
   const hasCompanies = await store.feature(allSso).hasAny()
@@ -305,7 +306,7 @@ export async function ssoChoices(store: Store, next: string) {
   )
 }
 
-/** The provider with which a user confirms their identity, if it started the session. */
+/** The provider with which users confirm their identity, if it started their session. */
 export async function confirmingProvider(store: Store, visit: PublicVisit, next: string) {
   const { onlyAccount, user } = signedIn(visit)
   const provider = onlyAccount === null

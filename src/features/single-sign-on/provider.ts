@@ -18,7 +18,7 @@ import { retryOnConflict } from '../../grid/retry-on-conflict.ts'
 import { checkName } from '../../grid/check-name.ts'
 import { stopRequiringProvider } from '../../grid/people/team.ts'
 
-/** How long people can still sign in after the domain's record has disappeared. */
+/** How long people can still sign in after the domain's record disappears. */
 const graceMs = 7 * day
 const domainsAtATime = 100
 const maxRoleLines = 50
@@ -39,15 +39,15 @@ interface ProviderInput {
 
 export type { SsoProvider }
 
-/** The text of the TXT record that proves control of a domain. */
+/** The text of the TXT record that proves control over a domain. */
 export function recordOf({ proof }: Pick<SsoProvider, 'proof'>): string {
   return `agent-grid-verification=${proof}`
 }
 
 /**
- * Sets or replaces the account's provider. People can sign in once its domain is verified. A provider whose issuer does
- * not respond correctly is saved as a draft, which cannot be used to sign in. Resolves to the reason for this, or to an
- * empty string.
+ * Creates or replaces the account's provider. People can sign in once its domain is verified. If the issuer does not
+ * respond correctly, the provider is saved as a draft, which cannot be used to sign in. Resolves to the problem with
+ * the draft, or to an empty string.
  */
 export async function saveProvider(account: AccountStore, input: ProviderInput): Promise<string> {
   const { deps } = account
@@ -94,7 +94,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
     const isAsBefore = before?.draft === '' && before.issuer === issuer && before.clientId === clientId
     const next = {
       ...{ name, issuer, clientId, domain, roleClaim, roles, emailClaim, isTrusted, scopes },
-      // A provider that has responded before may be temporarily down.
+      // The provider responded before, so it may only be unavailable temporarily.
       draft: isAsBefore ? '' : draft,
     }
     account.changed(before ? { ...before, clientSecret: '' } : {}, next)
@@ -114,7 +114,7 @@ function checkText(text: string, field: string): string {
   return trimmed
 }
 
-/** The role for each value of the claim. */
+/** Parses the role for each value of the claim. */
 function parseRoles(text: string): SsoProvider['roles'] {
   const lines = text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
   if (lines.length > maxRoleLines) throw invalidInput(`At most ${maxRoleLines} lines.`, 'roles')
@@ -139,7 +139,7 @@ async function checkDomain(account: AccountStore): Promise<boolean> {
   const provider = await read.get()
   if (!provider) throw new GridError('not_found', 'The account has no single sign-on.')
   const { domain } = provider
-  // No answer from a name server counts as a missing record: owners have days to fix it.
+  // If no name server responds, the record counts as missing. Owners have days to fix it.
   const isThere = (await resolveTxt(domain).catch((): string[] => [])).includes(recordOf(provider))
   const at = now()
   const missingSince = isThere ? null : provider.missingSince ?? (provider.verifiedAt === null ? null : at)
@@ -171,8 +171,8 @@ export async function checkDomains(store: Store): Promise<void> {
 }
 
 /**
- * Sets whether members must sign in with the provider. An owner with a second factor can still sign in without it, so
- * the caller needs one. Programs and agents keep their access.
+ * Sets whether members must sign in with the provider. Owners with a second factor can still sign in without it, so the
+ * caller must have one. Programs and agents keep their access.
  */
 export async function requireProvider(account: AccountStore, { isRequired }: { isRequired: boolean }): Promise<void> {
   if (!isRequired) return await stopRequiringProvider(account)
@@ -194,7 +194,7 @@ export async function requireProvider(account: AccountStore, { isRequired }: { i
   })
 }
 
-/** Removes the provider. The sessions that it started end; members sign in in other ways. */
+/** Removes the provider and ends the sessions that it started. Members can use other sign-in methods. */
 export async function removeProvider(account: AccountStore): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
@@ -204,7 +204,7 @@ export async function removeProvider(account: AccountStore): Promise<void> {
   })
 }
 
-/** Domains whose record is missing, for Attention. A lost domain weighs twice a domain in its grace period. */
+/** Domains whose record is missing, for Attention. A lost domain has level 2, a domain in its grace period level 1. */
 export async function missingDomains(account: AccountStore): Promise<FeatureCondition<MissingDomain>[]> {
   const found = await account.feature(ssoTables).read.missing()
   return found.map((of) => ({

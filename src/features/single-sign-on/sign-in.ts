@@ -21,19 +21,19 @@ import { takePasskeyAttempt } from '../../grid/people/throttle.ts'
 
 /** Maximum duration of a sign-in at the provider. */
 export const ssoFlowMs = 10 * minute
-/** The id of the provider in the settings. */
+/** The id of the grid's own provider, which is configured in the settings. */
 export const gridProviderId = 'grid'
 
-/** Data that the cookie keeps while the user is at the provider. */
+/** Data that a cookie stores while the user is at the provider. */
 interface Flow extends OidcFlow {
   provider: string
   next: string
-  /** The user who links the identity, or tests the provider; undefined for a sign-in. */
+  /** The user who links an identity or tests the provider. Undefined for a sign-in. */
   user?: string
   isTrial: boolean
 }
 
-/** The name of the grid's own provider; undefined if it has none. */
+/** The name of the grid's own provider. Undefined if the grid has none. */
 export function gridProviderName({ deps: { config } }: Store): string | undefined {
   return config.oidcIssuer === undefined ? undefined : config.oidcName
 }
@@ -51,10 +51,7 @@ export async function providerOfAccount(store: Store, id: string): Promise<{ id:
   return found?.verifiedAt == null || found.draft !== '' ? undefined : found
 }
 
-/**
- * The data of the page before the sign-in continues at the provider. `url` is the provider's, and `kept` is stored in
- * the browser.
- */
+/** Data for the page that leads to the provider. `url` is the provider's URL. `kept` is stored in the browser. */
 export interface BegunSso {
   url: string
   kept: string
@@ -64,8 +61,8 @@ export interface BegunSso {
 }
 
 /**
- * Starts a sign-in, or with `link` adds an identity to the user, who must have confirmed their identity. With `trial`
- * an owner tests the account's provider, which may be a draft: nothing is stored. Fails with `not_found`,
+ * Starts a sign-in. With `link`, it adds an identity to that user, who must have confirmed their identity. With
+ * `trial`, an owner tests the account's provider, which may be a draft, and nothing is stored. Fails with `not_found`,
  * `remote_unreachable`, `confirmation_required` or `not_allowed`.
  */
 export async function beginSso(
@@ -101,7 +98,7 @@ export type FinishedSso =
   | { did: 'try'; next: string; report: SignInReport; refusal: string | undefined }
   | ({ did: 'sign_in' } & SignedIn)
 
-/** How the session starts after a sign-in. */
+/** The user who signed in, and the properties of their session. */
 interface SignedIn {
   next: string
   userId: string
@@ -114,8 +111,8 @@ interface SignedIn {
 }
 
 /**
- * Finishes what `beginSso` started: `kept` is its text, and `search` the query with which the provider redirects the
- * browser back. Works once. Fails with `link_expired`, `sign_in_failed`, `remote_unreachable` or `not_allowed`.
+ * Completes a sign-in. `kept` is the text from `beginSso`, and `search` is the query of the provider's redirect. Works
+ * once. Fails with `link_expired`, `sign_in_failed`, `remote_unreachable` or `not_allowed`.
  */
 export async function finishSso(
   store: Store,
@@ -149,7 +146,7 @@ export async function finishSso(
   return { did: 'sign_in', next, userId, proof }
 }
 
-/** What the provider reports about an owner, and why they could not join with it. Nothing is stored. */
+/** Returns the provider's claims about an owner, and why they could not join with them. Stores nothing. */
 async function tryOut(store: Store, id: string, flow: Flow, search: string): Promise<FinishedSso> {
   const of = await store.feature(allSso).anyProvider(id)
   if (!of) throw ended()
@@ -166,8 +163,8 @@ async function tryOut(store: Store, id: string, flow: Flow, search: string): Pro
 }
 
 /**
- * Stores a sign-in with the provider `id` until its user clicks. Resolves to a token for the form, and the text to
- * store in the browser.
+ * Stores a sign-in with the provider `id` until its user confirms it with a click. Resolves to a token for the form,
+ * and the text to store in the browser.
  */
 export async function keepSignIn(
   store: Store,
@@ -179,8 +176,8 @@ export async function keepSignIn(
 }
 
 /**
- * The sign-in stored by `keepSignIn`. Works once, while people can sign in with the provider. Fails with `link_expired`
- * or `not_found`.
+ * Returns the sign-in that `keepSignIn` stored. Works once, while people can sign in with the provider. Fails with
+ * `link_expired` or `not_found`.
  */
 export async function takeSignIn(
   store: Store,
@@ -194,7 +191,10 @@ export async function takeSignIn(
   return held
 }
 
-/** Removes an identity of the user, who must have confirmed their identity. Other sessions that it started end. */
+/**
+ * Removes an identity of the user, who must have confirmed their identity. Ends the other sessions that this identity
+ * started.
+ */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,
@@ -206,7 +206,7 @@ export async function unlinkIdentity(
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
-/** The text that this browser must send back with `token`, once and in time. */
+/** Returns the text that this browser must send with `token`, once and before it expires. */
 async function keep({ global, write, deps }: Store, token: string, what: object): Promise<string> {
   const kept = JSON.stringify(what)
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
@@ -216,13 +216,13 @@ async function keep({ global, write, deps }: Store, token: string, what: object)
   return kept
 }
 
-/** What this browser stored for a token, which is used up. Fails with `link_expired`. */
+/** Consumes a token and returns what this browser stored for it. Fails with `link_expired`. */
 async function take<Kept>({ global, write, deps }: Store, token: string, kept: string | undefined): Promise<Kept> {
   if (kept === undefined) throw ended()
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   const [taken] = await write([global.challenges.take(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
-  // The challenge authenticates the whole text.
+  // The challenge authenticates the complete text.
   return JSON.parse(kept)
 }
 
@@ -233,7 +233,10 @@ function ended(): GridError {
   )
 }
 
-/** Fails with `not_found`, including for a draft or an unverified domain, unless it is the owner's. */
+/**
+ * Finds a provider. Fails with `not_found` for an unknown provider, and for a draft or an unverified domain unless its
+ * owner tests it.
+ */
 async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
   const { feature, deps } = store
   const { config, operatorStream, log, now } = deps

@@ -73,21 +73,21 @@ const forgetIdentity = statement(`
 export const allSso = (db: Db) => ({
   /** An account's provider, if people can sign in with it. */
   provider: (id: string) => db.one(provider, { id }),
-  /** Includes drafts and providers without a verified domain. */
+  /** Finds any provider, including drafts and those without a verified domain. */
   anyProvider: (id: string) => db.one(byIdAnyway, { id }),
   /** The provider of the account that has verified an email address's domain. */
   ofDomain: (domain: string) => db.one(ofDomain, { domain }),
   /** Whether people can sign in with any account's provider. */
   hasAny: async () => await db.one(anyVerified, {}) !== undefined,
-  /** Accounts with a verified domain that was last looked up by `until`, the least recent first. */
+  /** Accounts with a verified domain that was last looked up at or before `until`, least recent first. */
   toCheck: (until: number, limit: number) => db.all(toCheck, { until, limit }),
   userOf: async (issuer: string, subject: string) => (await db.one(userOf, { issuer, subject }))?.userId,
-  /** `email` is the address from the issuer. Fails the unit if the identity belongs to another user. */
+  /** Fails the unit if the identity belongs to another user. `email` is the address from the issuer. */
   addIdentity: (user: string, { issuer, subject }: Identity, email: string | null, at: number): Statement[] => [
     db.bind(addIdentity, { user, issuer, subject, email, at }),
     identities(db).requireOfUser(user, { issuer, subject }),
   ],
-  /** Also ends the sessions that it started, except one, which continues without it. */
+  /** Removes an identity and ends the sessions that it started. The session `except` continues without the identity. */
   removeIdentity: (user: string, { issuer, subject }: Identity, except: string, at: number): Statement[] => {
     const identity = { user, issuer, subject }
     return [
@@ -98,7 +98,7 @@ export const allSso = (db: Db) => ({
   },
 })
 
-/** A person who signs in through the account's provider: the user, their address there, and their identity there. */
+/** A person who signs in through the account's provider, with their address and identity there. */
 export interface Comer {
   user: string
   email: string
@@ -128,7 +128,7 @@ const get = query<SsoProvider>(
 const missing = query<MissingDomain>(`
   SELECT domain, missing_since, verified_at FROM sso_providers
   WHERE account_id = :account AND missing_since IS NOT NULL`)
-// A changed domain must be verified first; until then, members need not use the provider.
+// A changed domain must be verified first. Until then, members need not use the provider.
 const save = statement(`
   INSERT INTO sso_providers
     (account_id, id, name, issuer, client_id, ${sealedColumns}, domain, proof, role_claim, roles,
@@ -157,7 +157,7 @@ const signIns = query<ListedSignIn>(
   ORDER BY outcome = 'removed' DESC, at DESC LIMIT :limit`,
   { report: json },
 )
-// The user of an identity is remembered, so that a removed member cannot return as another user.
+// The user of an identity is stored, so that a removed member cannot return as another user.
 const addSignIn = statement(`
   INSERT INTO sso_sign_ins (account_id, issuer, subject, user_id, at, outcome, report)
   VALUES (:account, :issuer, :subject, :userId, :at, :outcome, :report)
@@ -169,8 +169,8 @@ const removeOldSignIns = statement(`
     ORDER BY newer.at DESC LIMIT 1 OFFSET ${maxRefused - 1})`)
 const letInSignIns = statement(`
   UPDATE sso_sign_ins SET outcome = 'ok' WHERE account_id = :account AND user_id = :user AND outcome = 'removed'`)
-// A removed member may have changed their address, unlinked the identity or obtained another one, and return as a new
-// user.
+// A removed member may have changed their address, unlinked the identity or obtained another one. They must not return
+// as a new user.
 const isRemoval = `removed_members.account_id = :account AND (
     removed_members.user_id = :user OR removed_members.email = :email
     OR removed_members.user_id IN (
@@ -190,9 +190,9 @@ export const ssoTables = {
     get: () => account.one(get),
     /** The domain, if its record is missing. */
     missing: () => account.all(missing),
-    /** The latest sign-ins, those of removed members first. */
+    /** The latest sign-ins. Sign-ins of removed members come first. */
     signIns: (limit: number) => account.all(signIns, { limit }),
-    /** The removed member who is signing in with the provider, even as another user. */
+    /** The removed member who signs in with the provider, even if they appear as another user. */
     removalOf: (comer: Comer) => account.one(removalOf, { ...comer }),
   }),
   changes: (account: AccountDb) => ({
@@ -211,15 +211,15 @@ export const ssoTables = {
     ): Statement => account.bind(setVerified, { ...state, at }),
     /** Fails the unit unless people of the domain can sign in with the provider. */
     requireVerified: (domain: string): Statement => account.bind(requireVerified, { domain }),
-    /** Requires members to sign in with the provider. `team.stopRequiringProvider` ends this. */
+    /** Requires members to sign in with the provider. `team.stopRequiringProvider` reverts this. */
     require: (): Statement => account.bind(require, {}),
     remove: (): Statement => account.bind(remove, {}),
-    /** Records the provider's claims. For refused people, only the latest sign-ins are kept. */
+    /** Records the claims of a sign-in. For refused people, only the latest sign-ins are stored. */
     addSignIn: ({ report, ...signIn }: NewSignIn): Statement[] => [
       account.bind(addSignIn, { ...signIn, report: JSON.stringify(report) }),
       account.bind(removeOldSignIns, {}),
     ],
-    /** A removed member's sign-ins no longer ask to be let in. */
+    /** Marks a readmitted member's sign-ins as accepted. */
     letInSignIns: (user: string): Statement => account.bind(letInSignIns, { user }),
     requireNotRemoved: (comer: Comer): Statement => account.bind(requireNotRemoved, { ...comer }),
     /** Ends the sessions that the provider started. */

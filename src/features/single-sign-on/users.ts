@@ -1,4 +1,7 @@
-/** A provider's users: who becomes one, with which role, and linking. See docs/people.md, "Single sign-on". */
+/**
+ * Finds or creates the user of a provider's identity, sets their role, and links identities. See docs/people.md,
+ * "Single sign-on".
+ */
 import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
 import type { OidcProvider, OidcUser } from './oidc.ts'
@@ -27,7 +30,10 @@ export interface Provider extends OidcProvider {
   of: SsoProvider | undefined
 }
 
-/** The identity's user, or a new one. Never an existing user with the same email address. Fails with `not_allowed`. */
+/**
+ * Returns the identity's user, or creates one. Never returns an existing user because of an equal email address. Fails
+ * with `not_allowed`.
+ */
 export async function signIn(
   store: Store,
   provider: Provider,
@@ -43,7 +49,7 @@ export async function signIn(
   return userId
 }
 
-/** Statements that add the user. An address that does not count as verified may belong to someone else. */
+/** Statements that add the user. An unverified address may belong to someone else. */
 async function newUser(
   { global, feature, deps }: Store,
   provider: Provider,
@@ -81,12 +87,12 @@ interface Entrance {
   provider: Provider
   of: SsoProvider
   who: OidcUser
-  /** The identity's user. */
+  /** The identity's user. Undefined if it is new. */
   known: string | undefined
   requestId: string | null
 }
 
-/** Makes the user a member of the account, or gives the member the role from the claim. Resolves to the user. */
+/** Makes the user a member of the account, or updates the member's role from the claim. Resolves to the user's id. */
 async function enter(store: Store, entrance: Entrance): Promise<string> {
   const { provider, of, who, known, requestId } = entrance
   const system = store.account(of.account, { type: 'system', job: 'sso' })
@@ -117,8 +123,8 @@ async function enter(store: Store, entrance: Entrance): Promise<string> {
 }
 
 /**
- * Gives the member the role from the claim. Without one, a role that came from the claim becomes member, and one that a
- * person gave stays. Owners stay owners.
+ * Gives the member the role from the claim. Without one, a role set by an earlier claim is reset to member, and a role
+ * set by a person is kept. Owners stay owners.
  */
 async function followClaim(
   system: AccountStore,
@@ -137,8 +143,8 @@ async function followClaim(
 }
 
 /**
- * Links the identity to the user. Only members can link an account's provider, and must meet the requirements for
- * joining. Fails with `not_allowed`.
+ * Links the identity to the user. To link an account's provider, the user must be a member and meet the requirements
+ * for joining. Fails with `not_allowed`.
  */
 export async function link(
   store: Store,
@@ -170,7 +176,7 @@ export async function requireMember(store: Store, { of, name }: Provider, userId
   )
 }
 
-/** The account remembers the identity as one that has signed in, so that a removed member cannot return with it. */
+/** Records that the identity has signed in to the account, so that a removed member cannot return with it. */
 async function proofOfLink(
   store: Store,
   { of }: Provider,

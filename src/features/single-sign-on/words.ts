@@ -1,4 +1,4 @@
-/** Single sign-on texts on core pages. */
+/** Texts about single sign-on for core pages. */
 import type { Phrases } from '../../web/visit.ts'
 
 export const notices = {

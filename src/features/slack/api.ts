@@ -12,7 +12,10 @@ export const slackApi = 'https://slack.com/api/'
 const timeoutMs = 10 * second
 /** Maximum age of a signed event. */
 const maxAgeMs = 5 * minute
-/** These errors concern one message, so a retry is useless. People can fix others, such as a revoked token. */
+/**
+ * Errors that concern one message, so a retry is useless. Other errors, such as a revoked token, can be fixed by
+ * people.
+ */
 const refusals = ['msg_too_long', 'no_text', 'msg_blocked_by_app', 'restricted_action_thread_locked']
 
 /** The fields used of Slack's responses. */
@@ -28,8 +31,8 @@ interface Answer {
 }
 
 /**
- * Calls a method. A method that writes has a `body`. Fails with a `RemoteRefusal` if Slack will never accept the
- * message, and otherwise with a `RemoteError`, including Slack's retry delay.
+ * Calls a method. A method that writes has a `body`. Fails with a `RemoteRefusal` if a retry is useless, otherwise with
+ * a `RemoteError` that includes Slack's retry delay.
  */
 export async function callSlack(
   send: SafeFetch,
@@ -62,7 +65,7 @@ function failure(error: string, retryAfterSeconds?: number): RemoteError {
 }
 
 /**
- * Whether Slack signed a body, at most 5 minutes ago. @see
+ * Whether Slack signed a body within the last 5 minutes. @see
  * https://docs.slack.dev/authentication/verifying-requests-from-slack
  */
 export function isSignedBySlack(secret: string, headers: Headers, body: string, now: number): boolean {
@@ -80,16 +83,16 @@ export function toSlackText(text: string): string {
 /** Slack's limit is 40,000 characters, counted after escaping. */
 const maxPostLength = 39_000
 
-/** The same, ending with a link to the whole message if the text is not all of it, or is too long for Slack. */
+/** Formats a text for Slack. Appends a link to the complete message if the text is incomplete or too long for Slack. */
 export function toSlackPost(text: string, { link, isWhole }: { link: string; isWhole: boolean }): string {
   const escaped = toSlackText(text)
   if (isWhole && escaped.length <= maxPostLength) return escaped
-  // Splits neither an escape nor a character.
+  // Never splits an escape sequence or a character.
   const begins = escaped.slice(0, maxPostLength).replace(/(&[a-z]{0,3}|[\ud800-\udbff])$/, '')
   return `${begins}…\n<${toSlackText(link)}|The whole message>`
 }
 
-/** Converts Slack's markup to the text that people see. */
+/** Converts Slack's markup to the text that people see in Slack. */
 export function fromSlackText(text: string): string {
   return text
     .replace(/<([^<>|]*)(?:\|([^<>]*))?>/g, (_, target: string, label?: string) => {

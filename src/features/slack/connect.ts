@@ -1,4 +1,4 @@
-/** Mirrors a channel with a Slack channel, and links people to their Slack users. See docs/slack.md, "Slack". */
+/** Mirrors a channel to Slack, and links people to their Slack users. See docs/slack.md, "Slack". */
 import { callingUser, requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { refuseTakenAlias, refuseTooManyAgents, requireAgentLimit } from '../../grid/agents/agents.ts'
@@ -24,11 +24,11 @@ export function slackEventsPath(id: string): string {
   return `/api/v1/slack/${id}/events`
 }
 
-/** The code that a person posts in Slack to prove their identity. */
+/** The pattern of the code that a person posts in Slack to prove their identity. */
 export const linkCodePattern = /grid-link-[\w-]{20,100}/
 const codeLifetimeMs = hour
 
-/** `channel` and `name` are the channel's names on the grid and in Slack. */
+/** A new mirror. `channel` is the channel's name on the grid, `name` its name in Slack. */
 interface MadeMirror {
   id: string
   agentId: string
@@ -38,7 +38,7 @@ interface MadeMirror {
 }
 
 interface SlackInput {
-  /** The grid channel's id, and Slack's id of its channel. */
+  /** The id of the grid's channel, and Slack's id of its channel. */
   channel: string
   slackChannel: string
   /** The bot's token. */
@@ -47,9 +47,9 @@ interface SlackInput {
 }
 
 /**
- * Mirrors a channel with a Slack channel. An agent `@slack-<channel>` joins the channel; `notifyOfSlack` notifies the
- * members. Fails with `confirmation_required`, `channel_not_found`, `conflict` for an alias, or `invalid_input` if
- * Slack does not respond correctly.
+ * Mirrors a channel to a Slack channel. An agent `@slack-<channel>` joins the channel. Call `notifyOfSlack` afterwards
+ * to notify the members. Fails with `confirmation_required`, `channel_not_found`, `conflict` for an alias, or
+ * `invalid_input` if Slack does not respond correctly.
  */
 export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
   const { actor, deps, change } = account
@@ -85,7 +85,7 @@ export async function connectSlack(account: AccountStore, input: SlackInput): Pr
         ...token,
       }),
       ...requireAgentLimit(account),
-      // A reply stays in the thread of the message it replies to, whoever wrote it.
+      // With this transport, every reply stays in the thread of the message that it replies to.
       change.remoteAgents.setTransport(agentId, 'slack'),
       change.channels.addMembers(channel.id, [agentId], at),
       change.channels.requireAtMost(channel.id, maxMembers),
@@ -107,7 +107,7 @@ async function channelOf({ read }: AccountStore, id: string) {
   return channel
 }
 
-/** The bot's user, its workspace, and the channel's name. */
+/** Queries Slack for the bot's user, its workspace, and the channel's name. */
 async function examine({ deps }: AccountStore, token: string, channel: string) {
   const address = { url: slackApi, token }
   const ask = async (method: string, query: Record<string, string>, field: string) => {
@@ -126,7 +126,10 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
   return { botUser, teamId, name: `#${printableLine(String(found.name), 80)}` }
 }
 
-/** Aliases are unique on the grid, and other accounts may have channels of the same name. */
+/**
+ * Returns a free alias. A suffix may be needed, because aliases are unique on the grid and other accounts may have
+ * channels with the same name.
+ */
 async function freeAlias(account: AccountStore, channel: string, id: string): Promise<string> {
   const plain = `slack-${channel}`
   if (plain.length <= 32 && await account.read.directory.isAliasFree(plain)) return plain
@@ -135,7 +138,7 @@ async function freeAlias(account: AccountStore, channel: string, id: string): Pr
   return alias
 }
 
-/** Notifies a channel's members. Not part of the recorded change, because mirroring has already begun. */
+/** Notifies a channel's members. Not part of the recorded change, because mirroring has already started. */
 export async function notifyOfSlack(account: AccountStore, made: MadeMirror): Promise<void> {
   const system: AccountStore = { ...account, actor: { type: 'system', job: 'slack' } }
   const text = `#${made.channel} is now mirrored with ${made.name} in Slack. People there read what is posted here.`
@@ -156,7 +159,7 @@ export async function disconnectSlack(account: AccountStore, channel: string): P
   })
 }
 
-/** Statements that delete the integration's agent. None if the channel is not mirrored. Messages are kept. */
+/** Statements that delete the integration's agent. Empty if the channel is not mirrored. Messages are kept. */
 export async function endMirror(account: AccountStore, channelId: string): Promise<Statement[]> {
   const { read, change } = account.feature(slackTables)
   const slack = await read.ofChannel(channelId)
@@ -165,7 +168,9 @@ export async function endMirror(account: AccountStore, channelId: string): Promi
   return [...await endAgent(account, { id, alias }, account.deps.now()), ...change.disconnect(channelId)]
 }
 
-/** A code for the calling user, who must be allowed to write in the channel. Works once, within an hour. */
+/**
+ * Creates a link code for the calling user, who must be allowed to write in the channel. It works once, within an hour.
+ */
 export async function askToLinkSlack(account: AccountStore, channel: string): Promise<string> {
   const { precondition } = await authorize(account, 'use')
   await callingPersonAlias(account)
@@ -179,7 +184,7 @@ export async function askToLinkSlack(account: AccountStore, channel: string): Pr
   return code
 }
 
-/** The calling user's Slack messages no longer carry their alias. */
+/** Unlinks the calling user, whose Slack messages then no longer have their alias. */
 export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
   const { precondition } = await authorize(account, 'use')
   const { read, change } = account.feature(slackTables)

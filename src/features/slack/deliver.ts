@@ -1,6 +1,4 @@
-/**
- * Posts the grid's messages to Slack. They wait in the inbox of the integration's agent. See docs/slack.md, "Slack".
- */
+/** Posts messages from the inbox of the integration's agent to Slack. See docs/slack.md, "Slack". */
 import { isShortened } from '../../grid/message/long-text.ts'
 import { notifyOfFailure } from '../../grid/remote-agents/answers.ts'
 import type { Attempt } from '../../grid/outboxes/attempt.ts'
@@ -13,10 +11,10 @@ import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import { callSlack, toSlackPost } from './api.ts'
 import { type SlackChannel, type SlackMessage, slackTables } from './store.ts'
 
-/** Slack cannot display SVG, the format of agents' icons. */
+/** Names of Slack emoji that replace agents' icons, because Slack cannot display SVG. */
 const pictures = ['owl', 'fox_face', 'whale', 'bee', 'octopus', 'turtle', 'penguin', 'koala', 'tiger', 'unicorn_face']
 
-/** Posts a message to Slack. Resolves like `deliverNext`. A message written in Slack is already there. */
+/** Posts a message to Slack. Resolves like `deliverNext`. Messages that were written in Slack are not posted again. */
 export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Promise<boolean> {
   const { account, outbox, signal } = attempt
   const mirror = account.feature(slackTables)
@@ -26,7 +24,7 @@ export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Pr
     ...change.inbox.markRead(agentId, [message.id], deps.now()),
     ...change.remoteAgents.accepted(outbox, deps.now()),
   ]
-  // Mirroring has ended.
+  // The channel is no longer mirrored.
   if (!slack) {
     await write(done())
     return true
@@ -57,7 +55,7 @@ export async function mirrorToSlack(attempt: Attempt, message: InboxMessage): Pr
       username: `@${message.fromAlias}`,
       icon_emoji: `:${pictureOf(message.fromAlias)}:`,
       ...(first && { thread_ts: first.threadTs }),
-      // Nor are names in the text looked up.
+      // Slack must not resolve names in the text.
       parse: 'none',
       link_names: false,
     })

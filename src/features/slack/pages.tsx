@@ -35,7 +35,7 @@ export function slackPages({ post, may }: AccountPages): void {
     const { form } = visit
     const named = { channel: visit.param('channel'), slackChannel: form.get('slackChannel') ?? '' }
     const input = { ...named, token: form.get('token') ?? '', signingSecret: form.get('signingSecret') ?? '' }
-    // Logged without the secrets.
+    // The activity log gets the input without secrets.
     const made = await visit.record('connect_slack', named, (account) => connectSlack(account, input))
     await notifyOfSlack(visit.account, made)
     return visit.done(notices.connected, 'channels', named.channel, 'settings')
@@ -56,7 +56,7 @@ export function slackPages({ post, may }: AccountPages): void {
   }, showSettings)
 }
 
-/** The card on the settings page; empty for people without any of its permissions. */
+/** The card on the settings page. Empty for people who lack its permissions. */
 export async function slackCard(visit: Visit, channel: Channel) {
   const { account, actor, may, path } = visit
   const { read } = account.feature(slackTables)

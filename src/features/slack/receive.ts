@@ -1,4 +1,4 @@
-/** Posts messages written in Slack to the grid, and serves the URL for Slack's events. See docs/slack.md, "Slack". */
+/** Serves the URL for Slack's events, and posts messages from Slack to the grid. See docs/slack.md, "Slack". */
 import { allows } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { Sender, SendInput } from '../../grid/message/outgoing-message.ts'
@@ -36,14 +36,14 @@ interface SlackEvent {
   }
 }
 
-/** Slack repeats an event unless it gets a response within 3 seconds. */
+/** Short, because Slack repeats an event unless it gets a response within 3 seconds. */
 const nameTimeoutMs = 1.5 * second
-/** Only people's messages. Others are edits, deletions, and Slack's own messages. */
+/** The subtypes of messages from people. Others are edits, deletions, and Slack's own messages. */
 const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
 
 /**
- * 200 once a message is on disk; 404 for an unknown channel, whose body is not read, and for events that Slack has not
- * signed.
+ * Responds with 200 once a message is on disk. Responds with 404 for an unknown channel, whose body is not read, and
+ * for unsigned events.
  */
 export function slackEvents(store: Store): Handler {
   return async function slackEvents(c) {
@@ -55,9 +55,9 @@ export function slackEvents(store: Store): Handler {
 }
 
 /**
- * Handles an event of the channel with this id. When this resolves, the event's message is on disk. Returns the
- * response for Slack, or undefined for an unknown channel, an invalid signature, or another workspace or app. Fails if
- * Slack should repeat the event.
+ * Handles an event of the channel with this id. Resolves to the response for Slack once the event's message is on disk.
+ * Resolves to undefined for an unknown channel, an invalid signature, or another workspace or app. Fails if Slack
+ * should repeat the event.
  */
 async function takeSlackEvent(
   store: Store,
@@ -81,7 +81,10 @@ async function takeSlackEvent(
   return ''
 }
 
-/** Whether an event comes from the channel's workspace and app. The first signed event may determine which they are. */
+/**
+ * Whether an event is from the channel's workspace and app. If they are unknown, the first signed event determines
+ * them.
+ */
 async function isOfApp(account: AccountStore, slack: SlackChannel, team?: unknown, app?: unknown): Promise<boolean> {
   if (typeof team !== 'string' || typeof app !== 'string') return false
   let { teamId, appId } = slack
@@ -109,7 +112,7 @@ async function takeMessage(
   { channel, user, text = '', ts, thread_ts, subtype, bot_id, app_id }: NonNullable<SlackEvent['event']>,
 ): Promise<void> {
   if (channel !== slack.slackChannel || !subtypes.includes(subtype)) return
-  // Ignores posts by this grid and by other programs, because two mirrors would post to each other endlessly.
+  // Ignores posts by this grid and by other programs, because two mirrors would repeat each other's posts endlessly.
   if (bot_id || app_id || typeof user !== 'string' || user === slack.botUser || typeof ts !== 'string') return
   const { read, change } = account.feature(slackTables)
   if (await read.byTs(slack.id, ts)) return
@@ -125,7 +128,7 @@ async function takeMessage(
   const input: Omit<SendInput, 'text'> = {
     to: `#${slack.name}`,
     idempotencyKey: `slack:${slack.id}:${ts}`,
-    // The author's name may have changed when Slack repeats the event.
+    // A repeated event is compared by its timestamp, because the author's name may have changed.
     request: ts,
     via: 'slack',
     ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
@@ -136,12 +139,13 @@ async function takeMessage(
     },
   }
   const person = await read.person(slack.id, user)
-  // A viewer only reads, in Slack too.
+  // Viewers may not write, in Slack either.
   if (person && !allows(person.role, 'use')) return
   const { agentId: program, alias: ofProgram } = slack
   const { agentId, alias } = person ?? {}
   const sender = agentId && alias ? { agentId, alias, program } : { agentId: program, alias: ofProgram }
-  // Whoever knows the signing secret can write this. So it counts as a program's message, whatever name it has.
+  // Anyone with the signing secret can send this. The message counts as written by a program, even if it has a person's
+  // alias.
   const writer = store.account(owner, {
     type: 'agent',
     agentId: sender.agentId,
@@ -152,13 +156,13 @@ async function takeMessage(
   await send(writer, sender, { ...input, text: whole })
 }
 
-/** Permanent failures are not reported to Slack, because it would only repeat the event. */
+/** Permanent failures are not reported to Slack, which would only repeat the event. */
 async function send(writer: AccountStore, sender: Sender, input: SendInput): Promise<void> {
   try {
     await sendMessage(writer, sender, input)
   } catch (error) {
     if (!(error instanceof GridError) || temporary.includes(error.code)) throw error
-    // The message replies to one that the author never received.
+    // The author did not receive the message that this one replies to, so it is sent without the reference.
     if (error.code === 'message_not_found') {
       await send(writer, sender, { ...input, replyToMessageId: undefined })
     } else if (error.code !== 'idempotency_conflict') {
@@ -167,7 +171,7 @@ async function send(writer: AccountStore, sender: Sender, input: SendInput): Pro
   }
 }
 
-/** A person's name in Slack; their Slack id if the name cannot be fetched in time. */
+/** Returns a person's name in Slack, or their Slack id if the name cannot be fetched in time. */
 async function nameOf(account: AccountStore, { agentId }: SlackChannel, user: string): Promise<string> {
   const row = await account.read.remoteAgents.byId(agentId)
   try {
@@ -176,7 +180,7 @@ async function nameOf(account: AccountStore, { agentId }: SlackChannel, user: st
       timeoutMs: nameTimeoutMs,
     })
     const name = found?.profile?.display_name || found?.real_name || found?.name || user
-    // In one line, so that a name cannot look like message text.
+    // Reduced to one line, so that a name cannot look like message text.
     return printableLine(name.replaceAll(':', ' '), 80) || user
   } catch {
     return user

@@ -13,14 +13,14 @@ import {
   statement,
 } from '../../store/sql.ts'
 
-/** `alias` is the alias of the integration's agent, `name` the name of the grid's channel. */
+/** `alias` is the alias of the integration's agent. `name` is the name of the grid's channel. */
 export type SlackChannel = Omit<typeof slackChannels.$inferSelect, 'accountId' | 'createdAt'> & {
   alias: string
   name: string
 }
 export type SlackMessage = Omit<typeof slackMessages.$inferSelect, 'accountId' | 'slackId'>
 
-/** A member of the account with a linked Slack user. The alias is null if it is not in the channel. */
+/** A member of the account with a linked Slack user. The alias is null if they have none in the channel. */
 interface SlackPerson {
   role: Role
   agentId: string | null
@@ -82,7 +82,7 @@ const setName = statement(`
   UPDATE channels SET external_integration_type = iif(:externalName IS NULL, NULL, 'slack'),
     external_channel_name = :externalName
   WHERE account_id = :account AND id = :channel`)
-// Empty if the message is not stored after all.
+// Adds nothing if the message was not stored.
 const addMessage = statement(`
   INSERT INTO slack_messages (account_id, slack_id, ts, thread_ts, message_id, conversation_id)
   SELECT account_id, :slack, :ts, :threadTs, id, conversation_id FROM messages
@@ -95,7 +95,7 @@ const askToLink = statement(`
   ON CONFLICT (account_id, slack_id, user_id) DO UPDATE SET
     code_hash = excluded.code_hash, expires_at = excluded.expires_at`)
 const isOpenCode = `${ofSlack} AND code_hash = :hash AND expires_at > :at`
-// Each Slack user is at most one person here.
+// Unlinks other people from the Slack user, because each Slack user can be linked to only one person.
 const unlinkOther = statement(`
   DELETE FROM slack_people WHERE ${ofSlack} AND slack_user = :slackUser AND code_hash IS NOT :hash
     AND EXISTS (SELECT 1 FROM slack_people AS asked WHERE asked.account_id = :account AND asked.slack_id = :slack
@@ -110,7 +110,7 @@ const accountOf = crossAccountQuery<{ accountId: string }>(
 )
 
 export const slackLookUps = (db: Db) => ({
-  /** A mirrored channel's account. */
+  /** The account of a mirrored channel. */
   accountOf: async (id: string) => (await db.one(accountOf, { id }))?.accountId,
 })
 
@@ -119,11 +119,11 @@ export const slackTables = {
     byId: (slack: string) => account.one(byId, { slack }),
     ofAgent: (agent: string) => account.one(ofAgent, { agent }),
     ofChannel: (channel: string) => account.one(ofChannel, { channel }),
-    /** The agent of a channel's integration, unless it is this agent. */
+    /** The agent of a channel's integration. Undefined if it is the given agent. */
     programOf: async (channel: string, agent: string) => (await account.one(programOf, { channel, agent }))?.agentId,
     byTs: (slack: string, ts: string) => account.one(byTs, { slack, ts }),
     byMessage: (slack: string, message: string) => account.one(byMessage, { slack, message }),
-    /** A conversation's first message that is in both channels. */
+    /** The first message of a conversation that is in both channels. */
     ofConversation: (slack: string, conversationId: string) => account.one(ofConversation, { slack, conversationId }),
     person: (slack: string, slackUser: string) => account.one(person, { slack, slackUser }),
     isLinked: async (slack: string, user: string) => await account.one(isLinked, { slack, user }) !== undefined,
@@ -152,16 +152,16 @@ export const slackTables = {
       }),
       account.bind(setName, { channel: channelId, externalName }),
     ],
-    /** Stores the workspace and the app if they are unknown. Returns the stored ones. */
+    /** Stores the workspace and app if they are unknown. Returns the stored values. */
     learn: (slack: string, team: string, app: string): Statement => account.bind(learn, { slack, team, app }),
-    /** Including its people and the Slack positions of its messages. */
+    /** Also removes the channel's linked people and Slack positions. */
     disconnect: (channel: string): Statement[] => [
       account.bind(remove, { channel }),
       account.bind(setName, { channel, externalName: null }),
     ],
     addMessage: (slack: string, { ts, threadTs, messageId }: Omit<SlackMessage, 'conversationId'>): Statement =>
       account.bind(addMessage, { slack, ts, threadTs, message: messageId }),
-    /** Links the user to the Slack user who posts the code with this hash by `expiresAt`. */
+    /** Stores a link code's hash. Whoever posts the code in Slack by `expiresAt` is linked to the user. */
     askToLink: (slack: string, user: string, hash: string, expiresAt: number): Statement =>
       account.bind(askToLink, { slack, user, hash, expiresAt }),
     link: (slack: string, slackUser: string, hash: string, at: number): Statement[] => [

@@ -7,7 +7,7 @@ import { telemetrySettings } from './settings.ts'
 export const telemetry: Feature = {
   name: 'telemetry',
   settings: { table: telemetrySettings },
-  /** The libraries load slowly, so they are loaded only if the settings require them. */
+  /** Loads the libraries only if the settings require them, because they load slowly. */
   async telemetry({ config, ...process }) {
     const { metricsToken, metricsPort, otlpEndpoint } = settingsOf(config, telemetrySettings)
     const isMeasured = metricsToken !== undefined || metricsPort !== undefined

@@ -1,6 +1,6 @@
 /**
- * One process's counters, for Prometheus. No label names an account or an agent. See docs/operating/monitoring.md,
- * "Metrics".
+ * The counters of a process, for Prometheus. No label contains an account or an agent. See
+ * docs/operating/monitoring.md, "Metrics".
  */
 import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 import process from 'node:process'
@@ -16,7 +16,7 @@ export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
   /** The longest event loop delay since the last read. */
   longestDelayMs: number
-  /** The newest backup known to this process. */
+  /** Time of the newest backup known to this process. */
   backupAt?: number
 }
 

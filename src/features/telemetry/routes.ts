@@ -17,7 +17,7 @@ const keptMs = 10 * second
 
 /** The text of all metrics. Queries the database at most every 10 s. */
 export function metricsText(store: Store): () => Promise<string> {
-  // This feature's own implementation.
+  // The metrics implementation is always this feature's own.
   const metrics = store.deps.metrics as Metrics
   let waiting: Promise<WaitingFigures> | undefined
   let askedAt = -Infinity
@@ -39,7 +39,7 @@ export function metricsText(store: Store): () => Promise<string> {
     })
 }
 
-/** With `METRICS_TOKEN`, for clients that send it. */
+/** Serves the metrics to clients that send `METRICS_TOKEN`. */
 export function metricsRoute(store: Store, token: string): Handler {
   const text = metricsText(store)
   return async (c) => {
@@ -54,7 +54,7 @@ export function metricsRoute(store: Store, token: string): Handler {
   }
 }
 
-/** With `METRICS_PORT`, on a separate port that serves only `/metrics`, to anyone who can reach it. */
+/** Serves only `/metrics` on the separate port `METRICS_PORT`, without authentication. */
 export function metricsOnly(store: Store): (request: Request) => Promise<Response> {
   const text = metricsText(store)
   return async (request) => {

@@ -5,14 +5,14 @@ import { crossAccountQuery, type Db } from '../../store/sql.ts'
 /** Pending work in the database, across all accounts. */
 export interface WaitingFigures {
   unread: number
-  /** Milliseconds since the epoch. Null if nothing is unread. */
+  /** Time of the oldest unread message, in milliseconds since the epoch. Null if there is none. */
   waitingSince: number | null
   leases: number
-  /** Requests to external servers that are due. */
+  /** Number of due requests to external servers. */
   dueOutboxes: number
 }
 
-/** How many inboxes are searched for the oldest message. */
+/** Maximum number of inboxes that are searched for the oldest message. */
 const maxInboxes = 10_000
 
 const dueOutboxes = outboxKinds.map((kind) =>

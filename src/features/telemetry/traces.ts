@@ -1,5 +1,5 @@
 /**
- * One process's spans, sent over OTLP. No attribute contains an account, an agent or a text. See
+ * The spans of a process, exported over OTLP. No attribute contains an account, an agent or a text. See
  * docs/operating/monitoring.md, "Traces".
  */
 import {
@@ -27,18 +27,18 @@ import { minute, second } from '../../lib/time.ts'
 import { version } from '../../lib/version.ts'
 import type * as core from '../../telemetry.ts'
 
-/** A read of many messages links to at most this many of their traces. */
+/** Maximum number of traces to which a call that reads many messages links. */
 const maxLinks = 10
-/** Maximum number of steps: a stream that waits for hours would collect steps endlessly. */
+/** Maximum number of steps per call. Without a limit, a stream that waits for hours would collect steps endlessly. */
 const maxSteps = 50
-/** Other methods are invented by the caller. @see OpenTelemetry, semantic conventions of HTTP */
+/** Any other method name is invented by the caller. @see OpenTelemetry, semantic conventions of HTTP */
 const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /**
- * Limits the process's new traces, and the calls per account that continue a trace, which any of its agents can name. A
+ * Limits the process's new traces, and per account the calls that continue a trace, because any agent can name one. A
  * span costs as much as a small statement, so spans above the limit are dropped.
  */
 const recordedRates = { begun: { perSecond: 20, burst: 50 }, continued: { perSecond: 50, burst: 200 } }
-/** How long sending the last spans may take when the process stops. */
+/** Time limit for sending the last spans when the process stops. */
 const closeMs = 3 * second
 
 export class Traces implements core.Traces {
@@ -51,7 +51,7 @@ export class Traces implements core.Traces {
   readonly #now: () => number
   readonly #warn: (error: unknown) => void
 
-  /** `endpoint` is the collector's, to which `/v1/traces` is appended. */
+  /** `endpoint` is the collector's URL, to which `/v1/traces` is appended. */
   constructor(endpoint: string, { log, now }: { log: Log; now: () => number }) {
     this.#now = now
     const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`
@@ -93,15 +93,15 @@ interface Step {
 }
 
 /**
- * The spans of one call. What the call reads or returns determines the trace it continues, so its own span is created
- * only when its id is needed, or at its end. Times are milliseconds since the epoch, with fractions.
+ * The spans of one call. The trace that it continues depends on what it reads or returns. Therefore its own span is
+ * created only when its id is needed, or at its end. Times are milliseconds since the epoch, with fractions.
  */
 class CallSpans implements core.CallSpans {
   account = ''
   readonly #tracer: Tracer
   readonly #recorded: Recorded
   readonly #kind: SpanKind
-  /** The wall clock may be adjusted; the clock for steps may not. */
+  /** Start of the monotonic clock, in epoch milliseconds. Steps use it, because the wall clock may be adjusted. */
   readonly #epoch: number
   readonly #since: number
   readonly #given: () => string | null

@@ -1,4 +1,7 @@
-/** Notifies webhooks once of what needs a person, and finds failing webhooks. See docs/protocol/webhooks.md. */
+/**
+ * Notifies webhooks of conditions that need a person, once each, and finds failing webhooks. See
+ * docs/protocol/webhooks.md.
+ */
 import { GridError } from '../../errors.ts'
 import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention/attention.ts'
 import { newId } from '../../lib/id.ts'
@@ -12,12 +15,12 @@ export async function failingWebhooks(account: AccountStore): Promise<FeatureCon
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
-/** Checks each account whose webhooks receive such events. Several processes may do this at the same time. */
+/** Checks each account with webhooks for such events. Several processes may do this concurrently. */
 export async function notifyWebhooks(store: Store): Promise<void> {
   for (const id of await store.feature(allWebhooks).withConditions()) {
     const account = store.account(id, { type: 'system', job: 'webhooks' })
     await notifyOfConditions(account, store.backups.failed?.at).catch((error) => {
-      // Another process has sent the notifications, or the webhook is gone.
+      // Another process has recorded the events, or the webhook was deleted.
       if (error instanceof GridError && error.code === 'write_conflict') return
       store.deps.log.warn('Webhooks were not notified of what needs a person', { error, account: id })
     })
@@ -25,9 +28,8 @@ export async function notifyWebhooks(store: Store): Promise<void> {
 }
 
 /**
- * Records an event for each condition of Attention that is new to one of the account's webhooks or has become much
- * worse, and for a failed backup of the grid. If several processes do this, one succeeds, and the others fail with
- * `write_conflict`.
+ * Records an event for each Attention condition that is new to a webhook or has become much worse, and for a failed
+ * backup of the grid. If several processes do this, one succeeds, and the others fail with `write_conflict`.
  */
 async function notifyOfConditions(account: AccountStore, backupFailedAt: number | undefined): Promise<void> {
   const { deps: { now }, write } = account

@@ -12,7 +12,7 @@ import { serverOf } from './webhooks.ts'
 const maxAttemptMs = 10 * second
 const maxQuoted = 80
 
-/** Resolves like an `OutboxAttempt`. */
+/** Sends the waiting events. Resolves like an `OutboxAttempt`. */
 export async function deliverEvents(attempt: Attempt): Promise<boolean> {
   const { system, outbox, signal } = attempt
   const { write, deps } = system
@@ -31,7 +31,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
       const { answer, error } = await sendEvent(system, server, event, signal)
       isReached = answer.status !== null
       const unit = [webhooks.answered(outbox, answer), ...isTaken(answer) ? webhooks.taken(outbox, event.seq) : []]
-      // A stopping process leaves the outbox to the next process.
+      // If this process is stopping, the next process handles the outbox.
       if (signal.aborted) throw new RemoteError('aborted', answer.text)
       const [claimed] = await write(unit)
       if (answer.status === 410) throw new RemoteRefusal('It answered 410.')
@@ -44,7 +44,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
 }
 
 function refused({ status, text }: WebhookAnswer): RemoteError {
-  // Proxies' error pages add nothing to the status.
+  // Proxies' error pages add no information to the status.
   const quoted = text === '' || text.startsWith('<') ? '' : ` “${text.slice(0, maxQuoted).toWellFormed()}”`
   const shown = `It answered ${status}.${quoted}`
   return Object.assign(new RemoteError('invalid_response', `${status}`), { answered: { shown } })

@@ -15,7 +15,7 @@ export const webhooks: Feature = {
     phrases,
   },
   outboxes: { webhook: deliverEvents },
-  // Events have random ids, so start only at the stored position: each event is sent with its id until it is accepted.
+  // Starts only at the stored position, because events have random ids and a repeated batch would record them again.
   followers: (store) => {
     const { recordMessages, recordEvents } = store.feature(allWebhooks)
     return [

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The account's webhooks, a subject of its settings. See docs/protocol/webhooks.md. */
+/** The account's webhooks, on a page of its settings. See docs/protocol/webhooks.md. */
 import { Name } from '../../html/bidi.tsx'
 import { Badge, type BadgeKind, Card, Disclosure, Facts, Notice, Time } from '../../html/components.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'
@@ -46,7 +46,7 @@ export const phrases: Phrases = {
   delete_webhook: ['Delete', 'Deleted', 'a webhook'],
 }
 
-/** How Attention describes a failing webhook. */
+/** Attention's description of a failing webhook. */
 export const failingWords: FeatureWords<FailingWebhook> = {
   inWords: ({ url, pausedAt, failingSince, error }, now) => ({
     icon: 'warning',
@@ -237,7 +237,7 @@ function TestResult({ answer, now }: { answer: WebhookAnswer; now: number }) {
   )
 }
 
-/** Why it fails, since when, and what happens next. */
+/** Explains why a webhook fails, since when, and what happens next. */
 function WebhookState({ webhook, now }: { webhook: Webhook; now: number }) {
   const { pausedAt, error, failingSince, attempts, dueAt } = webhook
   return (

@@ -8,12 +8,12 @@ import { type WaitingEvent, type WebhookAnswer, webhookTables } from './store.ts
 
 const timeoutMs = 15 * second
 const shownCharacters = 200
-/** The fields of `data` that are times: stored in milliseconds since the epoch, sent as ISO 8601. */
+/** The fields of `data` that contain times. They are stored in milliseconds since the epoch and sent as ISO 8601. */
 const times = ['expires_at', 'since', 'failed_at']
 
 export interface WebhookServer {
   url: string
-  /** Each secret adds a signature. */
+  /** The signing secrets. Each one adds a signature. */
   secrets: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** The account's webhooks, and the events that are waiting to be sent. See docs/protocol/webhooks.md. */
+/** Stores the account's webhooks, and the events that wait to be sent. See docs/protocol/webhooks.md. */
 import type { webhooks as table } from '../../../db/schema.ts'
 import type { SealedToken } from '../../lib/key-ring.ts'
 import {
@@ -57,7 +57,7 @@ export interface WebhookEvent {
   data: object
 }
 
-/** The conditions in Attention that a webhook has been notified of: JSON of their levels. */
+/** The levels of the Attention conditions that a webhook has been notified of, as JSON, before and after a change. */
 interface Notified {
   before: string
   after: string
@@ -66,7 +66,7 @@ interface Notified {
 export const maxWebhooks = 10
 const keptAnswers = 10
 
-/** SQL condition: a row of `webhooks` receives events about what needs a person. */
+/** SQL condition for webhooks that receive events about conditions that need a person. */
 const hearsConditions =
   `webhooks.paused_at IS NULL AND (instr(webhooks.events, '"attention"') > 0 OR instr(webhooks.events, '"backup"') > 0)`
 
@@ -80,7 +80,7 @@ const sealed = query<SealedToken & { url: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
-// An account has at most `maxWebhooks`.
+// Needs no limit, because an account has at most `maxWebhooks`.
 const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
@@ -90,8 +90,9 @@ const services = query<TextService>(`
   WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
-// The text, if no guardrail redacted it for a recipient. Only for a channel post, or for a message within the account
-// that was written since people may read it, and since each person who wrote or received it allows the host.
+// A message's text, unless a guardrail redacted it for a recipient. Only for channel posts, and for messages within the
+// account that were written after people were allowed to read them and after each person who wrote or received them
+// allowed the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
@@ -147,7 +148,7 @@ const withAnswer = `answers = (SELECT json_group_array(json(value)) FROM (
     SELECT -1 AS key, :answer AS value UNION ALL SELECT key, value FROM json_each(webhooks.answers)
     ORDER BY key LIMIT ${keptAnswers}))`
 const answered = statement(`UPDATE webhooks SET ${withAnswer} WHERE ${isClaimed} RETURNING claimed_by`)
-// A server that has accepted a test is no longer skipped.
+// After an accepted test, the server is no longer skipped.
 const tested = statement(`
   UPDATE webhooks SET ${withAnswer}, due_at = iif(:taken AND claimed_by IS NULL, min(due_at, :at), due_at)
   WHERE account_id = :account AND id = :id`)
@@ -198,7 +199,7 @@ const recordHeld = recordAll(`
   CROSS JOIN webhooks ON webhooks.account_id = held.account_id
   WHERE ${isNew} AND log.kind = 'held' AND ${hears('held')}
   ORDER BY log.seq`)
-/** Webhooks with events that are not yet scheduled. */
+/** Schedules webhooks with unscheduled events. */
 const allBeDue = crossAccountStatement(
   'new events of webhooks',
   `
@@ -209,28 +210,28 @@ const allBeDue = crossAccountStatement(
 
 export const webhookTables = {
   reads: (account: AccountDb) => ({
-    /** Oldest first. */
+    /** All webhooks, oldest first. */
     list: () => account.all(list, {}),
     sealed: (id: string) => account.one(sealed, { id }),
-    /** Webhooks that failed this many times in a row or were paused for it. */
+    /** Webhooks with at least this many consecutive failures, and those paused because of failures. */
     failing: (failures: number) => account.all(failing, { least: failures }),
     next: (id: string) => account.one(next, { id }),
-    /** A message's text, if webhooks on this host may have it. */
+    /** A message's text, if webhooks on this host may receive it. */
     text: async (message: string, host: string) => (await account.one(text, { message, host }))?.body,
     /** The hosts that receive message texts. */
     services: () => account.all(services, {}),
-    /** Webhooks that receive events about what needs a person. */
+    /** Webhooks that receive events about conditions that need a person. */
     withConditions: () => account.all(withConditions, {}),
   }),
   changes: (account: AccountDb) => ({
-    /** Returns a row, unless there are too many webhooks. */
+    /** Adds a webhook. Returns no row if there are too many. */
     add: (id: string, url: string, events: readonly string[], secrets: SealedToken, at: number): Statement =>
       account.bind(add, { ...secrets, id, url, host: new URL(url).host, events: JSON.stringify(events), at }),
     remove: (id: string): Statement => account.bind(remove, { id }),
     rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
-    /** Records the response to a test. If it was `taken`, waiting events are sent at once. */
+    /** Records the response to a test. If the server accepted it (`taken`), waiting events are sent at once. */
     tested: (id: string, answer: WebhookAnswer, taken: boolean, at: number): Statement =>
       account.bind(tested, { id, answer: JSON.stringify(answer), taken: Number(taken), at }),
     /**
@@ -265,7 +266,7 @@ export const allWebhooks = (db: Db) => ({
     { ...db.bind(recordMessages, { ...batch, follower: 'webhook messages' }), isTraffic: true },
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The same for changed tasks and held messages. */
+  /** Records changed tasks and held messages in the same way. */
   recordEvents: (batch: { after: number; upTo: number }, at: number): Statement[] => [
     ...[recordTasks, recordHeld].map((record) => ({
       ...db.bind(record, { ...batch, follower: 'webhook events' }),
@@ -273,6 +274,6 @@ export const allWebhooks = (db: Db) => ({
     })),
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** The accounts whose webhooks receive events about what needs a person. */
+  /** Accounts whose webhooks receive events about conditions that need a person. */
   withConditions: async () => (await db.all(accountsWithConditions, {})).map(({ accountId }) => accountId),
 })

@@ -1,4 +1,7 @@
-/** Servers that the account notifies of its events, managed by owners and admins. See docs/protocol/webhooks.md. */
+/**
+ * Manages the servers that the account notifies of events. Only owners and admins may do this. See
+ * docs/protocol/webhooks.md.
+ */
 import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -16,7 +19,7 @@ export interface Webhook extends Omit<WebhookRow, 'events' | 'answers'> {
   answers: WebhookAnswer[]
 }
 
-/** The sealed secrets. The previous one also signs, until a time in milliseconds. */
+/** The sealed secrets. The previous one also signs until `previousUntil`, in milliseconds since the epoch. */
 interface Secrets {
   secret: string
   previous?: string
@@ -30,8 +33,8 @@ export async function listWebhooks(account: AccountStore): Promise<Webhook[]> {
 }
 
 /**
- * Only this returns the secret. Fails with `invalid_input`, and with `confirmation_required` because it sends events of
- * the account to an external server.
+ * Creates a webhook. Only this returns the secret. Requires a confirmed identity, because it sends events to an
+ * external server. Fails with `invalid_input` or `confirmation_required`.
  */
 export async function createWebhook(
   account: AccountStore,
@@ -64,7 +67,7 @@ function tooMany(): GridError {
   return invalidInput(`An account can have at most ${maxWebhooks} webhooks.`, 'url')
 }
 
-/** For 24 hours, events are also signed with the old secret. */
+/** Replaces the secret. For 24 hours, events are also signed with the old one. */
 export async function rotateWebhook(account: AccountStore, id: string): Promise<{ secret: string }> {
   requireAdmin(account.actor)
   const { secret: previous } = await secretsOf(account, id)
@@ -74,7 +77,7 @@ export async function rotateWebhook(account: AccountStore, id: string): Promise<
   return { secret }
 }
 
-/** While a webhook is paused, no events are recorded for it. */
+/** Pauses a webhook. No events are recorded for it until it is resumed. */
 export async function pauseWebhook(account: AccountStore, id: string): Promise<void> {
   requireAdmin(account.actor)
   await secretsOf(account, id)

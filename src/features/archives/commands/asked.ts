@@ -1,4 +1,6 @@
-/** Internal commands that `export-account` and `import-account` call. They are not for people. Values are JSON. */
+/**
+ * Internal commands that `export-account` and `import-account` run. People do not run them directly. Values are JSON.
+ */
 import { beginImport, endImport, importRows, noteExport, signArchive } from '../archive.ts'
 import { storeCommand } from '../../../cli/command.ts'
 

@@ -137,7 +137,8 @@ function explained(error: unknown): never {
 }
 
 /**
- * Works with the grid: in this process, which then opens its store, or through the server that holds the local file.
+ * Runs `work` with access to the grid. If a server holds the local database file, commands go through that server.
+ * Otherwise this process opens the store.
  */
 async function withGrid<Result>(work: (ask: Ask, store?: Store) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env)

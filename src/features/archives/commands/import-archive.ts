@@ -1,4 +1,4 @@
-/** Reads an archive twice: first to check all of it, then to send its rows to the grid. */
+/** Reads an archive twice: once to check all of it, and once to send its rows to the grid. */
 import { checkNewAlias } from '../../../aliases.ts'
 import { printableLine } from '../../../lib/redact.ts'
 import { archivedTables } from '../store/tables.ts'
@@ -12,8 +12,8 @@ export type Ask = (command: StoreCommand, args: Record<string, string>) => Promi
 
 interface ImportOptions {
   /**
-   * Calls `onLine` with each line but the last. Resolves to the signed list if the whole archive is signed, and fails
-   * otherwise.
+   * Calls `onLine` for every line except the last. Resolves to the signed list if the signature covers the complete
+   * archive, and fails otherwise.
    */
   read(onLine: (line: string) => void | Promise<void>): Promise<string>
   /** Entries of the form `OLD=NEW`. */
@@ -30,12 +30,12 @@ interface ArchivedAgent {
   deleted_at: number | null
 }
 
-/** The data of an import other than its rows. */
+/** The data of an import, except its rows. */
 interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
   people: unknown[]
-  /** Names of guardrails whose service may need a token. */
+  /** Names of guardrails that call a service, whose token may have to be entered again. */
   services: string[]
   providers: Set<string>
 }
@@ -54,11 +54,13 @@ interface Imported extends Record<string, unknown> {
 const unitLines = 100
 const unitChars = 128 * 1024
 
-/** Such a record is stored in the unit of the previous one: a message with its deliveries. */
+/**
+ * Child records are stored in the same unit as the preceding record, such as a message's deliveries with the message.
+ */
 const childRecords = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.record)))
 
 /**
- * Imports an archive. Fails with `names_taken` before anything is written, and with the errors of `read` and of the
+ * Imports an archive. Fails with `names_taken` before it writes anything, and with the errors of `read` and of the
  * grid.
  */
 export async function importArchive(ask: Ask, { read, renames, reserved, now }: ImportOptions): Promise<Imported> {
@@ -94,7 +96,7 @@ export async function importArchive(ask: Ask, { read, renames, reserved, now }: 
   }
 }
 
-/** The signature alone does not make the archive trustworthy. */
+/** Validates every line, because the signature alone does not make the archive trustworthy. */
 async function examine(read: ImportOptions['read'], now: number): Promise<{ list: string; content: Content }> {
   const content: Partial<Content> & Omit<Content, 'manifest'> = {
     ...{ agents: [], people: [], services: [], providers: new Set() },
@@ -108,7 +110,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       fault = error
     }
   })
-  // A modified archive, or one signed with another key, is reported first.
+  // A signature error takes precedence over invalid content.
   if (fault !== undefined) throw fault
   if (content.manifest === undefined) throw notAnArchive()
   return { list, content: content as Content }
@@ -120,7 +122,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       return
     }
     const [record, row] = checkArchivedLine(line, now)
-    // Only these are kept, because an archive may be larger than the memory.
+    // Only these rows are kept in memory, because an archive may be larger than the memory.
     if (record === 'agent') {
       const { id, alias, type, remote_url, deleted_at } = row as unknown as ArchivedAgent
       content.agents.push({ id, alias, type, remote_url, deleted_at })
@@ -137,7 +139,7 @@ function isPerson(line: string): boolean {
   return line.startsWith(`["${personRecord}",`)
 }
 
-/** Parses the manifest. Fails with `not_an_archive`, or as `checkVersion` does. */
+/** Parses the manifest. Fails with `not_an_archive`, or like `checkVersion`. */
 function manifestOf(line: string): ArchiveManifest {
   let manifest: ArchiveManifest
   try {
@@ -145,7 +147,7 @@ function manifestOf(line: string): ArchiveManifest {
   } catch {
     throw notAnArchive()
   }
-  // How the first line starts in archives before version 1.
+  // Before version 1, the first line had this member instead of `format`.
   if (manifest.format !== archiveFormat && !('agent_grid_archive' in manifest)) throw notAnArchive()
   checkVersion(manifest.version)
   const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
@@ -157,7 +159,7 @@ function notAnArchive(): CommandError {
   return new CommandError('not_an_archive', 'The file is not an archive made by export-account.')
 }
 
-/** The new alias of each agent that gets one, by agent id. Fails with `usage`. */
+/** The new aliases of renamed agents, by agent id. Fails with `usage`. */
 function renamedAgents(agents: ArchivedAgent[], renames: string[], reserved: readonly string[]): Map<string, string> {
   const renamed = new Map<string, string>()
   for (const rename of renames) {
@@ -207,7 +209,7 @@ async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, 
   return found
 }
 
-/** Prints the result for people. The keys and links are not shown again. */
+/** Prints the result for people. This is the only time that the keys and links are shown. */
 export function printImported(
   { account_id, keys, invitations, paused_agents, guardrails, left_out }: Imported,
 ): string {

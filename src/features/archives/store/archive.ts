@@ -11,8 +11,8 @@ import { type ArchiveInput, writeArchiveRows } from './write-rows.ts'
 type ArchiveOptions = Pick<ArchiveInput, 'account' | 'reader' | 'madeAt'>
 
 /**
- * The unsigned lines, as of one commit. While they are read, no other archive can reserve disk space, until the lines
- * end or the process exits. Reading fails like the store's `copyTo`.
+ * The unsigned lines, as of one commit. No other archive can reserve disk space until the lines are read completely or
+ * the process exits. Reading fails like the store's `copyTo`.
  */
 export async function* archiveLines({ deps: { config }, copyTo }: Store, input: ArchiveOptions): AsyncIterable<string> {
   const path = localPath(config.databaseUrl)
@@ -26,10 +26,12 @@ export async function* archiveLines({ deps: { config }, copyTo }: Store, input: 
   }
 }
 
-/** The same from an existing copy, which is removed. If it fails, the caller removes `copy` and `target`. */
+/**
+ * The unsigned lines from an existing copy, which is removed. If this fails, the caller removes `copy` and `target`.
+ */
 export async function* linesOfCopy(input: ArchiveInput): AsyncIterable<string> {
   await runOnThread('writeArchiveRows', writeArchiveRows, input)
-  // Unlinked at once, so that a client that stops reading cannot leave a copy of the database behind.
+  // The files are unlinked immediately, so that a client that stops reading cannot leave a copy of the database behind.
   await rm(input.copy)
   const file = await open(input.target)
   await rm(input.target)

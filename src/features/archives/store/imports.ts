@@ -1,11 +1,11 @@
-/** Imports an account, which stays hidden until the last unit. See docs/protocol/archive.md. */
+/** Imports an account, which stays hidden until its last unit is stored. See docs/protocol/archive.md. */
 import type { ArchiveManifest } from './write-rows.ts'
 import { insertArchived } from './insert-rows.ts'
 import { archivedAccount } from './tables.ts'
 import { type ArchivedRow, checkArchived, checkVersion } from './validators.ts'
 import { crossAccountQuery, type Db, precondition, query, type Statement, statement } from '../../../store/sql.ts'
 
-/** A name in the archive that the grid already has, or a reserved alias. */
+/** A name in the archive that the grid already uses, or a reserved alias. */
 export interface TakenName {
   kind: 'account' | 'agent' | 'alias'
   name: string
@@ -40,16 +40,16 @@ const show = statement(`
 const open = statement(`UPDATE accounts SET state = 'claimed' WHERE id = :account AND state = 'importing'`)
 const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 
-/** Retention checks this too: until the import ends, it removes nothing that a later row refers to. */
+/** The key of the record of an unfinished import. Retention checks it and keeps rows that later rows refer to. */
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
-  /** Names used by other accounts, now or in the past: a deleted agent's alias stays reserved. */
+  /** Names that other accounts use or have used. A deleted agent's alias stays reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account is unfinished. */
   begun: async (account: string) => (await db.one(begun, { key: keyOf(account) }))?.value,
-  /** Fails as `checkVersion` and `checkArchived` do. */
+  /** Fails like `checkVersion` and `checkArchived`. */
   begin({ version, account }: ArchiveManifest, digest: string, at: number): Statement[] {
     checkVersion(version)
     checkArchived('account', account, at)
@@ -73,8 +73,7 @@ export const archiveImports = (db: Db) => ({
   row: (account: string, record: string, row: ArchivedRow, at: number): Statement[] =>
     insertArchived(record, row, { account, at, bind: (statement, values) => db.bind(statement, values) }),
   /**
-   * Makes the account visible with these agents, some of which get another alias. Fails with a constraint error if an
-   * alias is taken.
+   * Makes the account visible with these agents, and renames some. Fails with a constraint error if an alias is taken.
    */
   end: (account: string, agents: string[], aliases: [id: string, alias: string][]): Statement[] => [
     ...aliases.map(([id, alias]) => db.bind(rename, { account, id, alias })),

@@ -5,7 +5,7 @@ import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } 
 import { type ArchivedRow, checkArchived } from './validators.ts'
 
 /**
- * The statements for one row. An existing row is left unchanged, so an interrupted import can be repeated. Fails as
+ * The statements for one row. An existing row is left unchanged, so an interrupted import can be repeated. Fails like
  * `checkArchived`.
  */
 export function insertArchived(record: string, row: ArchivedRow, context: ImportContext): Statement[] {
@@ -16,7 +16,7 @@ export function insertArchived(record: string, row: ArchivedRow, context: Import
   for (const column of accountColumnsOf(archived)) values.set(column, [accountValue('?'), context.account])
   for (const [field, column] of Object.entries(fields)) {
     const value = row[field]
-    // A field that an older format lacks gets the value of a new row.
+    // Fields that an older format lacks get their default values.
     if (value === undefined) continue
     values.set(column, ['?', typeof value === 'string' ? convert[field]?.fromArchive(value) ?? value : value])
   }

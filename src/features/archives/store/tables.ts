@@ -1,6 +1,6 @@
 /**
- * The names of database tables and columns in an archive, and the data it omits. The archive's names are those of
- * `validators.ts` and never change: if a column is renamed or stored differently, only this file changes. See
+ * Maps database tables and columns to the archive format, and lists the omitted data. The archive's names are those of
+ * `validators.ts` and never change. If a column is renamed or stored differently, only this file changes. See
  * docs/protocol/archive.md.
  */
 import type { InValue } from '@libsql/client'
@@ -11,7 +11,7 @@ import { agentOf, inboxOf } from '../../../store/account/inbox-message.ts'
 import { type Db, type Statement, statement } from '../../../store/sql.ts'
 import type { ArchivedRow } from './validators.ts'
 
-/** The imported account by its public id, and the time of the import. */
+/** The context of an import: the account's public id, and the time of the import. */
 export interface ImportContext {
   account: string
   at: number
@@ -33,26 +33,29 @@ export interface ArchivedTable {
   readonly table: string
   /** Maps each field to its column. */
   readonly fields: Readonly<Record<string, string>>
-  /** SQL for a field that is computed from its column, or has no column. */
+  /** SQL for fields that are computed from their column or have no column. */
   readonly read?: Readonly<Record<string, string>>
   readonly convert?: Readonly<Record<string, Conversion>>
-  /** For columns that are set to something other than their field's value, or have no field. */
+  /** SQL for columns that have no field or store a value other than their field's. */
   readonly store?: Readonly<Record<string, Stored>>
-  /** Statements that follow the insertion of a row. */
+  /** Statements to run after a row is inserted. */
   readonly then?: (row: ArchivedRow, context: ImportContext) => Statement[]
-  /** An existing row must not be inserted again, even without effect. */
+  /** Whether an existing row must not be inserted again, not even with `ON CONFLICT DO NOTHING`. */
   readonly isAppendOnly?: true
-  /** Columns that name the account of another row, which must be this account. */
+  /** Columns that contain the account of a related row. Rows that relate to another account are not archived. */
   readonly accounts?: readonly string[]
-  /** Selects the archived rows, if not all. */
+  /** SQL condition for the archived rows. Default: all rows. */
   readonly where?: string
-  /** Default: insertion order. */
+  /** SQL order of the rows. Default: insertion order. */
   readonly order?: string
-  /** Tables whose rows follow the row they belong to. `of` is SQL that compares them with that row's `id`, `?2`. */
+  /**
+   * Child tables, whose rows follow their parent row. `of` is an SQL condition for the children of the row with `id`
+   * `?2`.
+   */
   readonly children?: readonly { table: ArchivedTable; of: string }[]
 }
 
-/** `field:column` pairs separated by white space. A single word names both. */
+/** Parses `field:column` pairs separated by white space. A single word names both. */
 function fields(text: string): Record<string, string> {
   return Object.fromEntries(
     text.trim().split(/\s+/).map((pair) => pair.split(':')).map(([field, column = field]) => [field, column]),
@@ -79,12 +82,12 @@ function inverse(names: Readonly<Record<string, string>>): Record<string, string
   return Object.fromEntries(Object.entries(names).map(([one, other]) => [other, one]))
 }
 
-/** The columns that name a row's account. */
+/** The columns that contain the account of a row. */
 export function accountColumnsOf({ accounts = [] }: ArchivedTable): readonly string[] {
   return ['account_id', ...accounts]
 }
 
-/** SQL for the value of these columns, given SQL for the account's public id. */
+/** SQL for the value of account columns, given SQL for the account's public id. */
 export function accountValue(id: string): string {
   return id
 }
@@ -97,12 +100,12 @@ export function conditionOf({ table, accounts = [], where = '1' }: ArchivedTable
 
 const sender = ['sender_account_id']
 
-/** Public ids of messages whose texts the archive's reader may not read. */
+/** Subquery for the public ids of messages whose texts the archive's reader may not read. */
 const hidden = '(SELECT id FROM temp.hidden_messages)'
 
 /**
- * Fills the table `hidden`. `?1` is the account, `?2` since when the reader may read all messages, `?3` the reader's
- * agent, and `?4` the reader's channels as JSON, each with the time they joined.
+ * Fills the table of hidden messages. `?1` is the account, `?2` the time since when the reader may read all messages,
+ * `?3` the reader's agent, and `?4` the reader's channels with the time they joined each, as JSON.
  */
 export const hideMessages = `
   INSERT INTO temp.hidden_messages SELECT m.id FROM messages AS m
@@ -116,7 +119,7 @@ export const hideMessages = `
       OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`
 
-/** How much of account `?1`'s data an archive omits, by kind. */
+/** Counts account `?1`'s data that an archive omits, by kind. */
 export const leftOut: Readonly<Record<string, string>> = {
   texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
   messages_from_other_accounts:
@@ -126,14 +129,16 @@ export const leftOut: Readonly<Record<string, string>> = {
   tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
 }
 
-/** The people of account `?1`. They are not rows of an account table: an import creates invitations for them. */
+/**
+ * The people of account `?1`. They are not rows of an account table, because an import creates invitations for them.
+ */
 export const people = `
   SELECT users.email AS email, memberships.role AS role, person_aliases.agent_id AS agent_id
   FROM memberships JOIN users ON users.id = memberships.user_id
   LEFT JOIN person_aliases ON person_aliases.account_id = memberships.account_id AND person_aliases.user_id = memberships.user_id
   WHERE memberships.account_id = ?1 ORDER BY users.email`
 
-/** The account itself, which is described in the manifest. */
+/** The account itself, which the manifest describes. */
 export const archivedAccount: Pick<ArchivedTable, 'table' | 'fields' | 'read' | 'convert'> = {
   table: 'accounts',
   fields: fields(`id name created_at requires_second_factor people_see_blocked_texts:people_see_contents turn_limits
@@ -161,14 +166,14 @@ const heldMessages: ArchivedTable = {
     }),
   },
 }
-// A remote agent's token is not archived, and the original grid may still be sending.
+// Imported remote agents are paused, because their tokens are not archived and the original grid may still be sending.
 const afterAgent = completeAgent('agents.account_id = :account AND agents.id = :id').concat(statement(`
   UPDATE remote_agents SET paused_at = coalesce(paused_at, :at) WHERE account_id = :account AND agent_id = :id`))
 const makeDue = statement(makeMessageDue)
 const messageOf = (table: string) => `(SELECT messages.id FROM messages WHERE messages.seq = ${table}.seq)`
 const isOfOwnMessage = (table: string) =>
   `EXISTS (SELECT 1 FROM messages WHERE messages.seq = ${table}.seq AND messages.account_id = ?1)`
-/** A delivery is named by its message and recipient, because their numbers are specific to one grid. */
+/** A delivery is identified by its message and recipient, because delivery numbers are specific to one grid. */
 const delivery = {
   read: (table: string) => ({ agent_id: agentOf(table), message_id: messageOf(table) }),
   store: {
@@ -224,11 +229,11 @@ const artifacts: ArchivedTable = {
   table: 'artifacts',
   fields: fields('task_id position:n artifact_id is_appended:append is_last:last_chunk name parts'),
   order: 'n',
-  // Null would mean that the parts belong to a message.
+  // Null would mean that the parts belong to a message, so hidden parts become an empty list.
   read: { name: `iif(${isOfHidden}, NULL, name)`, parts: `iif(${isOfHidden} AND parts IS NOT NULL, '[]', parts)` },
 }
 
-/** In insertion order: a row comes after the rows that it refers to. */
+/** The archived tables in insertion order. A row comes after the rows that it refers to. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     record: 'agent',
@@ -237,7 +242,7 @@ export const archivedTables: readonly ArchivedTable[] = [
       seen_at:last_seen_at is_automated:automated replies_are_answers:message_replies callers_wait`),
     // A moved agent's alias belongs to its new account.
     read: { alias: 'iif(moved_to IS NULL, alias, id)' },
-    // The row becomes visible with the import's last unit.
+    // Agents stay deleted until the import's last unit makes them visible.
     store: { deleted_at: ({ deleted_at }, { at }) => ['coalesce(?, ?)', deleted_at, at] },
     then: ({ id }, { account, at, bind }) =>
       afterAgent.map((statement) => bind(statement, { account, id: id as string, at })),
@@ -246,7 +251,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     record: 'access_entry',
     table: 'agent_access',
     fields: fields('agent_id alias'),
-    // On another grid the alias may belong to somebody else.
+    // On another grid, the alias may belong to someone else.
     store: { pending: () => ['1'] },
   },
   { record: 'skill', table: 'skills', fields: fields('id name description created_at') },
@@ -294,12 +299,12 @@ export const archivedTables: readonly ArchivedTable[] = [
     fields: fields(`id sender_id:from_agent_id sender_alias:from_alias type recipient channel_id
       reply_to:reply_to_message_id conversation_id is_flagged:flagged created_at is_sanitized:sanitized hops
       shared_with is_edited:edited via text:body details:a2a`),
-    // Held messages have negative numbers.
+    // Held messages have negative numbers, so messages are sorted by absolute value.
     order: 'abs(seq)',
     read: {
       text: `iif(id IN ${hidden}, '', body)`,
       details: `iif(id IN ${hidden}, NULL, a2a)`,
-      // The number itself is meaningful only within one grid.
+      // Only the sign is archived, because the number is meaningful only within one grid.
       is_held: 'seq < 0',
     },
     then: ({ id, is_held }, { account }) =>
@@ -344,12 +349,12 @@ export const archivedTables: readonly ArchivedTable[] = [
     fields: fields('agent_id context_id recipient_id:recipient_agent_id conversation_id used_at'),
   },
   {
-    // After the deliveries, because a lease that ends releases its messages.
+    // Leases follow the deliveries, because the end of a lease releases its messages.
     record: 'lease',
     table: 'leases',
     fields: fields('agent_id id created_at expires_at'),
     store: {
-      // The lease's holder is elsewhere. A lease without an expiry time ends now.
+      // The lease's holder is not on this grid. A lease without an expiry time ends immediately.
       expires_at: ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
       holder: () => [`''`],
       seqs: ({ agent_id, id }, { account }) => [
@@ -384,7 +389,7 @@ export const archivedTables: readonly ArchivedTable[] = [
   },
 ]
 
-/** Every archived table by the name of its rows, with the tables whose rows follow others. */
+/** Every archived table by its record name, including child tables. */
 export const archivedByRecord: ReadonlyMap<string, ArchivedTable> = new Map(
   archivedTables.flatMap((table) => [table, ...(table.children ?? []).map((child) => child.table)])
     .map((table) => [table.record, table]),
@@ -395,7 +400,7 @@ const sealedIn = (table: string) => sealed.map((column) => `${table}.${column}`)
 
 /**
  * Columns (`table.column`) of archived tables that are never archived, by reason. Every column is in this list or in
- * the one above. `db/account-tables.ts` says why whole tables are not archived.
+ * the one above. `db/account-tables.ts` gives the reasons for tables that are not archived.
  */
 export const notArchived: Readonly<Record<string, readonly string[]>> = {
   'secrets, and what is signed in or subscribed': [

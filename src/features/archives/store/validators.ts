@@ -1,6 +1,6 @@
 /**
- * The archive format: its records, their fields, and the allowed values, which are exactly those that the product
- * produces. The operator who signed an archive may be hostile. See docs/protocol/archive.md.
+ * The archive format: its records, their fields, and their allowed values. Only values that the product produces are
+ * allowed, because the operator who signed an archive may be hostile. See docs/protocol/archive.md.
  */
 import { GridError } from '../../../errors.ts'
 import { fromBase64 } from '../../../lib/encoding.ts'
@@ -12,14 +12,14 @@ import { hasAtMost, wellFormed } from '../../../lib/text.ts'
 import { day } from '../../../lib/time.ts'
 
 export const archiveFormat = 'agent-grid-archive'
-/** Increased with each change of records, fields or values. An import reads every archive up to this version. */
+/** Increases with each change of records, fields or values. An import accepts every version up to this one. */
 export const archiveVersion = 1
 /** A person's record, from which an import creates an invitation. */
 export const personRecord = 'person'
 
 export type ArchivedRow = Record<string, string | number | null>
 
-/** Returns what the value must be, or undefined if it is valid. `now` is the time of the import. */
+/** Returns a description of the expected value, or undefined if the value is valid. `now` is the time of the import. */
 type Validator = (value: unknown, now: number) => string | undefined
 
 const is = (what: string, holds: (value: unknown, now: number) => boolean): Validator => (value, now) =>
@@ -34,7 +34,7 @@ const text = (max: number) => textLike(`a text of at most ${max} characters`, (v
 const lastTime = Date.UTC(9999, 11, 31)
 const count = is('a whole number', (value) => Number.isSafeInteger(value) && Number(value) >= 0)
 const flag = is('0 or 1', (value) => value === 0 || value === 1)
-/** The time of an event. The other machine's clock may be ahead. */
+/** The time of an event. Up to a day in the future is allowed, because the other machine's clock may be ahead. */
 const past = is(
   'a time before this one',
   (value, now) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= now + day,
@@ -43,7 +43,7 @@ const time = is('a time', (value) => Number.isSafeInteger(value) && Number(value
 
 const id = textLike('an id', isId)
 const alias = textLike('an alias', (value) => aliasPattern.test(value))
-/** A moved agent's alias is its id. */
+/** An agent's alias. A moved agent's alias is its id. */
 const ownAlias = textLike('an alias', (value) => aliasPattern.test(value) || isId(value))
 const channelName = textLike('the name of a channel', (value) => aliasPattern.test(value))
 const recipient = textLike('an alias or a channel', (value) => /^[@#]/.test(value) && aliasPattern.test(value.slice(1)))
@@ -52,10 +52,10 @@ const host = textLike('a host', (value) => value.length <= 300 && URL.canParse(`
 const webAddress = (value: string) =>
   value.length <= 2_048 && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 const address = textLike('an http or https address', webAddress)
-/** Ids chosen by clients, names, and texts of the product: any text, since every page escapes it. */
+/** Ids chosen by clients, names, and texts of the product. Any text is allowed, because every page escapes it. */
 const name = text(300)
 const line = text(1_000)
-/** A message's text: ten thousand characters, plus what guardrails substituted. */
+/** A message's text: 10,000 characters, plus the text that guardrails substituted. */
 const body = text(250_000)
 
 const jsonLimits = { maxBytes: 16 * 2 ** 20, maxDepth: 64, maxTokens: 200_000 }
@@ -85,7 +85,7 @@ const jsonIds = json(
   (value) => Array.isArray(value) && value.every((one) => isId(String(one))),
 )
 const anyJson = json('JSON', () => true)
-/** The configuration of a guardrail provider that may call a service. */
+/** A guardrail provider's configuration, which may contain the URL of a service. */
 const config = json(
   'a configuration with http and https addresses',
   (value) => isObject(value) && (value.url === undefined || webAddress(String(value.url))),
@@ -114,7 +114,7 @@ const taskStates = [
   ...['submitted', 'working', 'input-required', 'auth-required', 'completed', 'canceled', 'failed', 'rejected'],
 ]
 const taskState = oneOf(...taskStates)
-/** For all accounts, the worker needs it when the time to decide is over. */
+/** Delivery data of a held message. The worker, which serves all accounts, needs it when the time to decide is over. */
 const heldDelivery = json(
   'what a held message needs to be delivered',
   (value) =>
@@ -129,7 +129,7 @@ const isHeldStep = (step: unknown): boolean =>
       typeof step.chunk.is_appended === 'boolean' && typeof step.chunk.is_last === 'boolean' &&
       isTextOrNull(step.chunk.name))
 
-/** By record and field. Every field in `tables.ts` has a validator. */
+/** The validators by record and field. Every field in `tables.ts` has one. */
 export const validators: Readonly<Record<string, Readonly<Record<string, Validator>>>> = {
   account: {
     id,
@@ -386,8 +386,8 @@ export function checkArchived(record: string, row: unknown, now: number): assert
 }
 
 /**
- * Fails as `checkArchived` for a line between the first and the last one. The line must be exactly as an export writes
- * it.
+ * Parses a line between the first and the last. Fails like `checkArchived`. The line must match an export's output
+ * exactly.
  */
 export function checkArchivedLine(line: string, now: number): [record: string, row: ArchivedRow] {
   let value: unknown
@@ -397,7 +397,7 @@ export function checkArchivedLine(line: string, now: number): [record: string, r
     value = undefined
   }
   const [record, row] = Array.isArray(value) && value.length === 2 ? value : []
-  // The account's record is in the manifest.
+  // The account's record is only allowed in the manifest.
   if (typeof record !== 'string' || record === 'account' || JSON.stringify(value) !== line) {
     throw refused('It has a line that is not a record.')
   }

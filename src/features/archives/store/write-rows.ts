@@ -20,28 +20,28 @@ import {
 } from './tables.ts'
 import { archiveFormat, archiveVersion, personRecord } from './validators.ts'
 
-/** Selects the texts that the exporting person may read. All times are milliseconds since the epoch. */
+/** The person who exports the archive and may read only some texts. All times are milliseconds since the epoch. */
 export interface ArchiveReader {
-  /** Id of the person's agent. Null without one. */
+  /** Id of the person's agent. Null if they have none. */
   agentId: string | null
-  /** Since when they may read all messages; null for never. */
+  /** The time since when they may read all messages. Null if they may not. */
   since: number | null
-  /** The ids of their channels, and since when they belong to each. */
+  /** The ids of their channels, with the time they joined each. */
   channels: [id: string, since: number][]
 }
 
 export interface ArchiveInput {
-  /** A copy of the database, which gets temporary tables and is used for nothing else. */
+  /** Path of a copy of the database, which gets temporary tables and has no other use. */
   copy: string
-  /** The file to write. */
+  /** Path of the file to write. */
   target: string
   account: string
   madeAt: number
-  /** How many bytes must stay free on `target`'s disk. */
+  /** Number of bytes that must stay free on `target`'s disk. */
   minFreeBytes: number
-  /** Replaces the file system check (tests). */
+  /** Replaces the file system check in tests. */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
-  /** Undefined for the operator, who gets all texts. */
+  /** Undefined for the operator, whose archive contains all texts. */
   reader: ArchiveReader | undefined
 }
 
@@ -62,7 +62,7 @@ const rowsAtOnce = 50
 /** Free disk space is checked before writing this many bytes. */
 const countedBytes = 16 * 2 ** 20
 
-/** Writes an account's manifest and rows. Keeps only a few rows of the copy in memory. */
+/** Writes an account's manifest and rows. Holds only a few rows in memory at a time. */
 export async function writeArchiveRows(
   { copy, target, account, madeAt, reader, minFreeBytes, readSpace }: ArchiveInput,
 ): Promise<void> {
@@ -121,14 +121,17 @@ async function manifestOf(run: Run, account: string, madeAt: number): Promise<Ar
   }
 }
 
-/** Yields the rows, each with its field `id`. They are selected first, because their order may have no index. */
+/**
+ * Yields each row with the value of its field `id`. Row keys are selected first, because the sort order may have no
+ * index.
+ */
 async function* rowsOf(
   run: Run,
   archived: ArchivedTable,
   account: string,
 ): AsyncIterable<[key: string, row: Record<string, unknown>]> {
   const { table } = archived
-  // Among account tables, one without a rowid is archived only if it has ids.
+  // An account table without a rowid is archived only if it has ids.
   const key = table in primaryKeys ? 'id' : 'rowid'
   const { order = key } = archived
   await run('DROP TABLE IF EXISTS temp.chosen')
