@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 
-/** The background and two shape colours. All remain distinct on light and dark pages. */
+/** Background and two shape colours of each palette. All remain distinct on light and dark pages. */
 const palettes = [
   ['#0b5d48', '#58d6a9', '#f4d58d'],
   ['#1d3f72', '#7fb4f5', '#f7c59f'],
@@ -28,7 +28,7 @@ const shapes = [
   '',
 ]
 
-/** An agent's icon, derived from its alias: equal aliases get equal icons. Decorative; show it with the alias. */
+/** An agent's icon, derived from its alias. Equal aliases get equal icons. Decorative; show it with the alias. */
 export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }) {
   return (
     <svg class='face' width={size} height={size} viewBox='0 0 24 24' aria-hidden='true'>
@@ -37,11 +37,11 @@ export function AgentIcon({ alias, size = 28 }: { alias: string; size?: number }
   )
 }
 
-/** The icon as part of an SVG image, 24 by 24. */
+/** An agent's icon as part of an SVG image, 24 by 24. */
 export function AgentPicture({ alias }: { alias: string }) {
   const next = numbers(alias)
   const [background, ...colours] = palettes[next(palettes.length)]
-  // One path per colour keeps pages small, because lists show many icons.
+  // A single path per colour keeps pages small, because lists show many icons.
   const paths = ['', '']
   for (let cell = 0; cell < 9; cell++) {
     const shape = shapes[next(shapes.length)]
@@ -56,7 +56,7 @@ export function AgentPicture({ alias }: { alias: string }) {
   )
 }
 
-/** A pseudo-random generator seeded with `text`: an FNV-1a hash with a final mix, then xorshift. Not for secrets. */
+/** Returns a pseudo-random generator seeded with an FNV-1a hash of `text`: xorshift. Not for secrets. */
 function numbers(text: string): (below: number) => number {
   let state = 0x811c9dc5
   for (const char of text) state = Math.imul(state ^ char.codePointAt(0)!, 0x01000193)

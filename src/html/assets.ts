@@ -12,13 +12,13 @@ import { tokens } from './styles/tokens.ts'
 import { writing } from './styles/writing.ts'
 
 export interface Asset {
-  /** Contains a hash of the content, so that browsers may cache it forever. */
+  /** The path contains a hash of the content, so that browsers may cache it forever. */
   path: string
   type: string
   text: string
 }
 
-/** Follows the system's light or dark setting. A string, so that the bundled file contains it. */
+/** The style sheet, which follows the system's light or dark setting. A string, so that builds bundle it. */
 const styles = tokens + base + controls + content + frame + conversation + writing + attention + search
 
 export const styleSheet = asset('css', 'text/css', styles)
@@ -26,7 +26,7 @@ export const pageScript = asset('js', 'text/javascript', script)
 /** The grid's icon for pages, home screens and notifications. */
 export const icon = asset('svg', 'image/svg+xml', iconSvg)
 
-/** Serves `text` as a static file. */
+/** Prepares `text` as a static file whose path contains its hash. */
 export function asset(extension: string, type: string, text: string): Asset {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
   return { path: `/assets/app.${hash}.${extension}`, type: `${type}; charset=utf-8`, text }

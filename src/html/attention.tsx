@@ -6,29 +6,29 @@ import { Card } from './components.tsx'
 import { ButtonForm, ButtonLink, CsrfField, HiddenFields } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** A one-line row that links to `href`. Its buttons act without leaving the page. */
+/** A one-line row that links to `href`. Its buttons return to the same page. */
 export interface NeedRow {
   icon: IconName
   tone: 'bad' | 'warning' | 'info'
   what: Child
-  /** Undefined if the reader may not open any page about it. */
+  /** The page about the item. Undefined if the reader may not open any. */
   href?: string
   facts: Child[]
   /** The start or end time, at the end of the line. */
   at?: Child
-  /** Shown below the line. */
+  /** Content below the line. */
   more?: Child
   actions?: Child
-  /** Replaces the icon. */
+  /** An image that replaces the icon. */
   picture?: Child
   isUrgent?: boolean
-  /** There are messages since the reader's last visit. */
+  /** Whether there are messages since the reader's last visit. */
   isNew?: boolean
-  /** The rows that this one summarizes and expands to. */
+  /** The rows that this row summarizes, shown when it expands. */
   folded?: { rows: NeedRow[]; foot?: Child }
 }
 
-/** With `isShort`, each row stays on one line in narrow windows, without its facts. */
+/** A list of rows. With `isShort`, each row stays on one line in narrow windows, without its facts. */
 export function NeedList({ label, rows, isShort }: { label: string; rows: NeedRow[]; isShort?: boolean }) {
   return (
     <ul class={isShort ? 'needs short' : 'needs'} aria-label={label}>
@@ -72,7 +72,7 @@ function Line({ row: { icon, tone, what, href, facts, at, more, actions, picture
   )
 }
 
-/** A card with the first rows, at most `max` of `total`. `all` is the page with the rest. */
+/** A card with the first rows, at most `max` of `total`. `all` is the page that lists all rows. */
 export function NeedCard(
   { id, title, rows, all, max = rows.length, total = rows.length, isShort, children }: {
     id?: string
@@ -100,10 +100,10 @@ export function NeedCard(
   )
 }
 
-/** Identifies a row in forms. */
+/** Fields that identify a row in forms. */
 type NeedFields = Record<'kind' | 'subject', string>
 
-/** A menu for snoozing a row: `times` are values of the field `time`, with their titles. */
+/** A menu that snoozes a row. `times` are values of the field `time`, with their titles. */
 export function SnoozeMenu(
   { action, fields, times }: { action: string; fields: NeedFields; times: [string, string][] },
 ) {
@@ -133,13 +133,13 @@ export function Ago({ at }: { at: number }) {
   return <time datetime={new Date(at).toISOString()} data-ago>just now</time>
 }
 
-/** Formats usage as `12 of 300 messages`, or as a plain number if there is no quota (0). */
+/** Formats usage as `12 of 300 messages`, or as `12 messages` if there is no quota (0). */
 export function usedInWords({ used, quota, unit }: { used: number; quota: number; unit: string }): string {
   const amount = used.toLocaleString('en')
   return quota > 0 ? `${amount} of ${quota.toLocaleString('en')} ${unit}` : `${amount} ${unit}`
 }
 
-/** A meter of quota usage. */
+/** A meter that shows quota usage. */
 export function Meter({ label, ...use }: { label: string; used: number; quota: number; unit: string }) {
   const { used, quota } = use
   return (

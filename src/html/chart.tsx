@@ -3,14 +3,14 @@
 import { clockAt } from '../lib/time.ts'
 import { useZone } from './components.tsx'
 
-/** A bar of stacked counts, in the order of the series. */
+/** A bar of stacked counts, one for each series in order. */
 export interface StackedBar {
-  /** Start of the hour or day, in milliseconds since the epoch. */
+  /** The start of the hour or day, in milliseconds since the epoch. */
   at: number
   counts: number[]
 }
 
-/** A colour and its meaning. */
+/** A colour and the name of the counts that it shows. */
 export interface Series {
   name: string
   colour: 'accent' | 'danger' | 'warning' | 'info' | 'ink' | 'soft'
@@ -44,9 +44,9 @@ export function BarChart(
   const y = (count: number) => headroom + plotHeight * (1 - count / top)
   const share = (value: number) => `${value.toFixed(3)}%`
   const zone = useZone()
-  // Days are UTC days, so that they are the same for everyone.
+  // Days are UTC days, so that they are the same for all readers.
   const name = unit === 'hour' ? (at: number) => hour(clockAt(zone, at)) : date
-  // The labels fit in one row on the smallest phone.
+  // With this spacing, the labels fit in one row on the smallest phone.
   const labelEvery = unit === 'hour' ? 6 : 10
   const countsOf = ({ counts }: StackedBar) =>
     series.length === 1
@@ -124,7 +124,7 @@ function Legend({ series, bars }: { series: Series[]; bars: StackedBar[] }) {
   )
 }
 
-/** Returns each bar segment's start and end, in pixels above the axis. The smallest non-zero value gets 2 pixels. */
+/** Returns each segment's start and end, in pixels above the axis. The smallest non-zero count gets 2 pixels. */
 function stack(counts: number[], pixels: number): { from: number; to: number }[] {
   let top = 0
   return counts.map((count) => {

@@ -7,7 +7,7 @@ import { Icon, type IconName } from './icons.tsx'
 export type BadgeKind = 'plain' | 'good' | 'warning' | 'bad' | 'info'
 
 /**
- * A one-word label such as a role or a state. `hasDot` marks a state. `title` is the tooltip, for text that may be
+ * A one-word label, such as a role or a state. `hasDot` marks a state. `title` is the tooltip for text that may be
  * truncated.
  */
 export function Badge(
@@ -21,7 +21,7 @@ export type NoticeKind = 'info' | 'good' | 'warning' | 'bad'
 
 const noticeIcons = { info: 'info', good: 'check', warning: 'warning', bad: 'warning' } as const
 
-/** A message on the page. Screen readers announce it; kind `bad` interrupts them. */
+/** A notice on the page. Screen readers announce it. The kind `bad` interrupts them. */
 export function Notice({ kind = 'info', title, children }: { kind?: NoticeKind; title?: string; children?: Child }) {
   return (
     <div class={kind === 'info' ? 'notice' : `notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
@@ -34,7 +34,7 @@ export function Notice({ kind = 'info', title, children }: { kind?: NoticeKind; 
   )
 }
 
-/** Replaces an empty list: describes what it will contain and offers the first step. */
+/** Replaces an empty list. Describes what the list will contain, and offers the first step. */
 export function EmptyState(
   { icon, title, children, action }: { icon: IconName; title: string; children?: Child; action?: Child },
 ) {
@@ -81,7 +81,7 @@ export function Card(
 
 /**
  * Content that expands below its title. Within a `group`, only one is open at a time. With `isNarrow`, it is collapsed
- * in narrow windows only; browsers that cannot force it open keep it collapsed in wide ones, too.
+ * only in narrow windows. Browsers that cannot force it open keep it collapsed in wide windows, too.
  */
 export function Disclosure(
   { title, group, isOpen, isNarrow, children }: {
@@ -118,8 +118,8 @@ export function Facts({ items }: { items: [term: string, fact: Child][] }) {
 }
 
 /**
- * Content with a column of facts. In narrow windows, the facts are above it, collapsed to `summary`, which contains the
- * most important ones in one line.
+ * Content next to a column of facts. In narrow windows, the facts are above the content and collapsed. `summary` then
+ * shows the most important facts in one line.
  */
 export function WithFacts({ summary, facts, children }: { summary: Child; facts: Child; children: Child }) {
   return (
@@ -158,7 +158,7 @@ export function Tabs(
   )
 }
 
-/** A relative time, or `never` for null, with the exact time as tooltip. Both are in milliseconds since the epoch. */
+/** A relative time, or `never` for null. The tooltip has the exact time. Both are in milliseconds since the epoch. */
 export function Time({ at, now }: { at: number | null; now: number }) {
   if (at === null) return <span class='soft'>never</span>
   const exact = new Date(at).toISOString()
@@ -169,7 +169,7 @@ export function Time({ at, now }: { at: number | null; now: number }) {
   )
 }
 
-/** Context of a page: its reader's time zone, as resolved by `knownZone` of `lib/time-zone.ts`. */
+/** The time zone of the page's reader, as resolved by `knownZone` of `lib/time.ts`. */
 export const TimeZone = createContext(utc)
 
 export function useZone(): string {
@@ -183,8 +183,8 @@ export function useClock(at: number): Date {
 
 /**
  * A date and time in the reader's time zone, or labelled as UTC if the zone is unknown. The tooltip has the UTC time.
- * `at` is in milliseconds since the epoch. `time` and `second` show only the time of day, where the day is clear from
- * the context.
+ * `at` is in milliseconds since the epoch. `time` and `second` show only the time of day, for contexts that make the
+ * day clear.
  */
 export function LocalTime({ at, as = 'date' }: { at: number; as?: 'date' | 'time' | 'second' }) {
   const exact = new Date(at).toISOString()
@@ -207,7 +207,7 @@ const units: [name: string, ms: number, below: number][] = [
   ['d', 86_400_000, 7 * 86_400_000],
 ]
 
-/** Formats a time as `just now`, `5 min ago` or `in 3 h`; from a week on, as a date in the time zone: `12 Mar 2026`. */
+/** Formats a time as `just now`, `5 min ago` or `in 3 h`, or after a week as a date in the time zone: `12 Mar 2026`. */
 export function timeInWords(at: number, now: number, zone: string): string {
   const distance = Math.abs(now - at)
   if (distance < 60_000) return at > now ? 'in a moment' : 'just now'

@@ -29,15 +29,15 @@ const titles = {
 
 export interface ErrorFrame {
   frame: AppFrame
-  /** The link for continuing. */
+  /** The page to continue with. */
   next: { title: string; href: string }
-  /** The names of some members who have the permission. */
+  /** The names of some members who have the required permission. */
   allowed: string[]
 }
 
 /**
- * Renders an error as an HTML page, inside the application for signed-in users. Shows `error.message`, because a
- * `GridError` never contains internal details.
+ * Renders an error as an HTML page, inside the application for signed-in users. The page contains `error.message`,
+ * because a `GridError` never reveals internal details.
  */
 export function errorPage(error: GridError, status: number, inside?: ErrorFrame): Promise<Response> {
   const title = error.code === 'link_expired' ? 'This link no longer works' : titles[error.kind]

@@ -3,18 +3,16 @@
 import { type Child, createContext, useContext } from 'hono/jsx'
 import { Icon } from './icons.tsx'
 
-/**
- * Names of fields whose values must never be sent back to a browser. Forms that are kept across a sign-in drop them.
- */
+/** Fields whose values are never sent back to a browser. A form that waits for a sign-in omits them. */
 export const secretFields = ['password', 'current', 'token', 'remoteToken', 'signingSecret', 'clientSecret'] as const
 
-/** The values posted to a form that is shown again, and their errors. The form's fields show both. */
+/** The values and errors of a form that is shown again. The form's fields show both. */
 export interface PostedForm {
   values: URLSearchParams
   errorOf(name: string): string | undefined
 }
 
-/** Context of the fields in a form that is shown again. */
+/** The values and errors that the fields of a form show again. */
 export const Posted = createContext<PostedForm | undefined>(undefined)
 
 /** Properties of every field. `id` defaults to `name`; set it if a page has two fields of the same name. */
@@ -29,11 +27,11 @@ interface FieldProps {
   isRequired?: boolean
   /** Adds "(optional)" to the label. */
   isOptional?: boolean
-  /** The label is visible to screen readers only. */
+  /** Whether the label is visible to screen readers only. */
   isLabelUnseen?: boolean
 }
 
-/** Wraps a control with its label, hint and error. The control takes `fieldAttributes(field)` as its attributes. */
+/** Wraps a control with its label, hint and error. The control needs the attributes `fieldAttributes(field)`. */
 function Field({ field, children }: { field: FieldProps; children: Child }) {
   return (
     <div class='field'>
@@ -82,7 +80,7 @@ function fieldAttributes(field: FieldProps) {
     required: field.isRequired,
     'aria-describedby': describedBy || undefined,
     'aria-invalid': error ? 'true' : undefined,
-    // If there are several, the browser focuses the first and scrolls to it.
+    // With several errors, the browser focuses the first field and scrolls to it.
     autofocus: error !== undefined,
   }
 }
@@ -99,21 +97,21 @@ interface TextInputProps extends FieldProps {
   value?: string
   type?: 'text' | 'email' | 'url' | 'search' | 'number' | 'date'
   placeholder?: string
-  /** For numeric fields. */
+  /** The minimum and maximum of a numeric field. */
   min?: number
   max?: number
-  /** Step of a numeric field; `any` allows fractions. */
+  /** The step of a numeric field. `any` allows fractions. */
   step?: number | 'any'
   /** Text in front of the value, such as `@`. */
   before?: string
-  /** A regular expression. Describe its format in `hint`. */
+  /** A regular expression. Describe the format in `hint`. */
   pattern?: string
-  /** In characters, as checked by the verb. Browsers count UTF-16 code units, of which a character has up to two. */
+  /** Maximum number of characters, as checked by the verb. Browsers count UTF-16 units, up to two per character. */
   maxLength?: number
   autocomplete?: string
   isMono?: boolean
   isFocused?: boolean
-  /** Suggested values. Users can type others. `id` is unique on the page. */
+  /** Suggested values. Users can enter others. `id` is unique on the page. */
   list?: { id: string; values: string[] }
 }
 
@@ -153,7 +151,7 @@ export function TextInput(field: TextInputProps) {
   )
 }
 
-/** `autocomplete` tells password managers which password to fill in. The page never contains the value. */
+/** A password field, always empty. `autocomplete` tells password managers which password to fill in. */
 export function PasswordInput(
   field: FieldProps & { name: typeof secretFields[number]; autocomplete: 'current-password' | 'new-password' },
 ) {
@@ -184,9 +182,9 @@ export function TextArea(
     maxLength?: number
     isMono?: boolean
     placeholder?: string
-    /** The id of the field's form, if the field is outside it. */
+    /** The id of the field's form, if the field is outside the form. */
     inForm?: string
-    /** Saves the input in the browser under this name until it is sent. Ctrl+Enter sends it. */
+    /** The name under which the browser saves the input until it is sent. Ctrl+Enter sends the form. */
     draft?: string
   },
 ) {
@@ -223,7 +221,7 @@ export function Select(field: FieldProps & { options: FieldOption[]; value?: str
   )
 }
 
-/** A select in a table cell. The column header is its visible label. */
+/** A select in a table cell. The column header serves as its visible label. */
 export function CellSelect(field: FieldProps & { options: FieldOption[]; value?: string }) {
   return <SelectControl {...field} isNamed />
 }
@@ -237,7 +235,7 @@ function SelectControl(field: FieldProps & { options: FieldOption[]; value?: str
   )
 }
 
-/** Submitted as `value` (default `on`) when checked, otherwise omitted. */
+/** A checkbox. The form contains `value` (default `on`) if it is checked, otherwise nothing. */
 export function Checkbox(
   { name, label, hint, value, isChecked, id = name }: {
     name: string

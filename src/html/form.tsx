@@ -4,7 +4,7 @@ import { type Child, createContext, useContext } from 'hono/jsx'
 import { Posted, type PostedForm } from './fields.tsx'
 import { madeFromField } from './made-from.ts'
 
-/** Context of a page: its session's CSRF token. See docs/security.md, "Pages". */
+/** The CSRF token of the page's session. See docs/security.md, "Pages". */
 export const Csrf = createContext<string | undefined>(undefined)
 
 export function CsrfField() {
@@ -20,9 +20,9 @@ export interface FormProps {
   isLine?: boolean
   /** Whether the form has a file field. */
   hasFile?: boolean
-  /** The fields hold existing values, so the form includes their fingerprint. */
+  /** Whether the fields hold existing values. The form then includes their fingerprint. */
   changes?: boolean
-  /** Overrides the fields' values. */
+  /** Values that override the fields' values. */
   posted?: PostedForm
   children: Child
 }
@@ -93,30 +93,30 @@ export function PasskeyForm(
   )
 }
 
-/** A GET form: its values become the query of the next page. */
+/** A GET form. Its values become the query of the next page. */
 export function QueryForm({ action, children }: { action: string; children: Child }) {
   return <form method='get' action={action} class='line query'>{children}</form>
 }
 
-/** Name of the field in forms that are answered with a file. */
+/** The name of a hidden field in forms whose response is a file. */
 export const downloadsField = 'downloads'
 
 interface ButtonProps {
   children: Child
-  /** `plain danger` is for an irreversible action among other actions. */
+  /** The button's style. `plain danger` is for an irreversible action among other actions. */
   kind?: 'main-action' | 'plain' | 'danger' | 'plain danger' | 'quiet'
-  /** Submitted with the form, to distinguish its buttons. */
+  /** The field name that the button submits, which distinguishes it from other buttons. */
   name?: string
   value?: string
   isWhole?: boolean
   isSmall?: boolean
   /** Disables the button for 500 ms after the page appears, against clickjacking. See docs/security.md, "OAuth". */
   waits?: boolean
-  /** Hidden until a value in the form changes. Always visible without script. */
+  /** Hides the button until a value in the form changes. Without script, it is always visible. */
   whenChanged?: boolean
-  /** The form is answered with a file, so the page stays open. The text then appears next to the button. */
+  /** The text shown next to the button after a click, if the form's response is a file and the page stays open. */
   downloads?: string
-  /** Sends the form with this id to a different address, even if required fields are empty. */
+  /** Submits the form with this id to a different address, even if required fields are empty. */
   sends?: { form: string; to: string }
   /** The tooltip. */
   title?: string
@@ -151,7 +151,7 @@ export function SubmitButton(
   )
 }
 
-/** The buttons below a form: submit, and `cancel`, which leads back. */
+/** The buttons below a form: submit and, if `cancel` is set, a link back. */
 export function SubmitRow({ cancel, ...button }: ButtonProps & { cancel?: string }) {
   return (
     <div class='row'>

@@ -9,7 +9,7 @@ import { Icon, Logo } from './icons.tsx'
 import { barSections, homePath, paths, searchPath, type Section, sectionPath, writePath } from './paths.ts'
 import { SearchField } from './search-field.tsx'
 
-/** `isUrgent` means that an open item ends within the hour. */
+/** The number of open items. `isUrgent` means that one of them ends within the hour. */
 export interface FrameNeeds {
   open: number
   isUrgent: boolean
@@ -20,19 +20,19 @@ export interface AppFrame {
   account: { id: string; name: string; role: Role }
   /** All of the user's accounts, including `account`. */
   accounts: { id: string; name: string; role: Role }[]
-  /** With `shortcuts`, single keys trigger actions on the page. */
+  /** The signed-in user. With `shortcuts`, single keys trigger actions on the page. */
   user: { name: string; email: string; shortcuts: boolean }
   /** The CSRF token for the forms in the frame. */
   csrf: string
   /** The account's sections, in navigation groups. */
   sections: readonly (readonly Section[])[]
-  /** The name of a section, or `search`. Undefined on pages outside all sections. */
+  /** The current section's name, or `search`. Undefined on pages outside all sections. */
   current: string | undefined
-  /** The newest message shown on the page; undefined if unknown. */
+  /** The `seq` of the newest message on the page. Undefined if unknown. */
   seq?: number
-  /** The user's time zone; undefined if unknown. */
+  /** The user's time zone. Undefined if unknown. */
   timeZone?: string
-  /** The number of items that need the user, for the navigation; undefined if unknown. */
+  /** The number of items that need the user, for the navigation. Undefined if unknown. */
   needs?: Promise<FrameNeeds | undefined>
   /** Paths of scripts in addition to the common one. */
   scripts?: readonly string[]
@@ -40,7 +40,7 @@ export interface AppFrame {
   notice?: { kind: NoticeKind; text: string }
 }
 
-/** Product name, account menu and user menu. The menus are `<details>`, so that they open without script. */
+/** The product name, account menu and user menu. The menus are `<details>`, which open without script. */
 export function Header({ frame: { account, accounts, user } }: { frame: AppFrame }) {
   return (
     <header class='head'>
@@ -175,7 +175,7 @@ export function SideNavigation({ frame, needs }: NavigationProps) {
   )
 }
 
-/** The same links at the bottom of narrow windows, plus the search. The last button opens the links that do not fit. */
+/** The bottom bar of narrow windows: the main sections, the search, and a menu of the other sections. */
 export function BottomBar({ frame, needs }: NavigationProps) {
   const sections = frame.sections.flat()
   const others = sections.filter(({ name }) => !barSections.includes(name))
@@ -229,7 +229,7 @@ export function Jump({ account }: { account: string }) {
   )
 }
 
-/** A dialog that lists the keyboard shortcuts. Its presence enables them. */
+/** A dialog that lists the keyboard shortcuts. The shortcuts work only on pages that contain it. */
 export function Shortcuts({ frame: { account: { id: account, role }, sections } }: { frame: AppFrame }) {
   return (
     <dialog id='shortcuts' aria-labelledby='shortcuts-title'>

@@ -9,7 +9,7 @@ import { TimeZone } from './components.tsx'
 import { Csrf } from './form.tsx'
 import { withFingerprints } from './made-from.ts'
 
-/** Lets users install the grid as a home screen application. */
+/** The path of the web app manifest, which lets users add the grid to their home screen. */
 export const manifestPath = '/manifest.webmanifest'
 
 /** Options of every page. `status` defaults to 200. */
@@ -19,7 +19,7 @@ export interface HtmlResponseOptions {
   timeZone?: string
   /** The CSRF token, for pages with forms. */
   csrf?: string
-  /** Paths of scripts that run after the common one. */
+  /** Paths of scripts in addition to the common one. */
   scripts?: readonly string[]
   /** Paths of style sheets in addition to the common one. */
   styles?: readonly string[]
@@ -79,7 +79,7 @@ export async function htmlFragment(
 /**
  * The headers of every HTML response. See docs/security.md, "Pages".
  *
- * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with our own forms.
+ * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with the grid's own forms.
  * @see Fetch, "append a request Origin header"
  */
 function headers(formTarget?: string): Record<string, string> {
@@ -111,5 +111,5 @@ export function policySource(uri: string): string {
   return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 
-/** Closing tags of empty SVG elements, which can be self-closing. User text contains no `<`. */
+/** Matches closing tags of empty SVG elements, which can be self-closing. User text contains no `<`. */
 const emptyShape = /><\/(?:path|rect|circle|use)>/g

@@ -62,7 +62,7 @@ export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   )
 }
 
-/** The product logo: four grid nodes, two of them connected. */
+/** The product logo: four grid nodes, of which two are connected. */
 export function Logo({ size = 24 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox='0 0 24 24' fill='none' stroke='currentColor' aria-hidden='true'>

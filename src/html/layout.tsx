@@ -20,17 +20,17 @@ export interface AppPage extends HtmlResponseOptions {
   actions?: Child
   /** A link to the parent page. */
   back?: { title: string; href: string }
-  /** The content fills the window next to the navigation and contains its own `h1`. */
+  /** Whether the content fills the window next to the navigation. It then contains its own `h1`. */
   isWhole?: boolean
-  /** The events after which a browser with script reloads the content: see `scripts/live.ts`. */
+  /** The events after which a browser with script reloads the content. See `scripts/live.ts`. */
   fresh?: FreshName[]
-  /** Conversations whose message states this page keeps up to date; requires `state` in `fresh`. */
+  /** The conversations whose message states the page keeps up to date. Requires `state` in `fresh`. */
   threads?: number[]
 }
 
 export interface BarePage extends HtmlResponseOptions {
   title: string
-  /** Full-width text in place of a narrow card, as on the welcome page. */
+  /** Whether the page has full-width text, like the welcome page, instead of a narrow card. */
   isWide?: boolean
   /** Buttons next to the logo. */
   actions?: Child
@@ -88,7 +88,7 @@ export async function appPage(
   )
 }
 
-/** Renders a page outside an account: sign-in, claim, consent, errors. The content must contain the `h1`. */
+/** Renders a page outside an account: sign-in, claim, consent or error. The content must contain the `h1`. */
 export function barePage({ title, isWide, actions, ...options }: BarePage, content: Child): Promise<Response> {
   return htmlResponse(
     { ...options, title, bodyClass: isWide ? 'bare wide' : 'bare' },

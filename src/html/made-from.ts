@@ -1,18 +1,18 @@
 /**
- * Fingerprints of form fields, which keep an outdated form from reverting newer changes. Each form carries a
+ * Fingerprints of form fields. They prevent an outdated form from reverting newer changes: each form contains a
  * fingerprint of the values it was rendered with. See docs/architecture.md, "Pages".
  */
 import { createHash } from 'node:crypto'
 import { secretFields } from './fields.tsx'
 
-/** The fingerprint's field: `NAME:HASH` for each field of the form. */
+/** The name of the field with the fingerprint, which is `NAME:HASH` for each field of the form. */
 export const madeFromField = 'made_from'
 
 /** Fields excluded from fingerprints. */
 const ignored: string[] = [...secretFields, madeFromField, 'csrf']
 const form = /<form([^>]*)>([^]*?)<\/form>/g
 const empty = new RegExp(`(<input type="hidden" name="${madeFromField}" value=")("/?>)`)
-// User text contains no `<`, and quotes in attributes are escaped.
+// This works because user text contains no `<`, and quotes in attributes are escaped.
 const part = /<(label|legend|input|select|textarea)\b([^>]*)>(?:([^]*?)<\/\1>)?|<\/fieldset>/g
 
 /** A form's fields as rendered on the page. */
@@ -27,7 +27,7 @@ export function withFingerprints(page: string): string {
   )
 }
 
-/** Returns the fields of the form that posts to a path; undefined if the page has no such form with a fingerprint. */
+/** Returns the fields of the form that posts to a path. Undefined if the page has no such form with a fingerprint. */
 export function fieldsOfForm(page: string, action: string): FilledFields | undefined {
   for (const [, attributes, inner] of page.matchAll(form)) {
     const isIt = unescape(attributes.match(/ action="([^"]*)"/)?.[1] ?? '') === action
@@ -51,7 +51,7 @@ export function hashesIn(fingerprint: string): Map<string, string> {
   )
 }
 
-/** Hashes a field's values. Browsers differ in their line breaks, so these are normalised. */
+/** Hashes a field's values. Line breaks are normalised, because browsers differ. */
 export function hashOf(values: readonly string[]): string {
   const sorted = values.map((value) => value.replaceAll('\r\n', '\n')).sort()
   return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url').slice(0, 12)

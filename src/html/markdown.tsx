@@ -6,8 +6,8 @@ import { once } from '../lib/lazy.ts'
 import { Name } from './bidi.tsx'
 
 /**
- * The parser supports CommonMark, tables, strikethrough and bare URLs. It is used only for parsing: its own HTML output
- * is never used, so nothing it lets through can become an element.
+ * A parser for CommonMark, tables, strikethrough and bare URLs. Its own HTML output is never used, so a gap in the
+ * parser cannot create elements.
  */
 const parser = once(() => {
   const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: 12 })
@@ -28,13 +28,13 @@ function markTasks({ tokens, Token }: StateCore): void {
   }
 }
 
-/** Longer texts, in UTF-16 units, are shown unparsed: the parser needs up to 3 us per unit of a hostile text. */
+/** Longer texts, in UTF-16 units, are shown unparsed. The parser needs up to 3 us per unit of a hostile text. */
 const maxParsed = 20_000
 
-/** Maximum nesting depth of elements. The parser does not limit nested emphasis. */
+/** Maximum nesting depth of elements. The parser does not limit the nesting of emphasis. */
 const maxDepth = 16
 
-/** Elements that need only their content. Headings become paragraphs, so that they do not affect the page's outline. */
+/** Elements that only wrap their content. Headings become paragraphs, so that they do not affect the page's outline. */
 const plainElements: Record<string, (content: Child[]) => Child> = {
   paragraph: (content) => <p dir='auto'>{content}</p>,
   heading: (content) => <p class='heading' dir='auto'>{content}</p>,
@@ -42,7 +42,7 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
   bullet_list: (content) => <ul dir='auto'>{content}</ul>,
   list_item: (content) => <li dir='auto'>{content}</li>,
   table: (content) => (
-    // The table scrolls sideways, so it must be focusable and therefore needs a name.
+    // The table scrolls sideways. It must therefore be focusable, and needs a name.
     <div class='table' role='region' aria-label='Table' tabindex={0}>
       <table>{content}</table>
     </div>
@@ -58,15 +58,15 @@ const plainElements: Record<string, (content: Child[]) => Child> = {
 }
 
 /**
- * Renders a text by an agent or a person with our own elements. HTML in it is shown as text. A link names its host and
- * reveals nothing about this page. Images are not loaded, because loading one would reveal the reader to its host.
+ * Renders a text by an agent or a person, using only the grid's own elements. HTML in it is shown as text. A link names
+ * its host and reveals nothing about this page. Images are not loaded, because their host would learn about the reader.
  */
 export function Markdown({ text }: { text: string }) {
   if (text.length > maxParsed) return <pre class='plain' dir='auto'>{text}</pre>
   return <>{elements(parser().parse(text, {}))}</>
 }
 
-/** Renders a list of tokens. Elements nested too deeply are omitted, but their content is kept. */
+/** Renders a list of tokens. For elements nested too deeply, only their content is rendered. */
 function elements(tokens: Token[]): Child[] {
   const open: { token?: Token; content: Child[] }[] = [{ content: [] }]
   let tooDeep = 0
@@ -87,7 +87,7 @@ function elements(tokens: Token[]): Child[] {
 
 function branch(token: Token, content: Child[]): Child {
   const kind = token.type.replace(/_open$/, '')
-  // A paragraph in a tight list has no margins.
+  // Paragraphs in a tight list have no margins.
   if (kind === 'paragraph' && token.hidden) return <>{content}</>
   if (kind === 'link') return <Link href={attribute(token, 'href')} isShown={token.info === 'auto'}>{content}</Link>
   if (kind === 'ordered_list') return <ol dir='auto' start={Number(token.attrGet('start') ?? 1)}>{content}</ol>
@@ -120,8 +120,8 @@ function leaf(token: Token): Child {
 const attribute = (token: Token, name: string): string => String(token.attrGet(name) ?? '')
 
 /**
- * A link to outside the grid. Only web and email addresses are allowed: other schemes may start programs. With
- * `isShown`, the text is the address itself, which could mislead only through look-alike letters.
+ * A link to a page outside the grid. Only web and email addresses are allowed, because other schemes may start
+ * programs. With `isShown`, the text is the address itself. Such a link can mislead only by look-alike letters.
  */
 function Link({ href, isShown, children }: { href: string; isShown: boolean; children: Child[] }) {
   const target = hostOf(href)
@@ -139,7 +139,7 @@ function Link({ href, isShown, children }: { href: string; isShown: boolean; chi
   )
 }
 
-/** Read-only, because a message's content cannot be changed. */
+/** A checkbox in a message. It is read-only, because a message's content cannot be changed. */
 function Box({ isDone }: { isDone: boolean }) {
   return <span class='box' role='img' aria-label={isDone ? 'done' : 'to do'}>{isDone ? '☑' : '☐'}</span>
 }
@@ -156,7 +156,7 @@ function Image({ src, text }: { src: string; text: string }) {
   )
 }
 
-/** Returns the host of a web address in ASCII form, or an email address; undefined for anything else. */
+/** Returns a web address's host in ASCII form, or an email address. Undefined for other addresses. */
 function hostOf(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined
   const { protocol, host, pathname } = new URL(address)

@@ -5,15 +5,15 @@ export const paths = {
   home: '/',
   signIn: '/sign-in',
   newAccount: '/new-account',
-  /** POST only, with `csrf`. */
+  /** Accepts only POST, with `csrf`. */
   signOut: '/sign-out',
 } as const
 
-/** A section of the web application. `name` is both its path below the account and its icon's name. */
+/** A section of the web application. `name` is its path below the account and its icon's name. */
 export interface Section {
   name: IconName
   title: string
-  /** The key that opens it after `g`. */
+  /** The key that opens the section after `g`. */
   key?: string
 }
 
@@ -45,7 +45,7 @@ export function sectionsWith(added: readonly (Section & { after: string })[]): r
   )
 }
 
-/** The sections in the bottom bar of narrow windows, next to the search. The last button opens the others. */
+/** The sections in the bottom bar of narrow windows. Its last button opens the others. */
 export const barSections: readonly string[] = ['home', 'conversations', 'attention']
 
 /** The account's start page. It redirects to the section Home. */
@@ -53,7 +53,7 @@ export function homePath(account: string): string {
   return `/accounts/${account}`
 }
 
-/** The page for writing to an agent, a person or a channel: `to` is its name with `@` or `#`. */
+/** The page for writing to an agent, a person or a channel. `to` is its name with `@` or `#`. */
 export function writePath(account: string, to?: string): string {
   return `/accounts/${account}/write${to === undefined ? '' : `?${new URLSearchParams({ to })}`}`
 }
@@ -63,7 +63,7 @@ export function searchPath(account: string): string {
   return `/accounts/${account}/search`
 }
 
-/** A section's path. It contains the account id, so that two tabs can show two accounts. */
+/** Returns a section's path. The path contains the account id, so that two tabs can show two accounts. */
 export function sectionPath(account: string, item: string): string {
   return `/accounts/${account}/${item}`
 }

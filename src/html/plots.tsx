@@ -5,13 +5,13 @@ import type { Series } from './chart.tsx'
 
 const height = 48
 
-/** On this logarithmic scale, the heights of a second and of a day differ by a factor of about sixteen. */
+/** Returns a duration's height on a logarithmic scale. A day is about sixteen times as high as a second. */
 const heightOf = (value: number) => Math.log10(1 + value / 1_000)
 
 /**
  * A figure with bars for hours or days, oldest first and from left to right in every language. A bar has a value per
- * colour. Its tooltip has its name and its values `inWords`. `label` describes the whole figure. The numbers are in a
- * `PlotTable`. `isLogarithmic` is for milliseconds that differ by orders of magnitude.
+ * colour. Its tooltip has its name, and its values formatted by `inWords`. `label` describes the complete figure. A
+ * `PlotTable` has the numbers. `isLogarithmic` is for milliseconds that differ by orders of magnitude.
  */
 export function Plot(
   { title, value, label, colours, names, bars, isLogarithmic, inWords = ([n]) => n.toLocaleString('en') }: {
@@ -41,7 +41,7 @@ export function Plot(
         {sizes.map((parts, index) => {
           let from = height - 1
           const shown = parts.map((part, n) => {
-            // Every value above 0 is visible.
+            // Values above 0 are always visible.
             const size = part === 0 ? 0 : Math.max(2, part / top * (height - 4))
             from -= size
             return size > 0 && (
@@ -68,7 +68,7 @@ export function Plot(
   )
 }
 
-/** A collapsed table of the plots' numbers. Each row's first cell is its header. */
+/** A collapsed table of the plots' numbers. The first cell of each row is its header. */
 export function PlotTable({ caption, head, rows }: { caption: string; head: string[]; rows: Child[][] }) {
   return (
     <div class='scrolls-x' tabindex={0} role='region' aria-label={caption}>

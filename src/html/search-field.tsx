@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 import { Icon } from './icons.tsx'
 
-/** Longer searches are truncated. */
+/** Maximum length of a search. Longer searches are truncated. */
 export const maxSearchLength = 200
 
-/** A search field in a GET form, which works without script. `label` names it. */
+/** A search field in a GET form, which works without script. `label` is its accessible name. */
 export function SearchField(
   { label, name = 'search', placeholder = 'Search', ...more }: {
     label: string

@@ -5,7 +5,7 @@ import { encodeQR } from 'qr'
 import { CsrfField, HiddenFields, SubmitRow } from './form.tsx'
 import { Icon, type IconName } from './icons.tsx'
 
-/** Text with a copy button: a command, a configuration or a key. `wraps` breaks long lines. */
+/** Text with a copy button, such as a command, a configuration or a key. `wraps` breaks long lines. */
 export function CopyBlock({ id, label, text, wraps }: { id: string; label: string; text: string; wraps?: boolean }) {
   return (
     <figure class={wraps ? 'copy wrap' : 'copy'}>
@@ -37,8 +37,8 @@ export function CopyText({ id, label, text }: { id: string; label: string; text:
 }
 
 /**
- * Shows a new key once: in a modal with script, otherwise in the page. It stays open until the user closes it; Escape
- * asks for confirmation. `children` explains how to use the key.
+ * Shows a new key once: in a modal with script, otherwise in the page. It stays open until the user closes it, and
+ * Escape asks for confirmation. `children` explains how to use the key.
  */
 export function SecretDialog(
   { title, label, secret, children }: { title: string; label: string; secret: string; children?: Child },

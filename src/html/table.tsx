@@ -8,17 +8,17 @@ export interface Column<Row> {
   title: string
   cell(row: Row): Child
   align?: 'number'
-  /** A column of buttons at the end of the row. Its title is for screen readers only. */
+  /** Whether this is a column of buttons at the end of the row. Its title is for screen readers only. */
   isUntitled?: boolean
   /**
-   * Columns without a width share the remaining space. If any column has a width, the layout is fixed, regardless of
-   * the cells.
+   * The column's width. Columns without a width share the remaining space. If any column has a width, the layout is
+   * fixed and independent of the cells.
    */
   width?: 'narrow' | 'short' | 'time' | 'wide'
 }
 
 /**
- * A table whose first column names the row. On phones, each row becomes a card; with `scrolls`, the table scrolls
+ * A table whose first column names the row. On phones, each row becomes a card. With `scrolls`, the table scrolls
  * horizontally instead.
  */
 export function Table<Row>(
@@ -26,11 +26,11 @@ export function Table<Row>(
     id: string
     /** Describes the table for screen readers. */
     caption: string
-    /** `false` omits a column. */
+    /** `false` omits the column. */
     columns: (Column<Row> | false)[]
     rows: Row[]
     scrolls?: boolean
-    /** Compact rows, for a log. On phones, without column titles. */
+    /** Compact rows, for a log. On phones, they have no column titles. */
     isDense?: boolean
   },
 ) {
@@ -81,7 +81,7 @@ export function Table<Row>(
   )
 }
 
-/** Links to the previous and next page. `where` describes the current page; `titles` replaces Newer and Older. */
+/** Links to the previous and next page. `where` describes the current page. `titles` replaces Newer and Older. */
 export function Pagination(
   { label, where, previous, next, titles = ['Newer', 'Older'] }: {
     label: string

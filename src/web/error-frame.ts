@@ -10,8 +10,8 @@ import type { PageDeps } from './visit.ts'
 const maxNamed = 3
 
 /**
- * The frame for a request's error page, in the path's account or the user's first one. Undefined without a session or
- * an account, and while the database is unavailable.
+ * Returns the frame for a request's error page, in the path's account or the user's first one. Undefined without a
+ * session or an account, or while the database is unavailable.
  */
 export async function errorFrame(
   { store, sessions, attention, features }: PageDeps,
@@ -23,7 +23,7 @@ export async function errorFrame(
     const visitor = await sessions.visitor(request)
     return visitor && await frameFor(visitor)
   } catch {
-    // The error of the request matters, not an error of its frame.
+    // Report the request's error, not an error in its frame.
     return undefined
   }
 

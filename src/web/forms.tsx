@@ -11,10 +11,10 @@ import type { PublicVisit } from './visit.ts'
 
 export type FormRequest = Pick<PublicVisit, 'request' | 'inputError' | 'form' | 'csrf'>
 
-/** A form's error messages by field. `rest` is an error that belongs to none of the fields. */
+/** A form's error messages by field. `rest` is an error that belongs to no field. */
 export type FormErrors<Field extends string> = Partial<Record<Field | 'rest', string>>
 
-/** Why the form that posts to `action` was refused; empty if this request did not post it. */
+/** Returns the errors of the form that posts to `action`. Empty if this request did not post it. */
 export function formErrors<Field extends string>(
   { request, inputError }: Pick<FormRequest, 'request' | 'inputError'>,
   action: string,
@@ -22,15 +22,15 @@ export function formErrors<Field extends string>(
 ): FormErrors<Field> {
   if (!inputError || new URL(request.url).pathname !== action) return {}
   const refused = inputError.details.field
-  // An error at a list entry, such as `config.patterns.1`, belongs to the list's field.
+  // An error in a list entry, such as `config.patterns.1`, belongs to the list's field.
   const field = fields.find((name) => name === refused || refused?.startsWith(`${name}.`))
   return { [field ?? 'rest']: inputError.message } as FormErrors<Field>
 }
 
 /**
- * A page form. If it was refused, it shows the posted values, and the error at its field if that is one of `fields`,
- * otherwise above the form, or at the field `restAt`. `acts`: the form creates something or triggers an action, so none
- * of its fields holds a value that others could have changed.
+ * A page form. A refused form shows the posted values again. Its error is shown at its field if that is one of
+ * `fields`, otherwise above the form or at the field `restAt`. `acts` means that the form creates something or triggers
+ * an action, so no field holds a value that others could have changed.
  */
 export function PageForm(
   { visit, action, fields = [], restAt, acts, ...form }:
@@ -53,21 +53,21 @@ export function PageForm(
   )
 }
 
-/** Why a form was refused, or a note that it was restored and has changed nothing yet. */
+/** Explains why a form was refused, or that it was restored and has changed nothing yet. */
 export function Refusal({ visit, children }: { visit: Pick<FormRequest, 'inputError'>; children: Child }) {
   return <Notice kind={isBack(visit) ? 'good' : 'bad'}>{children}</Notice>
 }
 
 const origins = ['home', 'attention'] as const
-/** Pages that list items for the visitor. Forms in their rows name the page and return to it. */
+/** Pages that list items for the visitor. A form in a row contains the page's name and returns to the page. */
 export type Origin = (typeof origins)[number]
 
-/** The page that a form came from, if the form returns to it. */
+/** Returns the page that a form came from and returns to. */
 export function originOf(form: URLSearchParams): Origin | undefined {
   return origins.find((origin) => origin === form.get('from'))
 }
 
-/** Returns a form value that must be one of `options`. Undefined without such a field. Fails with `invalid_input`. */
+/** Returns a form value that must be one of `options`. Undefined if it is missing. Fails with `invalid_input`. */
 export function readChoice<const T extends string>(
   form: URLSearchParams,
   field: string,
@@ -87,9 +87,9 @@ export function SwitchForm(
     action: string
     name: string
     isOn: boolean
-    /** The text of the button while the setting is off. */
+    /** The button's text while the setting is off. */
     turnOn: string
-    /** The text of the button while the setting is on. */
+    /** The button's text while the setting is on. */
     turnOff: string
   },
 ) {

@@ -1,4 +1,4 @@
-/** The last change of a page's subject, from the activity log. */
+/** Finds the last change to a page's subject in the activity log. */
 import { timeInWords } from '../html/components.tsx'
 import type { AccountStore } from '../store/account.ts'
 import type { ListedActivity } from '../store/account/activity.ts'
@@ -8,8 +8,8 @@ import type { LastChange } from './outdated-form.ts'
 const maxLooked = 50
 
 /**
- * The newest change to one of these fields by a call that names a part of the path, such as an id or alias. Undefined
- * if it is not among the newest changes.
+ * Returns the newest change to one of these fields, by a call that names a part of the path, such as an id or alias.
+ * Undefined if the searched changes do not include it.
  */
 export async function lastChange(
   { read, deps }: AccountStore,

@@ -19,11 +19,11 @@ export interface ListPosition {
   search: string
   /** Starts at 1. */
   page: number
-  /** Number of rows on earlier pages. */
+  /** The number of rows on earlier pages. */
   offset: number
 }
 
-/** Reads `?search=`, or the parameter `name`. */
+/** Reads the search text from `?search=`, or from the parameter `name`. */
 export function searchIn(query: URLSearchParams, name = 'search'): string {
   return (query.get(name) ?? '').trim().slice(0, maxSearchLength).toWellFormed().replaceAll('\0', '')
 }
@@ -36,7 +36,7 @@ export function listPosition(query: URLSearchParams): ListPosition {
   return { search, page, offset: (page - 1) * pageSize }
 }
 
-/** Links between the pages of a list with `total` rows. Renders nothing if one page shows them all. */
+/** Links between the pages of a list with `total` rows. Renders nothing if the list fits on one page. */
 export function PageLinks({ label, at, total }: { label: string; at: ListPosition & { path: string }; total: number }) {
   if (total <= pageSize && at.page === 1) return null
   const pages = Math.max(1, Math.ceil(total / pageSize))
@@ -64,7 +64,7 @@ export function PageLinks({ label, at, total }: { label: string; at: ListPositio
 
 /**
  * A search form. The server searches, so the form works without script and for lists of any length. `kept` are other
- * parameters to preserve. `children` follow the form.
+ * parameters to preserve. `children` come after the form.
  */
 export function SearchBar(
   { path, label, placeholder, search, kept = {}, children }: {
@@ -88,12 +88,12 @@ export function SearchBar(
   )
 }
 
-/** A list in an account: its search field and table, or, if empty, an explanation. */
+/** A list in an account: its search field and table, or an explanation if it is empty. */
 export function listPage(
   visit: Visit,
   { section, noun, lead, empty, at, total, isFound, searched, table }: {
     section: 'skills' | 'channels' | 'guardrails'
-    /** What one row is called, such as `skill`. */
+    /** The noun for one row, such as `skill`. */
     noun: string
     lead: Child
     /** Shown while the account has no such rows. */
@@ -131,7 +131,7 @@ export function listPage(
   )
 }
 
-/** Links to the form for a new one. */
+/** Links to the form that creates an item. */
 export function NewButton({ href, noun }: { href: string; noun: string }) {
   return (
     <ButtonLink href={href} kind='main-action'>
@@ -154,10 +154,10 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Replaces text that owners and admins may not read. Others see no row. */
+/** Replaces text that owners and admins may not read. Other roles do not see the row. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
-/** Explains to members and viewers why there is no form. `what` completes “Only owners and admins can …”. */
+/** Explains to members and viewers why they see no form. `what` completes “Only owners and admins can …”. */
 export function ManagersOnlyNote({ visit, what }: { visit: Visit; what: string }) {
   return (
     <p class='soft small'>

@@ -1,4 +1,4 @@
-/** `GET /live`: changes for a browser's open pages. One stream serves all of its tabs. */
+/** `GET /live`: sends changes to a browser's open pages. All tabs share one stream. */
 import type { Sessions, Visitor } from '../auth/session.ts'
 import { GridError } from '../errors.ts'
 import { bye, type LiveEnd, type LiveEvent, type WatchedAccount } from '../grid/live/account-news.ts'
@@ -16,12 +16,12 @@ export const livePath = '/live'
 const heartbeatMs = 15 * second
 /** Clients reopen a lost stream after two to four seconds, so they do not all reconnect at once after a restart. */
 const retryMs = 2 * second
-/** Maximum number of accounts and threads of one stream. */
+/** Maximum number of accounts and threads per stream. */
 const maxWatched = 40
 
 /**
- * Opens a stream for the signed-in user. `watch` lists accounts, each alone or with a thread: `A,A:T`. `after`, or the
- * header `Last-Event-ID`, is the number of the last message that the pages know. A stream does not prolong the session.
+ * Opens a stream for the signed-in user. `watch` lists accounts, each with or without a thread: `A,A:T`. `after`, or
+ * the header `Last-Event-ID`, is the last message that the pages show. A stream does not extend the session.
  *
  * Fails with `unauthenticated`, `invalid_input` or `method_not_allowed`. See docs/web.md, "Open pages".
  */
@@ -30,7 +30,7 @@ export function liveStream(
 ): Handler {
   return async function liveStream(c) {
     const request = c.req.raw
-    // Hono answers HEAD with this handler and drops the body, so the stream would never close.
+    // Hono answers HEAD with this handler and discards the body, so the stream would never close.
     if (request.method !== 'GET') throw new GridError('method_not_allowed', 'Open the stream with GET.')
     const query = new URL(request.url).searchParams
     const asked = threadsByAccount(query.get('watch') ?? '')
@@ -48,7 +48,7 @@ export function liveStream(
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        // Uses the visitor's role as of the last session check.
+        // The visitor has the role found by the last session check.
         visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }
@@ -81,8 +81,8 @@ function endOf(opened: Opened): LiveEnd | undefined {
 }
 
 /**
- * Pages of several accounts share a stream, so an account that the user may not see is reported instead of failing the
- * stream.
+ * Reports that the user may not see an account. This does not fail the stream, because pages of several accounts share
+ * it.
  */
 async function* ended(end: LiveEnd): AsyncGenerator<LiveEvent[]> {
   yield [bye(end)]

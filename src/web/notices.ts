@@ -96,7 +96,7 @@ const notices = {
   'handed-over': 'Ownership has been transferred. You are now an admin of the account.',
 } as const
 
-/** Information and requests to the user, by code. */
+/** Warnings and requests to the user, by code. */
 const warnings = {
   'held-undeliverable': 'The message could not be delivered any more, so it was refused. Its sender learns why.',
   'card-not-read': 'No usable card was found. Check the remote URL and its token.',
@@ -116,7 +116,7 @@ const warnings = {
 
 export type NoticeCode = keyof typeof notices | keyof typeof warnings
 
-/** A notice of an optional feature; without a kind, it reports a success. */
+/** An optional feature's notice. Without a `kind`, it reports a success. */
 export interface FeatureNotice {
   code: string
   text: string

@@ -17,8 +17,8 @@ export interface PostedForm {
 }
 
 /**
- * Fails with `form_outdated` if a field has changed since the page was opened, and the form would overwrite it. The
- * form is then refreshed: only the user's own input stays. `show` renders its page again.
+ * Fails with `form_outdated` if the form would overwrite a field that has changed since the page was opened. The form
+ * is then refreshed and keeps only the user's own input. `show` renders its page again.
  */
 export async function checkOutdated(visit: PostedForm, show: () => Promise<unknown>): Promise<void> {
   const { form } = visit
@@ -48,8 +48,8 @@ export async function checkOutdated(visit: PostedForm, show: () => Promise<unkno
 }
 
 /**
- * The form's fields as a new visit would see them; undefined if there is no such form any more, which the action
- * explains.
+ * Returns the form's fields as a new visit would show them. Undefined if the form no longer exists; the action then
+ * explains why.
  */
 async function fieldsNow({ request }: PostedForm, show: () => Promise<unknown>): Promise<FilledFields | undefined> {
   try {

@@ -31,7 +31,7 @@ export function withCookie(response: Response, cookie: string | undefined): Resp
   return response
 }
 
-/** The posted form of a page request. */
+/** A page request, with its posted form. */
 export interface FormVisit {
   request: Request
   trace: CallTrace
@@ -42,13 +42,13 @@ export interface FormVisit {
   /** Why the form was rejected. The page shows the error at the field `details.field`. */
   inputError: GridError | undefined
   /**
-   * The form that waits until the user has signed in or confirmed their identity, as passed on by `KeptForm`; undefined
-   * if none waits.
+   * The form that waits until the user has signed in or confirmed their identity, as sent by `KeptForm`. Undefined if
+   * none waits.
    */
   kept: string | undefined
-  /** Until when the waiting form may run after the confirmation; undefined if it may not. */
+  /** The time until which the waiting form may run after the confirmation. Undefined if it may not run. */
   runsUntil?: number
-  /** See `PostedForm`. */
+  /** @see PostedForm */
   lastChange?: PostedForm['lastChange']
 }
 
@@ -58,8 +58,8 @@ const waitingPages: Partial<Record<ErrorCode, string>> = {
 }
 
 /**
- * Runs `answer`. If the user must sign in or confirm their identity first, the form is forwarded to that page, provided
- * its own page can show it again.
+ * Runs `answer`. If the user must first sign in or confirm their identity, forwards the form to that page, provided
+ * that its own page can show it again.
  */
 export async function answerOrWait(
   bodies: Bodies,
@@ -88,16 +88,16 @@ const correctable: ErrorKind[] = [
   'limited',
   'unavailable',
 ]
-/** These lead to another page. */
+/** Errors that lead to another page. */
 const notCorrectable: ErrorCode[] = ['confirmation_required', 'second_factor_required', 'forbidden_form']
 
 function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams): boolean {
-  // The user can correct a form field that names something missing, but not a path.
+  // The user can correct an unknown name in a form field, but not in the path.
   const isUnknownName = kind === 'not_found' && details.field !== undefined && form.has(details.field)
   return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
 }
 
-/** Not a refusal: the form has waited and is shown again. */
+/** The message above a form that has waited and is shown again. It is not an error. */
 const sendAgain = 'Confirmed. Nothing has changed yet: press the button again to finish.'
 
 /** Whether the page shows a form that has waited, instead of a refused one. */
@@ -105,7 +105,7 @@ export function isBack({ inputError }: Pick<FormVisit, 'inputError'>): boolean {
   return inputError?.message === sendAgain
 }
 
-/** Runs a form's action. If it is refused and there is a `page`, the page is shown again with `inputError`. */
+/** Runs a form's action. If it is refused and there is a `page`, shows the page again with `inputError`. */
 export async function submit<V extends FormVisit>(
   visit: V,
   sessions: Sessions,
@@ -122,7 +122,7 @@ export async function submit<V extends FormVisit>(
     return withCookie(asResponse(await act(visit)), waited)
   } catch (error) {
     if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
-    // A form that has waited is included in the form that ended the wait.
+    // The form that ended the wait contains the form that has waited.
     const back = error.code === 'form_expired' ? keptForm(visit.form) : undefined
     const again = back
       ? { form: back, kept: undefined, inputError: new GridError(error.code, sendAgain) }
@@ -136,25 +136,24 @@ export async function submit<V extends FormVisit>(
   }
 }
 
-/** The page that shows a refused form again. If rendering it fails, the original reason is still reported. */
+/** Shows the page of a refused form again. If that page fails, the original error is reported. */
 async function pageOr(refusal: GridError, show: () => Promise<PageResult> | PageResult): Promise<PageResult> {
   try {
     return await show()
   } catch (error) {
-    // The user must sign in or confirm their identity first.
+    // These errors lead to the page where users sign in or confirm their identity.
     throw error instanceof GridError && waitingPages[error.code] === undefined ? refusal : error
   }
 }
 
 /**
- * The form of a visit that runs because its user has just confirmed their identity: its only authorization is a
- * one-time cookie.
+ * The query parameter of a form that runs because its user has just confirmed their identity. Only a one-time cookie
+ * authorizes it.
  */
 const waitedQuery = 'waited'
 
 /**
- * Lets the waiting form run once at `path`, in the session started by `begun`. Resolves to the URL and the cookie for
- * this.
+ * Allows the waiting form to run once at `path`, in the session started by `begun`. Resolves to the URL and the cookie.
  */
 export async function letRun(
   sessions: Sessions,
@@ -169,7 +168,7 @@ export async function letRun(
 }
 
 /**
- * If `letRun` allows the posted form to run, it becomes the visit's form. Resolves to the `Set-Cookie` that clears the
+ * If `letRun` allowed the posted form to run, makes it the visit's form. Resolves to the `Set-Cookie` that removes the
  * permission. Fails with `forbidden_form`.
  */
 async function takeWaited(visit: FormVisit, sessions: Sessions): Promise<string | undefined> {
@@ -184,7 +183,7 @@ async function takeWaited(visit: FormVisit, sessions: Sessions): Promise<string 
   return taken.cookie
 }
 
-/** Fields that never wait: values known only to the old session, and every secret that a user types. */
+/** Fields that a waiting form omits: values that only the old session knows, and all secrets that a user types. */
 const droppedFields: string[] = [...secretFields, 'csrf', 'code', 'passkey', downloadsField]
 
 function isDropped([name, value]: [string, string]): boolean {
@@ -192,7 +191,7 @@ function isDropped([name, value]: [string, string]): boolean {
 }
 
 /**
- * Whether the form can run exactly as posted: it has not waited before, and the waiting copy lacks no secret, file or
+ * Whether the form can run exactly as posted: it has not waited before, and its waiting copy lacks no secret, file or
  * download.
  */
 export function isKeptWhole(form: PostedFields): boolean {
@@ -201,15 +200,15 @@ export function isKeptWhole(form: PostedFields): boolean {
 }
 
 /**
- * A posted form's fields as JSON, carried in the field `kept`, which makes the form only slightly longer. A form that
- * already waits stays as it is.
+ * Returns a posted form's fields as JSON, for the field `kept`. JSON makes the form only slightly longer. A form that
+ * already waits is unchanged.
  */
 export function keptFields(form: URLSearchParams): string {
   return form.get('kept') ?? JSON.stringify([...form].filter((field) => !isDropped(field)))
 }
 
 /**
- * The form that has waited, extracted from the form that carries it; undefined if there is none. Fails with
+ * Extracts the form that has waited from the form that contains it. Undefined if there is none. Fails with
  * `invalid_request`.
  */
 function keptForm(form: URLSearchParams): PostedFields | undefined {
@@ -228,13 +227,13 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Whether the entry is a name and a value. Databases truncate text at NUL. */
+/** Whether the value is a pair of name and value. Refuses NUL, because databases truncate text at it. */
 function isField(field: unknown): field is [string, string] {
   return Array.isArray(field) && field.length === 2 &&
     field.every((text) => typeof text === 'string' && !text.includes('\0'))
 }
 
-/** Carries a waiting form through a page's forms. */
+/** Passes a waiting form on in a page's forms. */
 export function KeptForm({ kept, runsUntil }: Pick<FormVisit, 'kept' | 'runsUntil'>) {
   if (kept === undefined) return null
   return <HiddenFields fields={{ kept, ...(runsUntil === undefined ? {} : { runsUntil: `${runsUntil}` }) }} />

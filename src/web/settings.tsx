@@ -5,7 +5,7 @@ import { BackLink, Tabs } from '../html/components.tsx'
 import { appPage } from '../html/layout.tsx'
 import type { Visit } from './visit.ts'
 
-/** The core tabs. The search box also finds them by `words`. */
+/** The core tabs. The search box also finds them by their `words`. */
 const tabs = {
   profile: { title: 'Profile', words: 'name time zone colours theme dark keyboard email password alias' },
   security: { title: 'Security', words: 'second factor passkey totp authenticator recovery codes 2fa' },
@@ -16,19 +16,19 @@ const tabs = {
 
 type SettingsTab = keyof typeof tabs
 
-/** The path of a core settings tab, or of an action on it. */
+/** Returns the path of a core settings tab, or of an action on it. */
 export function settingsPath(visit: Pick<Visit, 'path'>, tab: SettingsTab, ...action: string[]): string {
   return visit.path('settings', tab, ...action)
 }
 
-/** All tabs in display order. Those of features follow the first one. */
+/** Returns all tabs in display order. The features' tabs come after the first one. */
 export function settingsTabs({ path, features }: Pick<Visit, 'path' | 'features'>) {
   const [first, ...others] = Object.entries(tabs).map(([name, tab]) => ({ name, ...tab }))
   const added = features.flatMap(({ settingsTab }) => settingsTab ?? [])
   return [first, ...added, ...others].map((tab) => ({ ...tab, href: path('settings', tab.name) }))
 }
 
-/** `subject` is the title of a page below a core tab; it links back to the tab. */
+/** Renders a settings page. `subject` is the title of a page below a core tab, which links back to the tab. */
 export function settingsPage(visit: Visit, current: string, content: Child, subject?: string): Promise<Response> {
   const items = settingsTabs(visit).map(({ name, ...tab }) => ({ ...tab, isCurrent: name === current }))
   return appPage(

@@ -2,7 +2,7 @@
 import type { Context, Next } from 'hono'
 import { cookieOf } from '../lib/http/cookies.ts'
 
-/** `system` follows the device. */
+/** The colour schemes. `system` follows the device. */
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
@@ -13,7 +13,7 @@ export function themeOf(request: Request): Theme {
   return themes.find((theme) => theme === cookieOf(request, themeCookie)) ?? 'system'
 }
 
-/** Puts the request's theme into the page, including error pages and pages without a session. */
+/** Applies the chosen theme to every page, including error pages and pages without a session. */
 export async function inChosenTheme(c: Context, next: Next): Promise<void> {
   await next()
   const theme = themeOf(c.req.raw)
@@ -24,7 +24,7 @@ export async function inChosenTheme(c: Context, next: Next): Promise<void> {
   c.res = new Response(text, c.res)
 }
 
-/** Files in messages can be HTML too, and are sent unchanged. */
+/** Whether the response is a page of the grid. Files in messages can be HTML too, but are sent unchanged. */
 function isPage(headers: Headers): boolean {
   return headers.get('Content-Type')?.startsWith('text/html') === true && !headers.has('Content-Disposition')
 }

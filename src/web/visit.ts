@@ -45,7 +45,7 @@ export type { PageResult } from './refused-form.tsx'
 export interface PageDeps {
   store: Store
   sessions: Sessions
-  /** The count in the navigation. */
+  /** The counts shown in the navigation. */
   attention: AttentionCounts
   features: readonly WebFeature[]
 }
@@ -54,17 +54,17 @@ export interface PageDeps {
 export interface WebFeature {
   readonly pages?: (pages: AccountPages, deps: PageDeps) => void
   readonly publicPages?: (pages: PublicPages, deps: PageDeps) => void
-  /** A settings tab: the last part of its path, and its title. */
+  /** A settings tab: the last part of its path, its title, and more words for the search box. */
   readonly settingsTab?: { name: string; title: string; words: string }
-  /** Subjects of the account settings, each after the subject with the path `after`. */
+  /** Subjects of the account settings. Each follows the subject with the path `after`. */
   readonly accountSubjects?: readonly (AccountSubject & { after: string })[]
-  /** A navigation entry, after the section `after`. */
+  /** A navigation entry. It follows the section `after`. */
   readonly section?: Section & { after: string }
   /** A script on all account pages. */
   readonly script?: Asset
   /** Cards on core pages. */
   readonly cards?: {
-    /** On a channel's settings page. */
+    /** A card on a channel's settings page. */
     readonly channel?: (visit: Visit, channel: Channel) => Promise<Child>
   }
   /** A card on the user's second factor page, with its forms. `show` renders the page that contains it. */
@@ -76,18 +76,18 @@ export interface WebFeature {
   readonly notices?: readonly FeatureNotice[]
   /** Sentences for the activity log. */
   readonly phrases?: Phrases
-  /** The words for its conditions in Attention, by kind. */
+  /** Descriptions of the feature's conditions in Attention, by kind. */
   readonly conditions?: Partial<Record<FeatureCondition['kind'], FeatureWords>>
 }
 
 /**
- * A subject of the account settings: a row that shows its state in one line, and a page below `/settings/account`,
- * which its refused forms show again. Visitors without `may` see neither.
+ * A subject of the account settings. It has a row with its state in one line, and a page below `/settings/account` that
+ * shows refused forms again. Visitors without the permission `may` see neither.
  */
 export interface AccountSubject {
   path: string
   title: string
-  /** More words by which the search box finds the subject. */
+  /** Additional words by which the search box finds the subject. */
   words: string
   may?: Permission
   state(visit: Visit, deps: PageDeps): SubjectState | Promise<SubjectState>
@@ -96,13 +96,13 @@ export interface AccountSubject {
 
 interface SubjectState {
   text: string
-  /** Whether something is broken. */
+  /** Whether the state shows a problem. */
   isBad?: boolean
   /** What the visitor can do on the page. */
   link: 'Set up' | 'Change' | 'Open'
 }
 
-/** A target of the search box. `path` is relative to the account; `words` find it in addition to its name. */
+/** A target of the search box. `path` is relative to the account. `words` find it in addition to its name. */
 export interface FixedPlace {
   name: string
   kind: 'page' | 'setting' | 'action'
@@ -111,19 +111,19 @@ export interface FixedPlace {
   may?: Permission
 }
 
-/** Ways to sign in in addition to the core ones. `next` is the path to open afterwards. */
+/** Additional ways to sign in. `next` is the path to open afterwards. */
 export interface OtherSignIn {
   /** Buttons on the sign-in page. */
   choices(store: Store, next: string): Promise<Child>
-  /** A button with which a signed-in user confirms their identity; undefined if they cannot use it. */
+  /** A button with which a signed-in user confirms their identity. Undefined if they cannot use it. */
   proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
-  /** The page for users whose session does not open an account. */
+  /** The path for users whose session does not open an account. */
   pathOfAccount(id: string, next: string): string
-  /** The page for users who have lost a provider's identity by following an email link. */
+  /** The path for users who have lost a provider's identity by following an email link. */
   unlinkedPath(next: string): string
 }
 
-/** A feature's conditions in words, and the page that they link to, if the visitor may open it. */
+/** Describes a feature's conditions. Links to their page if the visitor may open it. */
 export interface FeatureWords<Facts extends object = object> {
   inWords(of: Facts, now: number): Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
   /** Several conditions in one line. */
@@ -133,7 +133,7 @@ export interface FeatureWords<Facts extends object = object> {
 
 export interface PublicVisit extends FormVisit {
   requestId: string
-  /** The client's IP address, used for limits. */
+  /** The client's IP address, used by rate limits. */
   address: string
   /** The value of the `csrf` field in every form on the page. */
   csrf: string
@@ -150,16 +150,16 @@ export interface Visit extends PublicVisit {
   /** The account's name and the user's role in it. */
   membership: Visitor['accounts'][number]
   readonly features: readonly WebFeature[]
-  /** The user's time zone as reported by their browser; otherwise UTC. */
+  /** The user's time zone as reported by their browser. Defaults to UTC. */
   timeZone: string
   may(permission: Permission): boolean
   /** Questions that wait for the user, loaded once for the page and its frame. */
   questions(): Promise<Question[]>
-  /** All problems of the account, also loaded once. */
+  /** All problems of the account, loaded once for the page and its frame. */
   conditions(): Promise<Condition[]>
   /**
-   * The page's frame, with the notice selected by `?done=CODE`. `open`: the page has already counted what needs the
-   * user.
+   * Returns the page's frame, with the notice selected by `?done=CODE`. `open` is the number of items for the user, if
+   * the page has already counted them.
    */
   frame(current: string, open?: number): AppFrame
   /** Returns the path of a page in this account. */
@@ -171,16 +171,16 @@ export interface Visit extends PublicVisit {
   /** Redirects to a page that can read this JSON value once with `takeShown`. */
   showOnce(path: string, secret: unknown): Promise<PageResult>
   /**
-   * What `showOnce` sent to this page: undefined if the page was opened in another way, and `shown` if it was shown
-   * before, as after a reload.
+   * Returns the value that `showOnce` sent to this page. `shown` if the value was shown before, for example after a
+   * reload. Undefined if the page was opened without `showOnce`.
    */
   takeShown<T>(): Promise<T | 'shown' | undefined>
 }
 
 /**
- * Registers pages. `get` shows one. `post` runs `act`; if the input is rejected and there is a `page`, it shows that
- * page again with `inputError`. If the user must sign in or confirm their identity first, the form waits and is
- * returned to `page` afterwards.
+ * Registers pages. `get` shows a page. `post` runs `act`. If the input is rejected and there is a `page`, it shows that
+ * page again with `inputError`. If the user must first sign in or confirm their identity, the form waits and is then
+ * returned to `page`.
  */
 export interface Pages<V> {
   get(path: string, page: PageHandler<V>): void
@@ -189,8 +189,8 @@ export interface Pages<V> {
 
 export interface AccountPages extends Pages<Visit> {
   /**
-   * The same for forms that need this permission instead of `manage`. The verb enforces the permission; this declares
-   * it, and `test/web/roles.test.ts` posts every form with every role and compares.
+   * Returns the same methods for forms that need this permission instead of `manage`. The verb enforces the permission.
+   * `test/web/roles.test.ts` posts every form with every role and compares the results.
    */
   may(permission: Permission): AccountPages
 }
@@ -204,13 +204,13 @@ export interface FormRoute {
 /** Pages that do not require a signed-in user. */
 export interface PublicPages extends Pages<PublicVisit> {
   /**
-   * Registers the page to which a form is forwarded before its user signs in or confirms their identity. It must change
-   * nothing, because only the form's origin is checked. A complete form of the session may run after the confirmation.
+   * Registers the page that receives a form while its user signs in or confirms their identity. It must change nothing,
+   * because only the form's origin is checked. A complete form of the session may run after the confirmation.
    */
   keep(path: string, page: PageHandler<PublicVisit>): void
 }
 
-/** Pages that do not require a signed-in user. */
+/** Returns methods that register pages for signed-out visitors, too. */
 export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): PublicPages {
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
@@ -253,11 +253,11 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 }
 
 /**
- * An account's pages, below `/accounts/ID`. Without a session they fail with `unauthenticated`; for an account that the
- * user does not belong to, with `account_not_found`; for one that requires a second factor that the user does not have,
- * with `second_factor_required`, unless `withoutSecondFactor` is set. With `isOfUser` the pages are about the user in
- * all accounts, so they fail with `not_allowed` in a session for a single account. `may` is the default permission of
- * the forms, which are added to `routes`.
+ * Returns methods that register an account's pages, below `/accounts/ID`. The pages fail with `unauthenticated`, with
+ * `account_not_found` if the user does not belong to the account, or with `second_factor_required` if the account
+ * requires one that the user does not have, unless `withoutSecondFactor` is set. With `isOfUser`, they are about the
+ * user in all accounts, and fail with `not_allowed` in a session for a single account. `may` is the forms' default
+ * permission. The forms are added to `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,
@@ -276,13 +276,13 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    // Must run before the page reads anything.
+    // Read the position before the page reads anything.
     const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))
     const findOffer = () => findClaimOffer(store, user)
     const needs = once(() => attention.now({ id, account, questions, conditions, findOffer }))
-    // Runs in parallel with the page's reads. A form usually redirects without showing a page.
+    // Runs in parallel with the page's reads. Forms are skipped, because they usually redirect without showing a page.
     if (request.method === 'GET') void needs()
     const requested = requestedBy(c, store)
     const { query, requestId } = requested
@@ -371,7 +371,7 @@ function requestedBy(c: Context<AppEnv>, { deps: { config } }: Store): Omit<Publ
   }
 }
 
-/** The zone stored by the grid's script, or anything a client sends. See docs/people.md, "Signing in". */
+/** Returns the time zone in the cookie, which a client can set to anything. See docs/people.md, "Signing in". */
 function zoneOfBrowser(request: Request): string {
   return knownZone(cookieOf(request, zoneCookie)) ?? utc
 }
@@ -382,21 +382,21 @@ export function signedIn({ visitor }: PublicVisit): Visitor {
   return visitor
 }
 
-/** Returns the signed-in user, in a session for all their accounts. Fails with `unauthenticated` or `not_allowed`. */
+/** Returns the signed-in user of a session for all their accounts. Fails with `unauthenticated` or `not_allowed`. */
 export function wholly(visit: PublicVisit): Visitor {
   const visitor = signedIn(visit)
   requireWholeSession(visitor)
   return visitor
 }
 
-/** The path of the page where users confirm their identity before the change at `url`. */
+/** Returns the path of the page where users confirm their identity before the change at `url`. */
 export function confirmPath({ pathname, search }: URL, method: string): string {
-  // A redirect cannot repeat a form, so its user returns to the page that contains it.
+  // A redirect cannot repeat a form, so the user returns to the page that contains it.
   const next = method === 'GET' ? pathname + search : withNotice(aboveForm(pathname), 'confirmed')
   return `/confirm?next=${encodeURIComponent(next)}`
 }
 
-/** A page that links to the form at this path. */
+/** Returns a page that links to the form at this path. */
 export function aboveForm(path: string): string {
   return path.split('?')[0].split('/').slice(0, 5).join('/')
 }

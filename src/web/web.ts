@@ -49,7 +49,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
   const app = new Hono<AppEnv>({ strict: true })
   const publicRoutes = publicPages(app, pageDeps)
   const accountRoutes = accountPages(app, pageDeps, { routes })
-  /** Pages on which users manage their own data. */
+  /** Registers pages on which users manage their own data. */
   const ownRoutes = accountRoutes.may('view')
   const welcomePage = staticAnswer(() => welcome(config))
 
@@ -104,7 +104,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
 
   const otherSignIn = pageDeps.features.find(({ signIn }) => signIn)?.signIn
   app.onError(async (error, c) => {
-    // Errors that send the user to another page are not refusals.
+    // An error that sends the user to another page is not a refusal.
     const code = error instanceof GridError ? error.code : undefined
     if (code === 'unauthenticated' && c.req.method === 'GET') {
       return c.redirect(signInPath(new URL(c.req.url)), 303)

@@ -4,19 +4,19 @@ import { Name } from '../bidi.tsx'
 import { Form, HiddenFields } from '../form.tsx'
 import { Icon } from '../icons.tsx'
 
-/** The answers that an agent offers to a person. Names include the `@`. */
+/** The answers that an agent offers to a person. Both names include the `@`. */
 export interface ShownChoices {
   asker: string
-  /** Shown to all readers except that person. */
+  /** The person who was asked. Shown to all other readers. */
   asked?: string
   offered: string[]
-  /** Index of the answer in `offered`. */
+  /** The index of the chosen answer in `offered`. */
   chosen?: number
-  /** Where to post the answer; undefined if the reader cannot answer. */
+  /** The form that posts the answer. Undefined if the reader cannot answer. */
   form?: { action: string; fields: Record<string, string> }
 }
 
-/** One-click buttons, or the chosen answer. The message's author is shown above. */
+/** Shows the offered answers as one-click buttons, or the chosen answer. The message's author is shown above. */
 export function Choices({ asker, asked, offered, chosen, form }: ShownChoices) {
   return (
     <div class='offer'>

@@ -4,8 +4,8 @@ import { AgentPicture } from '../agent-icon.tsx'
 import { Icon } from '../icons.tsx'
 
 /**
- * Icon definitions of a page that shows icons repeatedly: the page contains each icon once, and `Face` refers to it.
- * Put them before the first `Face`. `fresh` names the events that may bring further icons.
+ * Definitions of all icons on a page that repeats them. The page contains each icon once, and `Face` refers to it. Put
+ * this component before the first `Face`. `fresh` names the events that may add icons.
  */
 export function FaceSymbols({ names, fresh }: { names: Iterable<string>; fresh?: string }) {
   return (
@@ -42,7 +42,7 @@ function ChannelFace() {
   )
 }
 
-/** Apart from the `#`, names contain only characters that are valid in a fragment. */
+/** Returns an icon's id. Apart from `#`, all characters of a name are valid in a fragment. */
 function symbolId(name: string): string {
   return `f-${name.replace('#', 'c-')}`
 }

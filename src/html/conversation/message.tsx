@@ -13,10 +13,10 @@ import { type ShownTask, TaskChip } from './task-chip.tsx'
 import { type ReadBy, type ShownReceipt, StateLine } from './state-line.tsx'
 
 export interface ShownSender {
-  /** With `@`. */
+  /** The sender's name, with `@`. */
   name: string
   kind: 'agent' | 'human' | 'system'
-  /** Whether it was sent over A2A. */
+  /** Whether the message was sent over A2A. */
   isA2a: boolean
   /** The external source of the message. */
   via: 'slack' | 'hook' | null
@@ -24,7 +24,7 @@ export interface ShownSender {
   isForeign: boolean
 }
 
-/** A part of a message other than its text. `size` is formatted text. */
+/** A part of a message other than its text. `size` is formatted text, not a number. */
 export interface ShownPart {
   name: string
   type: string
@@ -36,59 +36,59 @@ export interface ShownPart {
 export interface ShownMessage {
   seq: number
   from: ShownSender
-  /** As addressed: `@alias` or `#name`; undefined if the conversation has only one recipient. */
+  /** The recipient, `@alias` or `#name`. Undefined if the conversation has only one recipient. */
   to?: string
   at: number
   /** The text, possibly truncated. */
   text: string
-  /** If the text is truncated: the length and location of the full text. */
+  /** The length and address of the full text, if `text` is truncated. */
   whole?: { characters: number; href: string }
-  /** The message it replies to, in one line. */
+  /** The message that this one replies to, in one line. */
   quote?: { from: string; text: string; href: string }
   parts: ShownPart[]
   choices?: ShownChoices
   /** Sentences about guardrail actions on this message. */
   verdicts: { text: string; isBad: boolean }[]
   receipts: ShownReceipt[]
-  /** The task it belongs to. */
+  /** The task that the message belongs to. */
   task?: ShownTask
-  /** Replaces `receipts` for a message with many recipients. */
+  /** The reads of a message with many recipients, shown instead of `receipts`. */
   readBy?: ReadBy
-  /** Link to all messages of the same chain, if there are others. */
+  /** The page with all messages of the same chain, if there are others. */
   chainHref?: string
-  /** Link to its conversation, on a page with messages of several. */
+  /** The message's conversation, on a page with messages of several conversations. */
   threadHref?: string
-  /** Where the reader can reply. */
+  /** The page where the reader can reply. */
   replyHref?: string
-  /** Where the reader can retract it. */
+  /** The page where the reader can retract the message. */
   retractHref?: string
-  /** Whether it is addressed to the reader and unread. */
+  /** Whether the message is addressed to the reader and unread. */
   isUnread: boolean
 }
 
-/** A line between messages: a send that a guardrail refused, or another event. */
+/** A line between messages about an event, such as a send that a guardrail refused. */
 export interface ShownNote {
   at: number
   text: Child
 }
 
-/** Consecutive messages of a sender within this time form a run, in milliseconds. Only the first shows the sender. */
+/** Maximum pause between a sender's messages in a run, in milliseconds. Only a run's first message shows the sender. */
 const longestRun = 5 * 60_000
 
 export interface ShownMessages {
   messages: ShownMessage[]
-  /** Notes between the messages, oldest first. */
+  /** The notes between the messages, oldest first. */
   notes?: ShownNote[]
-  /** The preceding message, whose run the first one may continue. */
+  /** The preceding message. The first message may continue its run. */
   before?: ShownMessage
-  /** A line marks messages from this `seq` on as new. */
+  /** The `seq` of the first new message. A line above it marks new messages. */
   firstNew?: number
-  /** Each message embeds its sender's icon, because the page may not contain it. */
+  /** Whether each message embeds its sender's icon, because the page may not contain it. */
   hasOwnFaces?: boolean
   now: number
 }
 
-/** Messages in order, with a line for each day. `thread` is the id of their conversation. */
+/** Lists messages in order, with a line for each day. `thread` is their conversation's id. */
 export function MessageList({ thread, ...shown }: ShownMessages & { thread: number }) {
   return (
     <div role='log' aria-live='off' aria-label='Messages'>
@@ -232,7 +232,7 @@ function SenderBadges({ from: { kind, isA2a, via, isForeign } }: { from: ShownSe
   return <>{badges}</>
 }
 
-/** States that a message was written elsewhere. Anyone with the keys of that source can write under any name. */
+/** Marks a message that was written outside the grid. Anyone with the keys of that source can write under any name. */
 export function Via({ via }: { via: 'slack' | 'hook' | null }) {
   return via === null ? null : <Badge>{via === 'slack' ? 'via Slack' : 'from outside'}</Badge>
 }
@@ -257,7 +257,7 @@ export function MessageText(
   )
 }
 
-/** A file or data: its name as a download link, and its type and size. `children` is its content. */
+/** A file or data, with a download link, type and size. `children` is its content. */
 export function Part({ part: { name, type, size, href }, children }: { part: ShownPart; children?: Child }) {
   return (
     <div class='part'>
@@ -277,10 +277,10 @@ export function Part({ part: { name, type, size, href }, children }: { part: Sho
   )
 }
 
-/** Types that browsers display without executing anything in them. */
+/** Media types that browsers display without executing anything in them. */
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
-/** Fetched and shown only when opened: content from others may be large or unwanted. */
+/** An image that is fetched only when opened, because content from others may be large or unwanted. */
 function Picture({ href, name }: { href: string; name: string }) {
   return (
     <details class='picture'>

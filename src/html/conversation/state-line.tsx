@@ -2,10 +2,10 @@
 /** @jsxImportSource hono/jsx */
 import { LocalTime, timeInWords, useZone } from '../components.tsx'
 
-/** Final states of an unread message. `withdrawn` means that its task was canceled. */
+/** The final states of an unread message. `withdrawn` means that its task was canceled. */
 const ended = ['withdrawn', 'expired', 'retracted'] as const
 
-/** A message's delivery state at one recipient. `waiting` means unread for longer than usual. */
+/** The delivery state of a message at one recipient. `waiting` means unread for longer than usual. */
 export type DeliveryState =
   | 'stored'
   | 'waiting'
@@ -16,27 +16,27 @@ export type DeliveryState =
   | 'parked'
   | (typeof ended)[number]
 
-/** A message at one recipient. Times are milliseconds since the epoch. */
+/** The delivery of a message to one recipient. Times are milliseconds since the epoch. */
 export interface ShownReceipt {
   alias: string
   state: DeliveryState
-  /** The events in order, each with a word such as `stored` or `read`. */
+  /** The events in order, each with its name, such as `stored` or `read`. */
   events: { event: string; at: number }[]
 }
 
-/** The symbol of a state, drawn by the style sheet. States differ in shape too, not only in colour. Decorative. */
+/** A state's symbol, drawn by the style sheet. States differ in shape as well as colour. Decorative. */
 function StateDot({ state }: { state: DeliveryState }) {
   return <i class={`state ${isEnded(state) ? 'stored' : state}`}></i>
 }
 
-/** Whether a message ended unread at a recipient. */
+/** Whether the state is final and the recipient has not read the message. */
 export function isEnded(state: string): boolean {
   return (ended as readonly string[]).includes(state)
 }
 
 const worst: DeliveryState[] = ['parked', 'released', 'waiting', 'stored', 'leased', ...ended, 'read', 'replied']
 
-/** The number of recipients who have read a message. */
+/** How many recipients have read a message. */
 export interface ReadBy {
   recipients: number
   read: number
@@ -46,7 +46,7 @@ export interface ReadBy {
   href: string
 }
 
-/** A message's delivery in one line. It expands to each recipient's times, or links to them. */
+/** Summarizes a message's delivery in one line. It expands to each recipient's times, or links to them. */
 export function StateLine(
   { receipts, readBy, at, now }: { receipts: ShownReceipt[]; readBy?: ReadBy; at: number; now: number },
 ) {

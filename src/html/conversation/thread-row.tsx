@@ -9,19 +9,19 @@ export interface ShownThread {
   href: string
   /** Two aliases with `@`, or one channel name with `#`. */
   names: string[]
-  /** The conversation's id, if it distinguishes conversations of the same two agents. */
+  /** The conversation's id, if it distinguishes several conversations of the same two agents. */
   label?: string
   lastAt: number
-  /** The number of messages, shown in place of the newest message to people who may not read it. */
+  /** The number of messages. People who may not read the newest message see this instead. */
   messages: number
   /**
-   * The newest message in one line; undefined if the reader may not see it. `from` is omitted if the names make it
-   * clear.
+   * The newest message in one line. Undefined if the reader may not see it. `from` is omitted if the names already show
+   * it.
    */
   preview?: { from?: string; text: string }
-  /** The number of unread messages to the reader. */
+  /** The number of messages that the reader has not read. */
   unread: number
-  /** There are messages since the reader's last visit. */
+  /** Whether there are messages since the reader's last visit. */
   isNew: boolean
   isCurrent: boolean
 }
@@ -30,7 +30,7 @@ export function ThreadList({ threads, now }: { threads: ShownThread[]; now: numb
   return <ul class='threads'>{threads.map((thread) => <ThreadRow thread={thread} now={now} />)}</ul>
 }
 
-/** The names in a conversation, each bidi-isolated, with the conversation's id if it has one. */
+/** A conversation's names, each bidi-isolated, and its id if it has one. */
 export function ThreadNames({ names, label }: Pick<ShownThread, 'names' | 'label'>) {
   return (
     <>

@@ -1,18 +1,18 @@
 /**
- * Saves the content of a `<textarea data-draft="NAME">` in the browser under that name until it is sent or its user
- * signs out. Tabs with the same draft stay in sync. Ctrl+Enter (on a Mac also Cmd+Enter) sends the form, but not during
- * input method composition. If the grid does not respond, the page stays as it is and shows an error. See
+ * Saves the content of a `<textarea data-draft="NAME">` in the browser under that name until the form is sent or the
+ * user signs out. Tabs with the same draft stay in sync. Ctrl+Enter (on a Mac also Cmd+Enter) sends the form, but not
+ * during input method composition. If the grid does not respond, the page remains open and shows an error. See
  * docs/people.md, "People who write".
  */
 export const drafts = `
 const draftKey = area => 'draft ' + area.dataset.draft
 const draftAreas = [...document.querySelectorAll('textarea[data-draft]')]
-// Browsers may be set to keep nothing. Then there are no drafts.
+// Browsers can be set to store nothing. Drafts are then not saved.
 const withStorage = run => { try { return run(localStorage) } catch { return undefined } }
 
 const sent = JSON.parse(sessionStorage.getItem('sending'))
 sessionStorage.removeItem('sending')
-// The answer to a message that was stored is a redirect within the account.
+// A redirect within the account means that the message was stored.
 if (sent && arrival.redirectCount > 0 && location.pathname.startsWith('/accounts/')) {
   withStorage(kept => { if (kept.getItem(sent.key) === sent.text) kept.removeItem(sent.key) })
 }
@@ -28,7 +28,7 @@ addEventListener('storage', ({ key, oldValue, newValue }) => {
     if (key === draftKey(area) && area.value === (oldValue ?? '')) area.value = newValue ?? ''
   }
 })
-// A form that is submitted while the server is away would be replaced by an error page of the browser.
+// If the server is unreachable, submitting the form would replace the page with a browser error page.
 async function sendIfThere(form, area) {
   const answer = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined)
   if (answer?.ok) {
@@ -61,7 +61,7 @@ document.addEventListener('submit', event => {
 })
 document.addEventListener('keydown', event => {
   const { key, ctrlKey, metaKey, isComposing, keyCode, target } = event
-  // While an input method composes, the key code is 229 in browsers that do not say so otherwise.
+  // During input method composition, browsers without isComposing report the key code 229.
   if (key !== 'Enter' || !(ctrlKey || metaKey) || isComposing || keyCode === 229) return
   if (!target.matches('textarea[data-draft]')) return
   event.preventDefault()

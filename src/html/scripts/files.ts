@@ -1,8 +1,8 @@
 /**
- * File attachments in an `.entry`, where a person writes: a chip with a remove button for each file in its `.chips`.
+ * Attaches files in an `.entry`, where a person writes. Its `.chips` show each file as a chip with a remove button.
  * Files dropped on the page or pasted into the text are added. `data-attaches` on the field is the size limit of all
- * files in bytes. Without script, the browser's file field does this. Also grows the text field in browsers that do not
- * do so themselves.
+ * files in bytes. Without script, the browser's file field replaces this. Also grows the text field in browsers that do
+ * not support this themselves.
  */
 export const files = `
 function setFiles(input, files) {
@@ -43,12 +43,12 @@ function showFiles(input) {
   input.closest('.entry').querySelector('.chips').replaceChildren(...chips, ...excess ? [problem] : [])
 }
 on('change', '[data-attaches]', showFiles)
-// A browser may restore what was chosen.
+// A browser may restore the chosen files.
 addEventListener('pageshow', () => document.querySelectorAll('[data-attaches]').forEach(showFiles))
 
 on('paste', '.entry textarea', (area, event) => {
   const { types, files } = event.clipboardData
-  // A cell of a spreadsheet is a text and a picture.
+  // A spreadsheet cell is pasted as text and as a picture. Only the text is wanted.
   if (files.length === 0 || types.includes('text/plain')) return
   event.preventDefault()
   const input = area.closest('.entry').querySelector('[data-attaches]')

@@ -1,8 +1,8 @@
 /**
- * Marks messages as read after they have been in view for a second. `data-reads` on a form is the address that receives
- * the read messages in the fields `m`. Items of unread messages have the class `unread` and the id `mSEQ`; they may be
- * added later. The form is shown while any are unread. After some were read, the form `data-unreads` is shown, which
- * marks them as unread again.
+ * Marks messages as read after they have been in view for a second. The form with `data-reads` receives the read
+ * messages in the fields `m`. Items of unread messages have the class `unread` and the id `mSEQ`, and may be added
+ * later. The form is shown while there are unread messages. After some were read, the form with `data-unreads` is
+ * shown, which marks them as unread again.
  */
 export const inView = `
 const reads = document.querySelector('form[data-reads]')
@@ -19,7 +19,7 @@ if (reads) {
     const fields = new URLSearchParams({ csrf: reads.elements.csrf.value, by: 'view' })
     for (const item of items) fields.append('m', seqOf(item))
     const answer = await fetch(reads.action, { method: 'POST', body: fields, keepalive: true }).catch(() => undefined)
-    // Without an answer they stay unread, and the next look at them reports it again.
+    // If the request fails, the messages stay unread and are reported when they are next in view.
     if (!answer?.ok) return
     for (const item of items) item.classList.remove('unread')
     reads.hidden = itemsLeft().length === 0
@@ -44,7 +44,7 @@ if (reads) {
   }, { threshold: [0, .25, .5, .75, 1] })
   function watch() {
     for (const item of itemsLeft()) {
-      // Observing anew looks at it at once.
+      // Observing an item again checks it immediately.
       watcher.unobserve(item)
       watcher.observe(item)
       reads.hidden = false

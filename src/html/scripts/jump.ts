@@ -1,6 +1,6 @@
 /**
  * The `jump` dialog, opened with Ctrl+K or Cmd+K. It lists the results from `data-jump` as the user types. Enter opens
- * the first result, Shift+Enter the message search.
+ * the first result. Shift+Enter opens the message search.
  */
 export const jump = `
 const jumpDialog = byId('jump')
@@ -23,7 +23,7 @@ if (jumpDialog) {
     clearTimeout(timer)
     timer = setTimeout(look, 100)
   })
-  // What was typed last may not be in the list yet.
+  // The list may not include results for the latest input yet.
   jumpDialog.querySelector('form').addEventListener('keydown', async event => {
     if (event.key !== 'Enter' || event.isComposing || event.target !== field || field.value.trim() === '') return
     event.preventDefault()

@@ -1,8 +1,8 @@
 /**
- * Single-key shortcuts, on pages that contain the dialog `shortcuts`: those of users who have not disabled them. They
- * are ignored in fields. `j` and `k` move through the rows, `r` replies to the focused message, `s` opens the snooze
- * menu of a row that needs a person, `?` opens the dialog. Any other key clicks the element that has it in `data-key`;
- * a key after `g` is written `g c`.
+ * Single-key shortcuts, on pages with the dialog `shortcuts`. Users who have disabled them get pages without it. They
+ * are ignored in fields. `j` and `k` move through the rows, `r` replies to the focused message, `s` opens a row's
+ * snooze menu, `?` opens the dialog. Any other key clicks the element with this key in `data-key`. A key after `g` is
+ * written `g c`.
  */
 export const keyboard = `
 const shortcuts = byId('shortcuts')
@@ -19,9 +19,9 @@ if (shortcuts) {
   }
   function go(step) {
     const rows = rowsHere()
-    // The rows of a fold are in its row.
+    // The rows that a summary row expands to are inside that row.
     const at = rows.findLastIndex(row => row.contains(document.activeElement))
-    // The list alone also shows its newest conversation, which the reader has not chosen.
+    // The list page marks its newest conversation as current, although the reader has not chosen it.
     const current = rows.findIndex(row => row.matches('[aria-current=page]') && !row.closest('.list-first'))
     const row = rows[at >= 0 ? at + step : current >= 0 ? current + step : step > 0 ? 0 : rows.length - 1]
     if (!row) return

@@ -2,7 +2,7 @@ import { fetchingScript, freshScript } from './live/fresh.ts'
 import { messagesScript } from './live/messages.ts'
 import { streamScript } from './live/stream.ts'
 
-/** Announcements on an open page: new items, at most every 5 s, and that updates are paused. */
+/** Announces new items on an open page, at most every 5 s, and shows that updates are paused. */
 const sayScript = `
 function liveSayer() {
   const status = document.createElement('p')
@@ -37,11 +37,11 @@ function liveSayer() {
 /**
  * Keeps open pages up to date with events from a stream. See docs/web.md, "Open pages".
  *
- * - `data-live="ACCOUNT"` around the content: the page belongs to this account.
+ * - `data-live="ACCOUNT"` around the content: the account that the page belongs to.
  * - `data-thread="T"` and `data-seq="N"` on a list of messages: see `live/messages.ts`.
  * - `data-fresh="thread presence …"` on an element with an id: see `live/fresh.ts`. `data-seq` is the newest message
- *   that it includes. `data-unread` is the number of unread messages to the user.
- * - `data-count` on an element that shows how many items need the user; hidden if there are none.
+ *   that it includes. `data-unread` is the number of messages that the user has not read.
+ * - `data-count` on an element that shows how many items need the user, and is hidden if there are none.
  */
 export const liveScript = sayScript + fetchingScript + freshScript + messagesScript + streamScript + `
 function live(root) {
@@ -50,11 +50,11 @@ function live(root) {
   const list = root.querySelector('[data-thread]')
   const messages = list && liveMessages(root, list, account, say.say)
   const fresh = freshParts(root, () => {
-    // What was empty when the page was loaded has messages now.
+    // A conversation that was empty when the page was loaded now has messages.
     if (!list && root.querySelector('[data-thread]')) location.reload()
     else watchAnew()
   })
-  // What is known to be on the page; undefined on pages that do not say it.
+  // The newest message that the page includes. Undefined if the page does not state it.
   const seqs = [...root.querySelectorAll('[data-seq]')].map(one => Number(one.dataset.seq))
   let known = seqs.length > 0 ? Math.max(...seqs) : undefined
   let unread = root.querySelector('[data-unread]')?.dataset.unread
@@ -66,7 +66,7 @@ function live(root) {
     unread = data.unread
     if (data.attention === undefined) return
     const text = data.attention > 99 ? '99+' : String(data.attention)
-    // The first event may say what the page shows already.
+    // The first event may repeat the count that the page already shows.
     if (needs !== undefined || (counts[0]?.firstChild?.data ?? '0') !== text) fresh.isNews('attention')
     needs = data.attention
     for (const one of counts) {
@@ -78,8 +78,8 @@ function live(root) {
       one.classList.toggle('urgent', data.urgent === true)
     }
   }
-  // The stream has what is new from now on. Something may have changed since the page was made: if that was just now, a
-  // part that comes each minute waits for it.
+  // The stream reports only later changes, so parts that may have changed since the page was rendered are reloaded. If
+  // the page is new, a part that reloads every minute waits for its next reload.
   function hasBegun(seq) {
     const isNew = performance.now() < 5000
     for (const one of ['presence', 'state']) fresh.isNews(one, isNew)

@@ -1,5 +1,5 @@
-/** Times on open pages: the browser's time zone, the page's age, and days by name. */
-/** The cookie with a browser's time zone. */
+/** Handles times on open pages: the browser's time zone, the page's age, and days by name. */
+/** The cookie that contains the browser's time zone. */
 export const zoneCookie = 'grid-zone'
 
 /** Stores the browser's time zone in a cookie, which the server uses from the next page on. */
@@ -11,13 +11,13 @@ if (zoneNow && !document.cookie.split('; ').includes('${zoneCookie}=' + zoneNow)
 }
 `
 
-/** `data-ago` on a `<time>`: shows the age of the page, or of this part of it, and keeps it up to date. */
+/** `data-ago` on a `<time>`: shows the age of the page, or of a reloaded part, and keeps it up to date. */
 const ago = `
 const agoFrom = new WeakMap()
 function showAgo(loadedAt = performance.now()) {
   for (const time of document.querySelectorAll('time[data-ago]')) {
     const known = agoFrom.get(time)
-    // A part that was read again is another one, or has another time.
+    // A reloaded part has a new element or a new time.
     const from = known?.of === time.dateTime ? known : { of: time.dateTime, at: loadedAt }
     agoFrom.set(time, from)
     const seconds = Math.floor((performance.now() - from.at) / 1000)
@@ -30,7 +30,7 @@ setInterval(() => showAgo(), 5000)
 
 /**
  * Names days relative to the browser's time zone and clock. `nameOfDay` recognizes today and yesterday. `data-days-ago`
- * on a link with `?at=`: points it to the start of the day that many days ago.
+ * on a link with `?at=` points the link to the start of the day that many days ago.
  */
 const days = `
 function dayBegin(daysAgo) {
@@ -51,7 +51,7 @@ function showDays() {
   }
 }
 showDays()
-// The page may have stayed open over midnight.
+// The page may have been open since before midnight.
 addEventListener('focus', () => { showDays(); showLocalTimes(document) })
 `
 

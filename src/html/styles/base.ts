@@ -7,7 +7,7 @@ body { margin: 0; min-height: 100dvh; background: var(--ground); color: var(--in
   overflow-wrap: anywhere }
 h1, h2, h3 { margin: 0; line-height: 1.25; text-wrap: balance; font-weight: 620 }
 h1 { font-size: var(--text-xl); letter-spacing: -.02em }
-/* A title or a lead in a script from right to left keeps its own order, and its place. */
+/* Titles and leads in a right-to-left script keep their direction, but are aligned left. */
 h1, .page-head p { unicode-bidi: plaintext; text-align: left }
 h2 { font-size: var(--text-l); letter-spacing: -.01em }
 h3 { font-size: var(--text-m) }
@@ -16,7 +16,7 @@ a { color: var(--accent); text-underline-offset: .18em; text-decoration-thicknes
   text-decoration-color: color-mix(in srgb, currentColor 40%, transparent) }
 a:hover { text-decoration-color: currentColor }
 strong { font-weight: 620 }
-/* Names that people chose do not reorder what is around them. */
+/* User-chosen names do not reorder the surrounding text. */
 bdi, strong, .happened a { unicode-bidi: isolate }
 code, pre, kbd, samp { font-family: var(--mono); font-size: .92em }
 :not(pre) > code { background: var(--sunk); border-radius: var(--round-s); padding: .1em .35em }
@@ -42,14 +42,14 @@ summary::-webkit-details-marker { display: none }
 .row.apart { justify-content: space-between }
 .grid { display: grid; gap: var(--s4); grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)) }
 .grid.halves { grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)) }
-/* An absolute part stays inside what scrolls. */
+/* Absolutely positioned parts stay inside the scroll container. */
 .scrolls, .scrolls-x, .table { position: relative }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .skip { position: fixed; z-index: 20; top: var(--s2); left: var(--s2); padding: var(--s2) var(--s4); background: var(--raised);
   color: var(--ink); border-radius: var(--round); transform: translateY(-200%) }
 .skip:focus { transform: none; box-shadow: var(--lift) }
 
-/* Hide what works only with script. */
+/* Hide elements that work only with script. */
 @media (scripting: none) { [data-needs-script] { display: none !important } }
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after { animation-duration: 1ms !important; transition-duration: 1ms !important; scroll-behavior: auto !important }

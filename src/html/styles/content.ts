@@ -38,7 +38,7 @@ export const content = `
 .card:not(.flush) > .card-head ~ .empty { grid-template-columns: auto minmax(0, 1fr); align-items: center; justify-items: start; gap: 0 var(--s3); padding: 0; text-align: start }
 .card-head ~ .empty > .picture { grid-row: span 2; width: 2.25rem; height: 2.25rem; border-radius: var(--round) } .card-head ~ .empty svg { width: 1.125rem; height: 1.125rem }
 .card-head ~ .empty > h2 { font-size: var(--text-m) } .card-head ~ .empty > :is(p, .button, .facts) { grid-column: 2; font-size: var(--text-s) }
-/* Lines of text and fields are as wide as they can be read. */
+/* Limit the width of text and fields to a readable length. */
 .settings { max-width: 58rem } .card > .confirm > .quiet { margin-inline-start: calc(var(--s2) * -1) } .card > .part { padding-top: var(--s4); border-top: 1px solid var(--line) }
 
 .table { overflow-x: auto; max-width: 100% }
@@ -58,7 +58,7 @@ th.end, td.end { text-align: right } td.end .row { justify-content: flex-end } t
 .card.flush td.end .button.quiet:last-child { margin-right: calc(var(--s2) * -1) }
 td time { white-space: nowrap }
 .dense :is(th, td) { padding-block: .3125rem; vertical-align: baseline } .dense :is(td, time) { font-size: var(--text-s) }
-/* A link of its own, not one within a sentence, is high enough for a finger. */
+/* A standalone link is high enough to be tapped. Links within a sentence are not. */
 .alone, tbody :is(th, td) > a, tbody :is(th, td) > div > a:first-child, .facts dd > a:only-child { display: inline-block; min-height: 1.5rem }
 @media (min-width: 48rem) { td select.input { width: auto; min-width: 100%; padding-left: var(--s2); padding-right: 1.5rem; background-position-x: right .5rem; font-size: var(--text-s) } }
 td.numb, th.numb { text-align: right; white-space: nowrap }
@@ -102,10 +102,10 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 .pairs { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s3); min-width: 0; font-size: var(--text-s) }
 .pairs .badge, #agents td > .badge { display: block; width: max-content; max-width: 100%; overflow: hidden; text-overflow: ellipsis }
 
-/* An alias needs the room more, and the page of the agent has its skills. */
+/* Hide the skills column to leave room for the alias. The agent's page lists the skills. */
 @media (min-width: 48.01rem) and (max-width: 72rem) { #agents :is(th, td):last-child { display: none } }
 
-/* Folded where there is no room. */
+/* Collapsible content, collapsed in narrow windows only. */
 .card.flush > .fold > summary { padding-inline: var(--card) } .card.flush > .fold > div { padding: 0; gap: 0 }
 .fold.narrow + * { border-top: 1px solid var(--line) }
 @media (min-width: 48.01rem) {
@@ -114,12 +114,12 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
     .fold.narrow::details-content { display: block; content-visibility: visible; block-size: auto }
   }
 }
-/* A column of facts; above it and folded, where there is no room. */
+/* Content next to a column of facts. In narrow windows, the facts are above the content and collapsed. */
 .with-facts { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); align-items: start }
 .facts-fold > summary { border: 1px solid var(--line); border-radius: var(--round-l); background: var(--panel) }
 .facts-fold > div { padding: var(--s3) 0 0 }
 .facts-fold .facts { grid-template-columns: max-content minmax(0, 1fr); gap: var(--s2) var(--s4) }
-/* A conversation within a page. */
+/* A conversation embedded in a page. */
 .posts > section { position: relative }
 .posts .composer { border-radius: 0 0 var(--round-l) var(--round-l) }
 .posts .scrolls { max-height: max(24rem, 100dvh - 20rem); overflow-y: auto }
@@ -129,7 +129,7 @@ tbody .fold > div { padding: var(--s2) 0; font-size: var(--text-s); font-weight:
 @media (min-width: 72rem) {
   .with-facts { grid-template-columns: minmax(0, 1fr) 20rem }
   .facts-fold { grid-column: 2 } .facts-fold + .stack { grid-area: 1 / 1 }
-  /* Always open. Browsers that cannot show closed details keep the fold. */
+  /* Always open, except in browsers that cannot show the content of closed details. */
   @supports selector(details::details-content) {
     .facts-fold > summary { display: none } .facts-fold > div { padding: 0 }
     .facts-fold::details-content { display: block; content-visibility: visible; block-size: auto }
@@ -172,7 +172,7 @@ g:hover > .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
 @media (max-width: 48rem) {
   .app, .bare { --card: var(--s4) }
   .bar .filters { gap: 0 } .bar .filters a { padding-inline: .375rem }
-  /* All tabs are visible. */
+  /* Wrap the tabs, so that all are visible. */
   .tabs { flex-wrap: wrap; border-bottom: 0 }
   .tabs a { padding: var(--s1) var(--s2); font-size: var(--text-s); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel) }
   .tabs a[aria-current] { border-color: transparent; background: var(--accent-wash) }
@@ -190,12 +190,12 @@ g:hover > .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
   .table.stacks :is(th, td)::before { content: attr(data-label); flex: none; color: var(--soft); font-weight: 400 }
   .table.stacks tbody :is(th, .first, .unlabelled)::before { content: none }
   .table.stacks tbody :is(th, .first) { display: block; flex-basis: 100%; font-size: inherit }
-  /* Form controls take a whole line. */
+  /* Form controls take a full line. */
   .table.stacks td:has(select, fieldset) { display: grid; grid-template-columns: 5rem minmax(0, 1fr); align-items: center; flex-basis: 100% }
   .table.stacks td:has(.confirm) { flex-basis: 100% }
   .table.stacks.dense tr { gap: 0 var(--s3); padding-block: var(--s2) }
   .table.stacks.dense td::before { content: none }
-  /* At most two lines for what happened, and one for who did it, and when. An open row shows all of it. */
+  /* At most two lines for the event, and one for its actor and time. An expanded row shows everything. */
   .table.stacks.dense .call { flex-wrap: nowrap; align-items: center } .table.stacks.dense .call:has(.fold[open], .changed) { flex-wrap: wrap }
   .table.stacks.dense .call:not(:has(.fold[open])) > .happened { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
   .table.stacks.dense .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
@@ -209,7 +209,7 @@ g:hover > .hit { fill: color-mix(in srgb, var(--ink) 6%, transparent) }
   .table.stacks td .button.quiet { padding-left: 0; margin-right: 0 }
 }
 
-/* A text that a person or an agent wrote. */
+/* A text written by a person or an agent. */
 .text { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); max-width: 68ch; overflow-wrap: anywhere }
 .text :is(ul, ol) { padding-left: 0; padding-inline-start: 1.5rem }
 .text .heading { font-weight: 620 }

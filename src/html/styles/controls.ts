@@ -22,7 +22,7 @@ export const controls = `
 .button:disabled { opacity: .55; cursor: default }
 .button[data-when-changed]:disabled { visibility: hidden }
 .button[aria-busy] { opacity: .55; cursor: progress }
-/* Ignore a click that was aimed at the previous page. */
+/* Ignore clicks that were meant for the previous page. */
 [data-wait] { animation: wait .5s step-end }
 @keyframes wait { from { pointer-events: none } }
 
@@ -39,7 +39,7 @@ form.line.query .choice { align-items: center; min-height: var(--control) } form
 form .row:not(.stays) { margin-top: var(--s1) }
 /* Keep lines short enough to read. */
 form:not(.line) > :is(.field, .choices.cards, [class*='when-']) { max-width: 38rem }
-/* At the end of the line, so that it never lies over the choices that scroll below it. */
+/* At the end of the line, so that the button never covers the choices that scroll below it. */
 .row.stays { justify-content: flex-end; position: sticky; bottom: 0; padding: var(--s4) 0 var(--s2); margin: calc(var(--s3) * -1) 0 calc(var(--s2) * -1);
   background: linear-gradient(transparent, var(--panel) var(--s4)) }
 .more > summary { display: flex; align-items: center; gap: var(--s2); width: max-content; min-height: 1.75rem;

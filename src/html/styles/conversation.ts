@@ -5,11 +5,11 @@ export const conversation = `
 .channel-face { fill: var(--sunk) } .channel-face + g svg { stroke: var(--soft) }
 
 .main.whole-window { display: flex; flex-direction: column; max-width: none; min-height: calc(100dvh - var(--head) - var(--bar, 0px)); padding: 0; gap: 0 }
-/* Of a page that scrolls, a link to a message moves the messages only. */
+/* If the page scrolls, a link to a message leaves the conversation's header visible. */
 html:has(.whole-window) { scroll-padding-top: calc(var(--head) + 9rem) }
 .whole-window > .notice { margin: var(--s3) var(--s4) 0 }
 .conversations { flex: 1 0 auto; display: grid; grid-template-columns: 20rem minmax(0, 1fr) }
-/* Messages keep 12rem in every window: where the rest leaves less, the page scrolls. */
+/* Messages are at least 12rem high in every window. If there is less room, the page scrolls. */
 .conversations > section { display: grid; grid-template-rows: auto minmax(12rem, 1fr) auto; grid-template-columns: minmax(0, 1fr) }
 .conversations > section:first-of-type { border-inline-end: 1px solid var(--line); background: var(--panel) }
 .conversations .scrolls { contain: size; overflow-y: auto }
@@ -26,7 +26,7 @@ html:has(.whole-window) { scroll-padding-top: calc(var(--head) + 9rem) }
 .filters a:hover { background: var(--hover); color: var(--ink) }
 .filters a[aria-current] { background: var(--accent-wash); color: var(--ink) }
 
-/* What is read from its end begins there, without script. */
+/* Lists that are read from the end are initially scrolled to the end, without script. */
 .from-end { display: flex; flex-direction: column-reverse } .from-end > div { margin-bottom: auto }
 .conversations > section { position: relative }
 .pane-foot .to-now { position: absolute; inset: auto 0 var(--s4); width: max-content; margin-inline: auto; box-shadow: var(--lift) }
@@ -44,7 +44,7 @@ html:has(.whole-window) { scroll-padding-top: calc(var(--head) + 9rem) }
 .threads .faces svg { position: absolute; inset: 0 auto auto 0 } .threads .faces svg + svg { inset: auto 0 0 auto; outline: 2px solid var(--panel) }
 .threads .faces svg:only-child { inset: .375rem auto auto .375rem }
 .threads :is(.names, .preview) { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, max-content); min-width: 0; white-space: pre }
-/* Each is cut by itself, and only if it takes more than its share: neither the second name nor the beginning of a text from right to left is lost. */
+/* Each part is truncated separately, and only if it exceeds its share of the width. The second name and the beginning of right-to-left text stay visible. */
 .threads :is(.names, .preview) > * { min-width: 0; overflow: hidden; text-overflow: ellipsis }
 .threads .names { grid-area: names; font-weight: 540 }
 .threads .names > .soft { padding-inline-start: .4em }
@@ -69,7 +69,7 @@ html:has(.whole-window) { scroll-padding-top: calc(var(--head) + 9rem) }
 .messages .below > a { display: inline-flex; align-items: center; gap: .375rem; min-width: 1.5rem; color: inherit; line-height: 1.5rem; text-decoration: none } .messages .below > a:hover { color: var(--ink); text-decoration: underline }
 .messages .part { display: block; font-size: var(--text-s) } .messages :is(.part, .whole) a { display: inline-block; min-height: 1.5rem; line-height: 1.5rem }
 .messages .picture img { display: block; max-width: 100%; max-height: 24rem }
-/* Words of an agent, on the side where it speaks: unlike the buttons of the grid. */
+/* Answers offered by an agent, styled as part of its message and unlike the grid's buttons. */
 .offer { margin-top: var(--s1); padding: var(--s1) var(--s3) var(--s2); border-inline-start: 3px solid var(--info); background: var(--info-wash); border-radius: 0 var(--round) var(--round) 0 }
 .offer :is(legend, p) { margin-bottom: var(--s1); color: var(--soft); font-size: var(--text-s); font-weight: 400 }
 .offer :is(fieldset, ul) { display: flex; flex-wrap: wrap; gap: var(--s2); padding: 0; list-style: none }
@@ -114,13 +114,13 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: v
   .conversations { grid-template-columns: minmax(0, 1fr) }
   .conversations:not(.list-first):has(> section + section) > section:first-of-type, .list-first > section + section { display: none }
   .pane-head .back { display: flex }
-  /* The open conversation is not next to its list. */
+  /* Do not highlight the current conversation, because it is not shown next to its list. */
   .threads a[aria-current]:not(:hover) { background: none }
 }
 @media (max-width: 48rem) { .chain > .d1 { margin-inline-start: .5rem } .chain > :is(.d2, .d3, .d4, .d5, .d6) { margin-inline-start: 1rem } .pane-note { padding-inline: var(--s3) } .messages { padding: var(--s2) } .pane-head { padding-inline: var(--s3) } .threads a { padding-inline: var(--s3) } }
 .fresh { display: contents }
 .not-sent { color: var(--danger); font-size: var(--text-s) }
-/* A line of the header, which all below it makes room for. */
+/* A line of the header. All content below it makes room for the line. */
 .head .live-paused { flex: 1 0 100%; max-width: none; height: 2rem; margin: 0; border-radius: var(--round-s) var(--round-s) 0 0; background: var(--warning-wash); font-size: var(--text-s); line-height: 2rem; text-align: center }
 .head .live-paused:empty { display: none }
 .app:has(.live-paused:not(:empty)) { --head: 5.25rem } .head:has(.live-paused:not(:empty)) { flex-wrap: wrap; align-content: space-between; row-gap: 0; padding-top: var(--s2) }

@@ -72,7 +72,7 @@ export const frame = `
   box-shadow: var(--shadow); list-style: none }
 .talk > li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--s3); line-height: 1.4 }
 
-/* Too narrow for the sections next to the page: they are in the bar at the bottom. */
+/* Narrow windows: the sections are in the bottom bar instead of next to the page. */
 @media (max-width: 60rem) {
   html { scroll-padding-bottom: 5rem }
   .app { --bar: 3.5rem; grid-template: 'head' auto 'main' 1fr / minmax(0, 1fr);
@@ -96,6 +96,6 @@ export const frame = `
   input, select, textarea { font-size: 1rem !important }
 }
 
-/* The role is in the list that the menu opens. */
+/* The opened menu also shows the role. */
 @media (max-width: 22.5rem) { .head .menu > summary .badge { display: none } }
 `

@@ -1,6 +1,6 @@
 /**
  * The design tokens for light and dark. The rest of the style sheet refers to them. `test/html/contrast.test.ts` checks
- * the contrast of the pairs in use.
+ * the contrast of the colour pairs in use.
  */
 export const tokens = `
 :root {

@@ -21,10 +21,10 @@ export const writing = `
 .entry > .button:has(:focus-visible) { outline: 2px solid var(--focus); outline-offset: -2px }
 .entry > .field.field { grid-area: text; max-width: none }
 .entry textarea.input { min-height: var(--control); max-height: min(12rem, 25dvh); padding: .45rem var(--s1); border: 0; background: none; resize: none; outline: 0 }
-/* The page Write has room for some lines, above the buttons. */
+/* On the page Write, the text field has several lines, above the buttons. */
 .entry:has(textarea:not([rows='1'])) { grid-template-areas: 'files files files files' 'until until until until' 'text text text text' 'clip . expiry send' }
 .entry textarea.input:not([rows='1']) { min-height: 6rem; max-height: 24rem; padding-inline: var(--s3) }
-/* What is long is cut in the first line. */
+/* A long placeholder is truncated to one line. */
 .entry textarea[rows='1']:placeholder-shown { white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
 .entry .field .hint { display: none; position: absolute; inset: auto 0 calc(100% + .75rem) auto; margin: 0; padding: 0 var(--s2); border: 1px solid var(--line); border-radius: var(--round); background: var(--panel); font-size: var(--text-s) }
 @media (pointer: fine) and (scripting: enabled) { .entry:has(textarea:focus:not(:placeholder-shown)) .hint { display: block } }
@@ -53,7 +53,7 @@ p:has(> .line-of-facts) { max-width: none } .line-of-facts > span + span::before
 .said.whole { max-width: 74ch; max-height: none; padding: 0; border: 0; background: none; font: inherit; font-size: 1.1875rem; line-height: 1.5 }
 .card > .part > a { display: inline-block; min-height: 1.5rem; font-weight: 500 } .card > .part > .said { margin-top: var(--s2) }
 .delivered { font-size: var(--text-s) } .delivered dd > .said { max-height: 12rem }
-/* The decision stays in reach while a long message is read. */
+/* The decision buttons stay visible while the reader scrolls through a long message. */
 .decide { position: sticky; z-index: 5; bottom: 0; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); margin-inline: calc(-1 * var(--s1)); padding: var(--s3) var(--s1) var(--s4); background: linear-gradient(transparent, var(--ground) var(--s3)) }
 .decide > .fold > summary { display: inline-flex; align-items: center; justify-content: center; min-height: var(--control); padding: .25rem var(--s4); border: 1px solid var(--edge); border-radius: var(--round); background: var(--panel); color: var(--ink); font-weight: 560 }
 .decide > .fold > summary:hover { background: var(--hover) } .decide > .fold > summary > svg { display: none }

@@ -35,7 +35,7 @@ const formats = {
   },
 }
 
-/** The rows that match a filter, newest first. CSV if `as` is `csv`, otherwise JSON lines. */
+/** Exports the activity rows that match a filter, newest first: as CSV if `as` is `csv`, otherwise as JSON Lines. */
 export function activityFile(
   account: AccountStore,
   connection: CallerConnection,
@@ -65,7 +65,7 @@ async function* pieces(
   }
 }
 
-/** A spreadsheet would execute a text that begins like a formula. @see RFC 4180 */
+/** Quotes a CSV cell. Prefixes text that a spreadsheet would execute as a formula. @see RFC 4180 */
 function cell(value: string | number | null): string {
   const text = String(value ?? '')
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Activity log rows as text: a sentence with links, and the call's details. */
+/** Shows activity log rows as text: a sentence with links, and the call's details. */
 import type { Child } from 'hono/jsx'
 import type { Changed } from '../../grid/activity.ts'
 import { Name } from '../../html/bidi.tsx'
@@ -22,7 +22,7 @@ export type Caller =
   >
   & { tool?: string }
 
-/** Returns the caller's name and the kind of credential. */
+/** Returns the caller's name and the kind of credential it used. */
 export function actorOf(row: Caller): { name: Child; credential: Child } {
   const { actorType, userName, userEmail, credentialKind, keyLast4, agentAlias } = row
   const user = userName || userEmail
@@ -82,7 +82,7 @@ export function ActivitySentence({ row, names }: { row: ListedActivity; names: N
   )
 }
 
-/** Old and new values of the fields that the call changed. */
+/** Lists the old and new values of the fields that the call changed. */
 export function ChangedValues({ row }: { row: ListedActivity }) {
   const changed = Object.entries((argumentsOf(row.arguments).changed ?? {}) as Changed)
   if (changed.length === 0) return null
@@ -108,7 +108,7 @@ function nameInWords(name: string): string {
   return name.replaceAll(/_|(?=[A-Z])/g, ' ').toLowerCase()
 }
 
-/** The logged call with all its arguments, collapsed by default. */
+/** Shows the logged call with all its arguments, collapsed by default. */
 export function CallDetails({ row }: { row: ListedActivity }) {
   const args = Object.entries(argumentsOf(row.arguments))
   return (
@@ -129,15 +129,15 @@ export function CallDetails({ row }: { row: ListedActivity }) {
   )
 }
 
-/** Resolves references in logged arguments to current names and pages. */
+/** Finds the current name and page of an entity that logged arguments refer to. */
 export interface NameLookup {
   find(kind: NamedEntity['kind'], ref: string): NamedEntity | undefined
   path: Visit['path']
-  /** The phrases to use. */
+  /** The features whose phrases the sentences use. */
   features: Visit['features']
 }
 
-/** Loads the names for all references in these rows. */
+/** Loads the names of all entities that these rows refer to. */
 export async function loadNames(
   { account, path, features }: Pick<Visit, 'account' | 'path' | 'features'>,
   rows: ListedActivity[],
@@ -148,14 +148,14 @@ export async function loadNames(
   const index = new Map<string, NamedEntity>()
   for (const named of found) {
     index.set(`${named.kind} ${named.id}`, named)
-    // A new agent may have the alias of a deleted one. Prefer the live agent.
+    // A new agent may have the same alias as a deleted one. Prefer the live agent.
     const byName = `${named.kind} ${named.name}`
     if (!named.isDeleted || !index.has(byName)) index.set(byName, named)
   }
   return { find: (kind, ref) => index.get(`${kind} ${ref}`), path, features }
 }
 
-/** A sentence with its placeholders filled in. */
+/** Returns a sentence with its placeholders filled in. */
 function renderSentence(sentence: string, args: Record<string, unknown>, names: NameLookup): Child[] {
   const filled = (text: string): Child[] | undefined => {
     const parts: Child[] = []
@@ -210,7 +210,7 @@ function renderList(kind: NamedEntity['kind'], values: unknown[], names: NameLoo
 
 const signs: Partial<Record<NamedEntity['kind'], string>> = { agent: '@', channel: '#' }
 
-/** An entity's current name, as a link if it has a page. */
+/** Shows an entity's current name, linked to its page if it has one. */
 function EntityLink({ kind, reference, names }: { kind: NamedEntity['kind']; reference: string; names: NameLookup }) {
   const named = names.find(kind, reference)
   const name = `${signs[kind] ?? ''}${named?.name ?? reference}`
@@ -238,7 +238,7 @@ function pageOf({ kind, id, name }: NamedEntity, path: Visit['path']): string | 
   }
 }
 
-/** Returns the references in the arguments that a sentence may show. */
+/** Returns the references to entities that a sentence may show. */
 function refsOf(args: Record<string, unknown>): string[] {
   return Object.values(placeholders).flatMap(({ argumentNames, kind }) =>
     kind === undefined ? [] : argumentNames.flatMap((name) => {
@@ -248,7 +248,7 @@ function refsOf(args: Record<string, unknown>): string[] {
   )
 }
 
-/** Returns an id, or a name without `@` or `#`. List items are strings or objects with `name`, `ref` or `id`. */
+/** Returns the id or bare name in an argument. List items are strings or objects with `name`, `ref` or `id`. */
 function refOf(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) {
     const { name, ref, id } = value as Record<string, unknown>
@@ -262,14 +262,14 @@ function isId(ref: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(ref)
 }
 
-/** The logged arguments by name. */
+/** Returns the logged arguments by name. */
 function argumentsOf(json: string): Record<string, unknown> {
   const value: unknown = JSON.parse(json)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   return value === null ? {} : { value }
 }
 
-/** Formats an argument as text: strings as they are, string lists joined by commas, anything else as JSON. */
+/** Formats an argument as text: strings unchanged, string lists joined by commas, other values as JSON. */
 function valueText(value: unknown): string {
   if (value === null) return 'nothing'
   if (typeof value === 'string') return value === '' ? '“”' : value

@@ -1,19 +1,19 @@
 /** Sentences that describe calls in the activity log. */
 import type { NamedEntity } from '../../store/account/profile.ts'
 
-/** A sentence's placeholder: the arguments that fill it, and the text used when they cannot. */
+/** A sentence's placeholder: the arguments that can fill it, and the text used if none can. */
 export interface SentencePlaceholder {
-  /** Names of arguments, in order of preference. The first readable one is used. */
+  /** Argument names in order of preference. The first readable argument is used. */
   argumentNames: string[]
-  /** The kind of entity that the argument refers to. Undefined for plain text. */
+  /** The kind of entity that the argument names. Undefined for plain text. */
   kind?: NamedEntity['kind']
   /** Shown before the name: `skill` in “skill proofreading”. */
   noun?: string
-  /** The argument is a list. */
+  /** Whether the argument is a list. */
   isList?: boolean
-  /** Shown for an empty list. */
+  /** The text for an empty list. */
   emptyText?: string
-  /** Shown when no argument can be read. */
+  /** The text if no argument can be read. */
   fallback?: string
 }
 
@@ -56,11 +56,11 @@ export type Phrases = Readonly<Record<string, Phrase>>
 type Features = readonly { readonly phrases?: Phrases }[]
 
 /**
- * Phrases by their name in the log: an admin tool, a page action or a command. The command `create-agent` uses the
- * phrase of `create_agent` or `admin_create_agent` if it has none of its own.
+ * Phrases by logged name: an admin tool, a page action or a command. A command without its own phrase, such as
+ * `create-agent`, uses the phrase of `create_agent` or `admin_create_agent`.
  */
 const phrases: Phrases = {
-  // The call was refused before the tool ran, or the tool does not exist.
+  // Logged for a call that was refused before its tool ran, or whose tool does not exist.
   'tools/call': ['Call', 'Called', 'a tool[ {name}]'],
   admin_list_agents: ['List', 'Listed', 'the agents'],
   admin_list_channels: ['List', 'Listed', 'the channels'],
@@ -167,7 +167,7 @@ const phrases: Phrases = {
   hand_over_account: ['Hand over', 'Handed over', 'the account to {member}'],
 }
 
-/** Whether there is a phrase for this call. Other calls are shown by name. */
+/** Whether this call has a phrase. Calls without a phrase are shown by name. */
 export function hasPhrase(tool: string, features: Features): boolean {
   return findPhrase(tool, features) !== undefined
 }
@@ -178,7 +178,7 @@ export function sentenceOf(tool: string, outcome: string, features: Features): s
   return outcome === 'ok' ? `${past} ${object}` : `Could not ${verb.toLowerCase()} ${object}`
 }
 
-/** Returns the title of this kind of call in the filter: `Create an agent`. */
+/** Returns this kind of call's title in the filter: `Create an agent`. */
 export function titleOf(tool: string, features: Features): string {
   const [verb, , object] = phraseOf(tool, features)
   const title = `${verb} ${object}`.replace(/\[.*?\]/g, '').replace(
@@ -188,7 +188,7 @@ export function titleOf(tool: string, features: Features): string {
   return tool.includes('-') ? `${title}, by command` : title
 }
 
-/** Returns the phrase for a call. A call without one is described by its name. */
+/** Returns a call's phrase, built from its name if it has none. */
 function phraseOf(tool: string, features: Features): Phrase {
   return findPhrase(tool, features) ?? ['Call', 'Called', tool.replaceAll(/[^a-z0-9]+/gi, ' ')]
 }

@@ -158,13 +158,13 @@ async function show(visit: Visit) {
 
 const filterNames = ['who', 'tool', 'outcome', 'from', 'to', 'readings']
 
-/** Names a program, the agent it acts as, and the start date, because one program can have several authorizations. */
+/** Names a program, its agent and the authorization date, because one program can have several authorizations. */
 function programTitle({ clientName, agentAlias, createdAt }: LoggedProgram): string {
   const since = new Date(createdAt).toISOString().slice(0, 10)
   return `${isolated(clientName)} as @${agentAlias ?? 'admin'}, ${since}`
 }
 
-/** Returns the options, plus the current value if none of them has it. */
+/** Returns the options, with the current value added if it is missing. */
 function withCurrent(value: string, options: FieldOption[], titleOf = (value: string) => value): FieldOption[] {
   return options.some((option) => option.value === value) ? options : [...options, { value, title: titleOf(value) }]
 }
@@ -183,7 +183,7 @@ function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
     ...(kind === 'key' && { credentialId: id }),
     since: startOfDay(filter('from'), zone),
     until: to === undefined ? undefined : nextDayAt(zone, to, 0),
-    // Filters by call or failure also match calls that change nothing.
+    // If the filter selects a call or failures, the list also includes calls that change nothing.
     isChange: filter('readings') === undefined && filter('tool') === undefined && outcome !== anyFailure,
     before: Number.isSafeInteger(before) ? before : undefined,
   }
@@ -195,7 +195,7 @@ function startOfDay(text: string | undefined, zone: string): number | undefined 
   return Number.isNaN(at) ? undefined : instantOf(zone, at)
 }
 
-/** Returns the page's URL with some parameters changed. Omits empty ones. */
+/** Returns the page's URL with some parameters changed. Empty parameters are omitted. */
 function filterHref(path: string, query: URLSearchParams, changes: Record<string, string>): string {
   const parameters = [...filterNames, 'before', 'as'].map((
     name,

@@ -27,7 +27,7 @@ export const adminAccess: AccountSubject = {
   page: (visit) => showAdminAccess(visit),
 }
 
-/** The page's content. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
+/** Renders the page's content. A new key is shown once, in a dialog. See docs/protocol/README.md, "Admin keys". */
 export async function showAdminAccess(visit: Visit, createdKey?: CreatedKey) {
   const { read, deps: { config, now } } = visit.account
   const [keys, members] = await Promise.all([read.keys.adminKeys(), read.team.members()])
@@ -63,7 +63,7 @@ export async function showAdminAccess(visit: Visit, createdKey?: CreatedKey) {
   )
 }
 
-/** A new key, to be shown once. */
+/** A new key, which is shown once. */
 export interface CreatedKey {
   name: string
   key: string
@@ -102,7 +102,7 @@ function KeyTable(
   { visit, keys, members, now }: {
     visit: Visit
     keys: AdminKey[]
-    /** The account's members, to name each key's creator. */
+    /** The account's members, used to name each key's creator. */
     members: ListedMember[]
     now: number
   },

@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx'
 import { AgentIcon } from '../../html/agent-icon.tsx'
 import { Badge } from '../../html/components.tsx'
 
-/** An agent's icon and alias, linked to its page, with an optional line below. People are marked as such. */
+/** An agent's icon and alias, linked to its page, with an optional line below. Marks people with a badge. */
 export function AgentName(
   { alias, href, isPerson, children }: { alias: string; href: string; isPerson?: boolean; children?: Child },
 ) {

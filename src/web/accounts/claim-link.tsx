@@ -9,7 +9,7 @@ import type { PageDeps, PageResult, Pages, PublicVisit } from '../visit.ts'
 import { pathAfterLink } from '../people/email-links.tsx'
 import { NameField, NewPasswordField } from '../people/person-fields.tsx'
 
-/** The email link that verifies the address of a claim. It also creates the user if the address has none yet. */
+/** Pages for the email link that verifies a claim's address. The link also creates the user if necessary. */
 export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessions, features }: PageDeps): void {
   const { config, email: mailer } = store.deps
 
@@ -31,10 +31,10 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
 
   async function show(visit: PublicVisit): Promise<PageResult> {
     const { param, visitor, inputError } = visit
-    // Informs the visitor if the agents are already claimed.
+    // Fails if the agents are already claimed, so that the visitor is informed.
     await openClaim(store, param('token'))
     const link = await findClaimEmailLink(store, param('proof')).catch((error) => {
-      // The link was opened again: a signed-in user needs the claim page, not a new link.
+      // The link was already used. A signed-in user needs the claim page, not a new link.
       if (error instanceof GridError && error.code === 'link_expired' && visitor && !inputError) return undefined
       throw error
     })

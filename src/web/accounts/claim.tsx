@@ -23,15 +23,15 @@ import { type PageDeps, type Pages, type PublicVisit, signedIn, wholly } from '.
 import { PageForm, Refusal } from '../forms.tsx'
 import { EmailNote, linkButton } from '../people/person-fields.tsx'
 
-/** Maximum number of a visitor's accounts that are checked. */
+/** How many of the visitor's accounts are checked for agents. */
 const maxLooked = 20
 
 const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
 type Choice = keyof typeof choices
 
 /**
- * Claiming agents: the owner of their address keeps, moves or discards each. The pages are opened by a signup's claim
- * link, or by the offer shown to the owner after sign-in.
+ * Pages on which an email address's owner claims agents: keeps, moves or discards each. A signup's claim link opens
+ * them, or the offer shown after sign-in.
  */
 export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): void {
   const { store, sessions } = deps
@@ -61,7 +61,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
     return await decide(visit, claim, `/claims/${encodeURIComponent(visit.param('id'))}`, left)
   }
 
-  /** The page with the decision. It suggests moving to an account that has agents. */
+  /** Shows the page with the choices. It suggests moving the agents to an account that already has some. */
   async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
     const visitor = signedIn(visit)
     const owned = visitor.accounts.filter(({ role }) => role === 'owner')
@@ -97,7 +97,7 @@ function chosen(form: URLSearchParams, choice: Choice): string[] {
   )
 }
 
-/** Shown before sign-in, and to the address's user until the address is verified. */
+/** Asks the visitor to verify the address. Shown before sign-in, and to the address's user until verified. */
 function verifyAddressPage(
   { visitor, csrf, param, inputError }: PublicVisit,
   { ownerEmail, agents }: OpenClaim,
@@ -145,8 +145,8 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
 }
 
 /**
- * Posts to `action`. `left` more agents in accounts of their own are waiting. `target` is the visitor's account
- * suggested for moving.
+ * Shows the choices in a form that posts to `action`. `left` more agents are waiting in accounts of their own. `target`
+ * is the visitor's account suggested for moving.
  */
 function decisionPage(
   visit: PublicVisit,

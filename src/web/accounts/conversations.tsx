@@ -10,7 +10,7 @@ import { originOf, PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { AccountSubject, PageResult, Pages, Visit } from '../visit.ts'
 
-/** The form's fields, named like the limits. */
+/** The form's fields, named after the limits. */
 const fields: { name: keyof TurnLimits; label: string; hint: string }[] = [
   {
     name: 'warn',
@@ -51,7 +51,7 @@ function limitsInWords({ warn, perHour, hops }: TurnLimits): string {
   return limits === '' ? 'No limits' : limits[0].toUpperCase() + limits.slice(1)
 }
 
-/** The forms to resume a conversation and to set the limits. `show` renders the limits page. */
+/** Registers the forms that resume a conversation and set the limits. `show` renders the limits page. */
 export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit) => Promise<PageResult>): void {
   post('/conversations/:conversation/resume', async (visit) => {
     const id = visit.param('conversation')
@@ -69,7 +69,7 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
   }, show)
 }
 
-/** The number in a field; NaN if it is not a number, undefined if the field is missing. */
+/** Returns the number in a field: NaN if it is not a number, undefined if the field is missing. */
 function numberOf(text: string | null): number | undefined {
   if (text === null) return undefined
   return /^\d+$/.test(text.trim()) ? Number(text) : NaN

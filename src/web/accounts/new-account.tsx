@@ -17,7 +17,7 @@ import { noticeOf, withNotice } from '../notices.ts'
 import { type PageDeps, type Pages, type PublicVisit, wholly } from '../visit.ts'
 import { ClaimOfferNotice } from './claim.tsx'
 
-/** The form that creates an account. Users without an account start here. */
+/** Registers the form that creates an account. Users without an account are sent to it. */
 export function newAccountPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => showForm(visit, await findClaimOffer(store, wholly(visit).user))
 

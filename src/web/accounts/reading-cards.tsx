@@ -40,14 +40,14 @@ export const contents: AccountSubject = {
   },
 }
 
-/** How each choice is recorded in the activity log, and the notice shown. */
+/** For each choice, its name in the activity log and the notice shown. */
 const choices: Record<PeopleRead, { tool: string; notice: NoticeCode }> = {
   on: { tool: 'show_conversations', notice: 'conversations-shown' },
   older: { tool: 'show_older_conversations', notice: 'older-conversations-shown' },
   off: { tool: 'hide_conversations', notice: 'conversations-hidden' },
 }
 
-/** The cards' forms. `show` renders the page of a subject. */
+/** Registers the cards' forms. `show` renders a subject's page. */
 export function readingActions(
   { post }: Pages<Visit>,
   show: (subject: AccountSubject) => (visit: Visit) => Promise<PageResult>,
@@ -67,7 +67,7 @@ export function readingActions(
 }
 
 /**
- * Whether owners and admins can read what agents write to each other. `since` is the result of `setPeopleRead`. See
+ * Sets whether owners and admins can read messages between agents. `since` is the result of `setPeopleRead`. See
  * docs/people.md, "People who read".
  */
 function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {
@@ -113,7 +113,7 @@ function whoReads(since: number | null, zone: string): string {
   return `Owners and admins can read ${which}${from}. Each reading is in Activity.`
 }
 
-/** Whether people can see texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
+/** Sets whether people see texts that guardrails block. See docs/protocol/guardrails.md, "How a message is checked". */
 function ContentsCard({ visit, isVisible }: { visit: Visit; isVisible: boolean }) {
   return (
     <Card title='Blocked texts' lead='Who may read the texts that guardrails block.'>

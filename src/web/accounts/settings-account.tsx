@@ -43,7 +43,7 @@ const deletion: AccountSubject = {
   page: (visit) => <DeleteAccountCard visit={visit} />,
 }
 
-/** The subjects in display order, including those of features. */
+/** Returns the subjects in display order, including the subjects of features. */
 export function accountSubjects({ features }: Pick<Visit, 'features'>): AccountSubject[] {
   const added = features.flatMap(({ accountSubjects }) => accountSubjects ?? [])
   return [name, usage, secondFactor, turns, reading, contents, adminAccess, programs, deletion]
@@ -114,7 +114,7 @@ export async function showSubject(visit: Visit, deps: PageDeps, subject: Account
   return await settingsPage(visit, 'account', await subject.page(visit, deps), subject.title)
 }
 
-/** A row for each subject, linked to its page. */
+/** Lists the subjects, each linked to its page. */
 async function showList(visit: Visit, deps: PageDeps): Promise<Response> {
   const subjects = accountSubjects(visit).filter(({ may }) => visit.may(may ?? 'view'))
   const states = await Promise.all(subjects.map((subject) => subject.state(visit, deps)))
@@ -166,7 +166,7 @@ function NameCard({ visit }: { visit: Visit }) {
   )
 }
 
-/** Asks for the account's name as a confirmation. */
+/** Deletes the account. The user must type its name as confirmation. */
 function DeleteAccountCard({ visit }: { visit: Visit }) {
   return (
     <Card
@@ -192,7 +192,7 @@ function whoNeedsIt({ membership }: Visit): string {
   return membership.requiresSecondFactor ? 'Required for owners and admins' : 'Optional for owners and admins'
 }
 
-/** Whether owners and admins must have a second factor. See docs/people.md, "Signing in". */
+/** Sets whether owners and admins must have a second factor. See docs/people.md, "Signing in". */
 function SecondFactorCard({ visit }: { visit: Visit }) {
   const { requiresSecondFactor } = visit.membership
   return (

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Actions on an existing agent. Each form of its page posts to its own path. */
+/** Actions on an existing agent. Each form posts to its own path. */
 import {
   addKey,
   type AgentUpdate,
@@ -128,14 +128,14 @@ export function agentActions({ get, post, may }: AccountPages): void {
 
   may('own').post('/agents/:alias/erase-words', async (visit) => {
     const alias = visit.param('alias')
-    // Runs in many units, so its row in Activity is a separate one.
+    // The erasure runs in many units, so the activity log entry is written in a separate one.
     const { rows } = await visit.record('erase_words', { alias }, () => eraseWords(visit.account, alias))
     const erased: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
     return await visit.showOnce(visit.path('agents', alias, 'settings'), erased)
   }, showSettings)
 }
 
-/** The changes in the posted form. Fields missing from the form stay unchanged. */
+/** Returns the changes in the posted form. Settings without a field stay unchanged. */
 function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
   const accessPolicy = readChoice(form, 'accessPolicy', ['auto_approve', 'allow_list', 'block_list'])
   const isListed = accessPolicy !== 'auto_approve' && form.has('accessList')

@@ -6,7 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 
 const maxCheckboxes = 50
 
-/** The account's first agents, one more than there are checkboxes. */
+/** Returns the account's first agents, one more than `maxCheckboxes`. */
 export async function choosableAgents({ read }: AccountStore) {
   return await read.agents.page('', maxCheckboxes + 1)
 }
@@ -15,10 +15,10 @@ export function AgentChoice({ agents, hint, value, ...field }: {
   name: string
   label: string
   isOptional?: boolean
-  /** Names of the checkboxes and of the text field. */
+  /** The hints for the checkboxes and for the text field. */
   hint: [string, string]
   agents: Awaited<ReturnType<typeof choosableAgents>>
-  /** The text already typed. */
+  /** The text that the user has already typed. */
   value: string
 }) {
   return agents.length > 0 && agents.length <= maxCheckboxes
@@ -33,7 +33,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
     : <TextArea {...field} hint={hint[1]} value={value} placeholder='@alice @bob' rows={3} isMono />
 }
 
-/** Returns the agents named in the fields: ids, or aliases with or without `@`, several per field. */
+/** Returns the agents named in the fields: ids, or aliases with or without `@`. A field may name several. */
 export function parseAgentRefs(form: URLSearchParams, name: string): string[] {
   return form.getAll(name).flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }

@@ -13,7 +13,7 @@ import type { PageResult, Visit } from '../visit.ts'
 import { accessOf, agentOf, agentPage, agentPath } from './agent.tsx'
 import { ConnectCard } from './connect.tsx'
 
-/** Programs cannot act as people, so their pages redirect to their first page. Fails with `agent_not_found`. */
+/** Shows how to connect as the agent. Redirects if the agent is a person. Fails with `agent_not_found`. */
 export async function showConnect(visit: Visit): Promise<PageResult> {
   const agent = await agentOf(visit)
   if (!isProgram(agent)) return { redirectTo: agentPath(visit, agent.alias, 'now') }

@@ -109,7 +109,7 @@ export function replyName(messageReplies: string): string {
   return replies.find(({ value }) => value === messageReplies)!.title
 }
 
-/** Whether plain replies over A2A are sent as messages. See docs/protocol/a2a.md, "Message replies". */
+/** Selects whether plain replies over A2A are sent as messages. See docs/protocol/a2a.md, "Message replies". */
 export function ReplyField({ stored }: AgentFieldsProps) {
   return (
     <ChoiceList
@@ -131,7 +131,7 @@ export function waitName(callersWait: CallersWait): string {
   return waits.find(({ value }) => value === callersWait)!.title
 }
 
-/** Whether A2A calls wait for the answer. See docs/protocol/a2a.md, "Confirmation or task". */
+/** Selects whether A2A calls wait for the answer. See docs/protocol/a2a.md, "Confirmation or task". */
 export function WaitField({ stored }: AgentFieldsProps) {
   return (
     <ChoiceList
@@ -143,7 +143,7 @@ export function WaitField({ stored }: AgentFieldsProps) {
   )
 }
 
-/** A remote agent's URL and token. `hasToken`: a token is already stored. */
+/** Fields for a remote agent's URL and token. `hasToken` means that a token is already stored. */
 export function RemoteFields({ stored, hasToken }: AgentFieldsProps & { hasToken?: boolean }) {
   return (
     <>
@@ -184,7 +184,7 @@ export function SkillsField({ stored }: AgentFieldsProps) {
   )
 }
 
-/** The visibility chosen in a form. Fails with `invalid_input` if making an agent public was not confirmed. */
+/** Returns the chosen visibility. Fails with `invalid_input` if making the agent public was not confirmed. */
 export function visibilityIn(form: URLSearchParams, isPublic: boolean): Visibility | undefined {
   const visibility = readChoice(form, 'visibility', ['private', 'public'])
   if (visibility === 'public' && !isPublic && !form.has('publicSure')) {
@@ -203,7 +203,7 @@ export function linesOf(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '')
 }
 
-/** Returns a form field's text. Browsers send line breaks as CRLF. The result has LF. */
+/** Returns a form field's text, with the CRLF that browsers send converted to LF. */
 export function textOf(form: URLSearchParams, name: string): string {
   return (form.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

@@ -58,7 +58,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
-    // For a remote agent, the only visible activity is the use of its key.
+    // A remote agent's only visible activity is the use of its key.
     ['Last seen', (agent.type !== 'a2a' || agent.lastSeenAt !== null) && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],
@@ -168,7 +168,7 @@ function OldestUnread({ fromAlias, at, now }: { fromAlias: string; at: number; n
   )
 }
 
-/** Parked messages, with a button to requeue them. */
+/** Shows the number of parked messages, with a button to requeue them. */
 function Parked({ visit, agent, count }: { visit: Visit; agent: Agent; count: number }) {
   return (
     <>
@@ -217,11 +217,11 @@ function LastMessages({ talk: { messages, hidden, reader }, agent, visit, now }:
   )
 }
 
-/** The agents and channels of its newest conversations, each linked to the conversation. */
+/** Lists the agents and channels of the agent's newest conversations, each linked to the conversation. */
 function TalksWith({ talk: { talks }, agent, visit, now }: TalkProps) {
   const nameOf = (thread: Thread) =>
     namesOf(thread).filter((name) => name !== `@${agent.alias}`).join(', ') || `@${agent.alias}`
-  // The newest conversation with each of them; other conversations get a label.
+  // The newest conversation with each agent or channel, and all conversations that have a label.
   const others = talks.filter((thread, n) =>
     thread.kind !== 'channel' &&
     (labelOf(thread) !== undefined || talks.findIndex((other) => nameOf(other) === nameOf(thread)) === n)

@@ -43,7 +43,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   ])
   const here = path('agents', agent.alias)
   const erased = await visit.takeShown<ErasedWords>()
-  // People are edited on their profile page, and a hook ends together with its address.
+  // People are edited on their profile page. A hook is deleted together with its address.
   const isOfProgram = isProgram(agent)
   return await agentPage(visit, agent, 'settings', {
     content: (
@@ -97,7 +97,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   })
 }
 
-/** Counts of erased messages, and recipients who may still have copies. */
+/** The counts of erased messages, and the recipients who may still have copies. */
 export interface ErasedWords {
   rows: Record<string, number>
   kept: string[]
@@ -188,8 +188,8 @@ function SettingsCard(
 }
 
 /**
- * Whether the agent is a script, whose messages never count as turns. See docs/conversations.md, "Conversations that
- * run away".
+ * Sets whether the agent is a script. A script's messages never count as turns. See docs/conversations.md,
+ * "Conversations that run away".
  */
 function AutomatedCard({ visit, action, isAutomated }: CardProps & { isAutomated: boolean }) {
   return (
@@ -245,7 +245,7 @@ function GuardrailsCard(
   { visit, action, guardrails, attached, refused }: CardProps & {
     guardrails: Guardrail[]
     attached: GuardrailAttachment[]
-    /** The services that the person with this alias has not allowed. */
+    /** The services that this alias's person has not allowed. */
     refused: TextService[]
   },
 ) {

@@ -12,22 +12,22 @@ import type { Agent } from '../../store/account/agents.ts'
 import { Refusal } from '../forms.tsx'
 import type { Visit } from '../visit.ts'
 
-/** One agent's pages: its current state, how programs connect as it, and its settings. */
+/** The tabs of an agent's page: its current state, how programs connect as it, and its settings. */
 export type AgentTab = 'now' | 'connect' | 'settings'
 
-/** The path of an agent's page or action. */
+/** Returns the path of a tab on an agent's page. */
 export function agentPath({ path }: Pick<Visit, 'path'>, alias: string, tab: AgentTab): string {
   return tab === 'now' ? path('agents', alias) : path('agents', alias, tab)
 }
 
-/** The live agent named in the path. Fails with `agent_not_found`. */
+/** Returns the live agent named in the path. Fails with `agent_not_found`. */
 export async function agentOf({ account, param }: Visit): Promise<Agent> {
   const agent = await account.read.agents.byAlias(param('alias'))
   if (!agent) throw new GridError('agent_not_found', 'The account has no such agent.')
   return agent
 }
 
-/** An agent's keys and OAuth clients, as far as the visitor may see them. Only MCP agents have them. */
+/** Returns an agent's keys and OAuth clients that the visitor may see. Only MCP agents have OAuth clients. */
 export async function accessOf({ account, may }: Visit, { id, type }: Agent) {
   const maySignIn = type === 'mcp' && may('use')
   const [keys, programs] = await Promise.all([
@@ -37,10 +37,10 @@ export async function accessOf({ account, may }: Visit, { id, type }: Agent) {
   return { keys, programs, maySignIn }
 }
 
-/** Actions whose forms show their own errors. */
+/** Paths of the actions whose forms show their own errors. */
 const showsItself = /\/(settings|skills|guardrails|keys)$/
 
-/** A page of one agent with its tabs. People have neither keys nor OAuth clients here. */
+/** Renders a page about one agent, with its tabs. People have no tab "Connect". */
 export function agentPage(
   visit: Visit,
   agent: Agent,
@@ -84,7 +84,7 @@ export function agentPage(
   )
 }
 
-/** An agent's presence. See docs/conversations.md, "Presence". */
+/** Shows an agent's presence. See docs/conversations.md, "Presence". */
 export function PresenceNow(
   { presence, lastSeenAt, now }: {
     presence: Presence | RemotePresence | undefined

@@ -14,7 +14,7 @@ import { PresenceNow } from './agent.tsx'
 import { newAgentPages } from './new-agent.tsx'
 
 const shownSkills = 3
-/** Agents are counted up to this number, which is shown as "or more". */
+/** Maximum number of agents that are counted. Higher counts are shown as this number "or more". */
 const maxCounted = 1_000
 
 /** Registers the list of agents, each agent's page, and the form for a new agent. */
@@ -31,7 +31,7 @@ const orders: Record<AgentOrder, string> = {
   seen: 'Last seen',
 }
 
-/** The selection in the URL of a list page. */
+/** The selection in a list page's URL. */
 interface ListPlace {
   search: string
   order: AgentOrder

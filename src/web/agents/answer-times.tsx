@@ -7,7 +7,7 @@ import { durationInWords } from '../../html/conversation/state-line.tsx'
 import { Plot } from '../../html/plots.tsx'
 import { pluralize } from '../listing.tsx'
 
-/** Small plots of an agent's answer times: all, and those to its most frequent partners. */
+/** Small plots of an agent's answer times: one for all answers, and one for each of its most frequent partners. */
 export function AnswerTimes({ times }: { times: Times[] }) {
   if (times.length === 0) return null
   return (

@@ -12,7 +12,7 @@ import {
   snippets,
 } from '../../clients/snippets.ts'
 
-/** The command that connects the machine's coding clients, shown before the instructions for single clients. */
+/** The command that connects the machine's coding clients, shown above the instructions for single clients. */
 export function ConnectLine({ config, alias, secret }: { config: Config; alias?: string; secret?: string }) {
   return (
     <div class='stack tight'>
@@ -26,7 +26,7 @@ export function ConnectLine({ config, alias, secret }: { config: Config; alias?:
   )
 }
 
-/** How to connect a client to an agent: with one command, by signing in without a key, or with the agent's key. */
+/** Shows how to connect a client: with one command, by signing in without a key, or with the agent's key. */
 export function ConnectCard({ config, alias, maySignIn }: { config: Config; alias: string; maySignIn: boolean }) {
   const { baseUrl } = config
   if (!maySignIn) {
@@ -71,7 +71,7 @@ function A2aAddress({ baseUrl, alias }: { baseUrl: string; alias: string }) {
   )
 }
 
-/** What clients need to sign in with OAuth. `baseUrl` is the URL of the grid. */
+/** Snippets for clients that sign in with OAuth. `baseUrl` is the grid's URL. */
 function signInSnippets(baseUrl: string): Snippet[] {
   const url = `${baseUrl}/mcp/v1/grid`
   const inTerminal = 'In a terminal'
@@ -120,15 +120,15 @@ function json(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** Snippets for all clients that use a key. Without a `secret` they contain a placeholder. */
+/** Snippets for all clients that use a key. Without a `secret`, they contain a placeholder. */
 export function Connect({ baseUrl, secret, isOpen = true }: { baseUrl: string; secret?: string; isOpen?: boolean }) {
   const all = snippets({ baseUrl, key: secret ?? keyPlaceholder })
   return <Snippets group='connect' snippets={all} isOpen={isOpen} />
 }
 
 /**
- * Collapsible snippets, of which one is open at a time; with `isOpen`, the first one initially. `group` is unique on
- * the page.
+ * Collapsible snippets. Only one is open at a time; `isOpen` opens the first one initially. `group` is unique on the
+ * page.
  */
 export function Snippets({ group, snippets, isOpen }: { group: string; snippets: Snippet[]; isOpen: boolean }) {
   return (

@@ -23,7 +23,7 @@ import {
 } from './agent-fields.tsx'
 import { Connect, ConnectLine } from './connect.tsx'
 
-/** The form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
+/** Registers the form for a new agent. Its path is not `/agents/new`, because `new` is a valid alias. */
 export function newAgentPages({ get, post }: Pages<Visit>): void {
   get('/new-agent', (visit) => {
     requireAdmin(visit.actor)
@@ -37,7 +37,7 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
   }, showForm)
 }
 
-/** A newly created key. */
+/** A new key and its agent's state. */
 interface CreatedKey {
   apiKey: string
   /** Whether the agent is new as well. */
@@ -46,12 +46,12 @@ interface CreatedKey {
   isFurther?: boolean
 }
 
-/** Redirects to the page that shows an agent's new key, once. */
+/** Redirects to the page that shows an agent's new key once. */
 export function showKeyOnce(visit: Visit, alias: string, created: CreatedKey): Promise<PageResult> {
   return visit.showOnce(visit.path('agents', alias, 'key'), created)
 }
 
-/** The page that shows a new key. Redirects to the agent if there is none to show, as after a reload. */
+/** Shows a new key. Redirects to the agent if there is none to show, for example after a reload. */
 export async function showKey({ account, frame, path, param, done, takeShown }: Visit): Promise<PageResult> {
   const alias = param('alias')
   const created = await takeShown<CreatedKey>()
@@ -93,7 +93,7 @@ function inputOf(form: URLSearchParams): NewAgent {
     type,
     visibility: visibilityIn(form, false),
     accessPolicy,
-    // The form may send a list that the policy does not use.
+    // The form may contain a list that the chosen policy does not use.
     accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],
     description: textOf(form, 'description'),
     ...(isRemote && {

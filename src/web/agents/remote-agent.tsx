@@ -1,9 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/**
- * Delivery to a remote agent: its card, and its waiting messages. See docs/protocol/remote-agents.md, "How messages are
- * sent".
- */
+/** Shows a remote agent's card and waiting messages. See docs/protocol/remote-agents.md, "How messages are sent". */
 import type { RemoteState } from '../../grid/remote-agents/manage.ts'
 import { Name } from '../../html/bidi.tsx'
 import { durationInWords } from '../../html/conversation/state-line.tsx'

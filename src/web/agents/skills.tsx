@@ -30,7 +30,7 @@ export function skillPages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/skills/:skill/delete', async (visit) => {
     const id = visit.param('skill')
-    // Read the name before the deletion, so that it can be logged.
+    // Read the name before deleting the skill, so that it can be logged.
     const name = (await visit.account.read.skills.byId(id))?.name
     await visit.record('delete_skill', { id, name }, (account) => deleteSkill(account, id))
     return visit.done('skill-deleted', 'skills')

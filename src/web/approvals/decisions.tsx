@@ -33,7 +33,7 @@ export function decisionPages({ get }: Pages<Visit>): void {
   })
 }
 
-/** `?state=`, `?by=`, `?rule=`, and `?before=` with the time and id of the last row of the previous page. */
+/** Reads `?state=`, `?by=`, `?rule=`, and `?before=` with the time and id of the previous page's last row. */
 function filterOf(query: URLSearchParams) {
   const [, at, id] = query.get('before')?.match(/^(\d{1,15})-(\S{1,64})$/) ?? []
   return {
@@ -153,7 +153,7 @@ function DecisionTable({ visit, rows }: { visit: Visit; rows: DecisionRow[] }) {
   )
 }
 
-/** One decision per line, as JSON. */
+/** Exports one decision per line, as JSON. */
 async function* exported(
   { account }: Visit,
   filter: ReturnType<typeof filterOf>,

@@ -11,9 +11,9 @@ import { oneLine } from '../../lib/one-line.ts'
 import type { Visit } from '../visit.ts'
 
 /**
- * Renders nothing if no message waits. Messages with the same sender, recipient, rule and text share a row: it links to
- * the first to expire, or with `isWhole` expands to all of them. `max`: maximum number of rows. `total`: number of
- * waiting messages.
+ * Lists messages that wait for the visitor's decision. Renders nothing if there are none. Messages with the same
+ * sender, recipient, rule and text share a row. The row links to the message that expires first, or with `isWhole`
+ * expands to all of them. `max` is the maximum number of rows, `total` the number of waiting messages.
  */
 export function HeldForYou(
   { visit, held, max, total, isShort, isWhole }: {

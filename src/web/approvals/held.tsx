@@ -62,7 +62,7 @@ interface Choice {
   hash: string
 }
 
-/** The log records who decided about which message, but not its text. */
+/** Runs and logs a decision. The log contains the sender and recipient, but not the message's text. */
 async function decide(
   visit: Visit,
   tool: string,
@@ -80,7 +80,7 @@ async function decide(
   return visit.done('held-undeliverable', 'held', id)
 }
 
-/** Redirects to the list, which offers the next message like this one. */
+/** Redirects to the list, which offers the next similar message. */
 async function toNext(visit: Visit, held: HeldMessage, done: NoticeCode): Promise<PageResult> {
   const next = (await heldMessages(visit.account)).find((one) => isAlike(one, held))
   const { redirectTo } = visit.done(done, 'held') as { redirectTo: string }
@@ -171,7 +171,7 @@ async function show(visit: Visit) {
   )
 }
 
-/** Links to the message it replies to and to its conversation. */
+/** Links to the message's conversation, and to the message it replies to. */
 function Around({ visit, place: { thread, answered } }: { visit: Visit; place: HeldPlace }) {
   if (thread === undefined && answered === undefined) return null
   return (
@@ -206,7 +206,7 @@ const outcomes = {
   joined: 'Its sender has added to it: the whole is a newer message',
 } as const
 
-/** Shows the decision to a visitor who comes too late to decide. */
+/** Shows the decision to a visitor who opens the message after it was decided. */
 function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held: HeldMessage }) {
   return (
     <Notice kind={state === 'approved' ? 'good' : 'info'} title={outcomes[state]}>
@@ -227,7 +227,7 @@ function Outcome({ held: { state, decider, decidedAt, reason, edited } }: { held
   )
 }
 
-/** A file or data, along with its metadata. */
+/** A file or data, with its metadata. */
 function HeldPart({ visit, id, part }: { visit: Visit; id: string; part: Record<string, unknown> }) {
   const { part_id: partId, kind, filename, mediaType, bytes, text, ...others } = part
   const name = typeof filename === 'string'
@@ -286,10 +286,10 @@ const fieldNames: Record<string, string> = {
   artifactId: 'Artifact',
   artifactName: 'Name of the artifact',
 }
-/** Longer values are collapsed. */
+/** Values longer than this, in UTF-16 units, are collapsed. */
 const maxUnfolded = 300
 
-/** Fields that recipients get in addition to text and parts. A field unknown to this page is shown by its name. */
+/** A field that recipients receive in addition to text and parts. Unknown fields are shown by name. */
 function Field({ name, value }: { name: string; value: unknown }) {
   const title = fieldNames[name] ?? name
   return (
@@ -319,7 +319,7 @@ function Value({ title, value }: { title: string; value: unknown }) {
   return text.length > maxUnfolded ? <Disclosure title='Show'>{shown}</Disclosure> : shown
 }
 
-/** Each form includes the hash of the content shown above it. */
+/** The decision forms. Each includes the hash of the content shown above it. */
 function Decide({ visit, held: { id, hash, body, rule } }: { visit: Visit; held: HeldMessage }) {
   const here = visit.path('held', id)
   const fields = { hash }

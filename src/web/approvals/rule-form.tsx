@@ -18,7 +18,7 @@ const hours = [1, 4, 8, 24, 72, 168]
 
 type Choices = Awaited<ReturnType<typeof loadChoices>>
 
-/** The options of the fields. */
+/** Loads the options of the form's fields. */
 export async function loadChoices({ read }: AccountStore) {
   const [agents, channels, guardrails, members] = await Promise.all([
     read.agents.page('', maxOffered),
@@ -34,7 +34,7 @@ export async function loadChoices({ read }: AccountStore) {
   }
 }
 
-/** `rule` is undefined for a new rule. */
+/** The form for a rule. `rule` is undefined for a new rule. */
 export function RuleForm(
   { visit, action, rule, choices }: { visit: Visit; action: string; rule?: ShownRule; choices: Choices },
 ) {
@@ -122,7 +122,7 @@ export function RuleForm(
   )
 }
 
-/** A kind of senders or recipients, or a single one by name. */
+/** Selects a kind of senders or recipients, or a single one by name. */
 function EndFields(
   { name, label, what, end, known }: {
     name: 'from' | 'to'
@@ -160,7 +160,7 @@ function EndFields(
   )
 }
 
-/** The complete posted rule. Fails with `invalid_input`. */
+/** Reads the complete rule from the form. Fails with `invalid_input`. */
 export function ruleOf(form: URLSearchParams): RuleInput {
   const condition = readChoice(form, 'condition', conditions) ?? 'always'
   return {
@@ -168,7 +168,7 @@ export function ruleOf(form: URLSearchParams): RuleInput {
     from: endOf(form, 'from'),
     to: endOf(form, 'to'),
     condition,
-    // A browser also submits hidden fields.
+    // Browsers also submit hidden fields, so ignore fields that do not apply to the condition.
     guardrail: (condition === 'finding' && form.get('guardrail')) || null,
     mediaType: (condition === 'parts' && form.get('mediaType')) || null,
     minBytes: condition === 'parts' ? wholeNumber(form, 'minBytes', 1e12) : null,

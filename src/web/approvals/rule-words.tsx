@@ -9,12 +9,12 @@ export const kinds = {
   remote: 'remote agents',
 } as const
 
-/** Returns `@alias`, `#channel`, or a kind's title. */
+/** Returns `@alias`, `#channel`, or the title of a kind. */
 export function endInWords(end: string): string {
   return Object.hasOwn(kinds, end) ? kinds[end as keyof typeof kinds] : end
 }
 
-/** Describes a condition as the end of `Messages from … to …`. */
+/** Describes a condition, to be appended to `Messages from … to …`. */
 export function conditionInWords({ condition, guardrail, mediaType, minBytes }: ShownRule): string {
   if (condition === 'always') return ''
   if (condition === 'finding') return `, if ${guardrail ?? 'any guardrail'} objects`

@@ -40,7 +40,7 @@ export function approvalRulePages({ get, post }: Pages<Visit>): void {
   }, show)
   post('/approval-rules/:rule/delete', async (visit) => {
     const id = visit.param('rule')
-    // Read the name before the deletion, so that it can be logged.
+    // Read the name before deleting the rule, so that it can be logged.
     const name = (await visit.account.read.approvalRules.byId(id))?.name
     await visit.record('delete_approval_rule', { id, name }, (account) => deleteApprovalRule(account, id))
     return visit.done('rule-deleted', here)

@@ -29,8 +29,8 @@ import { WaitingForYou } from './questions.tsx'
 import { byUrgency, foldedRows, type ShownConditions } from './rows.tsx'
 
 /**
- * The filters above the rows, by the value of `show`. Their numbers are those of Home and add up to the number in the
- * navigation.
+ * The filters above the rows, by the value of `show`. Their counts match those on Home and add up to the navigation's
+ * count.
  */
 const titles = { decisions: 'Decisions', answers: 'Answers', broken: 'Broken', warnings: 'Warnings' } as const
 type Part = keyof typeof titles
@@ -80,7 +80,7 @@ export function attentionPages({ get, post }: Pages<Visit>, { store, attention }
 interface Waiting {
   questions: Question[]
   held: HeldRow[]
-  /** How many messages wait for the visitor's decision. */
+  /** The number of messages that wait for the visitor's decision. */
   decisions: number
   /** The latest messages of conversations, by thread. */
   said: Map<number, OpenMessage[]>
@@ -95,7 +95,7 @@ function page(
   const { account, frame, path, query } = visit
   const now = account.deps.now()
   const show = query.get('show')
-  // A row on Home links to the rows that it folds.
+  // A summary row on Home links here, with `show` selecting the rows that it summarizes.
   const ofFold = open.filter((condition) => foldOf(condition) === show)
   const found = byUrgency(visit, ofFold.length > 0 ? ofFold : open, 'attention')
   const all = byUrgency(visit, open, 'attention')
@@ -175,7 +175,7 @@ function page(
   )
 }
 
-/** `isOpen`: the rows of a fold are shown individually. */
+/** `isOpen` means that each row is shown separately instead of in a summary row. */
 function Conditions(
   { visit, title, found, said, isOpen }: {
     visit: Visit

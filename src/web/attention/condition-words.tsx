@@ -26,11 +26,11 @@ import type { FeatureWords, Visit } from '../visit.ts'
 type Words = Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
 
 const maxNamed = 8
-/** Maximum number of items named in a row for several items. */
+/** Maximum number of items named in a summary row. */
 const maxFolded = 3
 
 type Follower = Extract<Condition, { kind: 'follower' }>['of']['follower']
-/** For each log follower, where people notice its absence, and what it processes. */
+/** For each log follower, where people notice that it has stopped, and the noun for the entries it processes. */
 const missed: Record<Follower, { place: string; noun: string }> = {
   conversations: { place: 'Conversations', noun: 'message' },
   traffic: { place: 'Network', noun: 'message' },
@@ -196,7 +196,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
         facts: [
           `${unread.toLocaleString('en')} waiting`,
           sender && <>oldest from {named([sender])}</>,
-          // Whether the agent's program is disconnected, or connected but not reading.
+          // Says whether the agent's program is disconnected, or connected but not reading.
           presence
             ? `connected now: ${presenceWords(presence, lastSeenAt, now)}`
             : lastSeenAt === null
@@ -296,7 +296,7 @@ export function inWords(visit: Pick<Visit, 'features'>, condition: Condition, no
   }
 }
 
-/** Conditions with the same fold may share a row. */
+/** Returns a condition's group. Conditions of the same group may share a row. */
 export function foldOf({ kind, of }: Condition): string {
   return kind === 'task' ? `task ${taskFold(of)}` : kind
 }
@@ -306,7 +306,7 @@ function taskFold({ state, quietSince }: SeenTask): 'failed' | 'input' | 'auth' 
   return state === 'failed' || state === 'rejected' ? 'failed' : state === 'auth-required' ? 'auth' : 'input'
 }
 
-/** Describes `n` conditions of one fold in one line, with the names of the first ones. */
+/** Describes `n` conditions of one group in one line that names the first ones. */
 export function sumInWords(
   visit: Pick<Visit, 'features'>,
   found: Condition[],
@@ -388,12 +388,12 @@ function manyInWords(visit: Pick<Visit, 'features'>, condition: Condition, n: st
   }
 }
 
-/** The words for conditions of this kind, defined by their feature. */
+/** Returns the words for this kind of condition, defined by its feature. */
 function wordsOf({ features }: Pick<Visit, 'features'>, kind: FeatureCondition['kind']): FeatureWords {
   return features.flatMap(({ conditions }) => conditions?.[kind] ?? [])[0]
 }
 
-/** The page about a condition; undefined if the visitor may not open it. */
+/** Returns the path of the page about a condition. Undefined if the visitor may not open it. */
 export function hrefOf(visit: Visit, condition: Condition): string | undefined {
   const { path, may, membership } = visit
   if (condition.isHidden) return undefined
@@ -439,7 +439,7 @@ export function hrefOf(visit: Visit, condition: Condition): string | undefined {
   }
 }
 
-/** The buttons that act on a condition directly. */
+/** The buttons that act on a condition without opening its page. */
 export function actionOf(visit: Visit, condition: Condition, from: Origin): Child {
   const { path, may } = visit
   if (condition.kind === 'paused') return <Resume visit={visit} conversation={condition.of.key} from={from} />
@@ -457,7 +457,7 @@ function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
-/** Describes how full an inbox is. An inbox that is not nearly full refuses only messages from other accounts. */
+/** Describes how full an inbox is. Below the nearly full level, it refuses only messages from other accounts. */
 export function fullness({ unread, max }: FullInbox): string {
   if (unread >= max) return 'full'
   const percent = Math.floor(unread / max * 100)

@@ -12,21 +12,21 @@ import { second } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Maximum age of the number. */
+/** Maximum age of a cached count. */
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as opened by its visitor: its id, the agents the visitor can claim, and the items waiting for them. */
+/** An account as opened by a visitor, with the agents that the visitor can claim and the items waiting for them. */
 export interface CountedVisit {
   id: string
   account: AccountStore
   findOffer(): Promise<ClaimOffer | undefined>
-  /** All problems of the account. */
+  /** All problems in the account. */
   conditions(): Promise<Condition[]>
   questions(): Promise<Question[]>
 }
 
-/** All items in a visitor's number. */
+/** Returns the sources of all items in a visitor's count. */
 export function countedVisit(
   store: Store,
   { user }: Pick<Visitor, 'user'>,
@@ -45,7 +45,7 @@ interface Kept<T> {
   value: Promise<T>
 }
 
-/** The numbers of this process, recounted after a few seconds, once for all requests meanwhile. */
+/** Caches this process's counts for a few seconds. Concurrent requests share one count. */
 export class AttentionCounts {
   readonly #deps: Pick<Deps, 'log' | 'now'>
   readonly #conditions = new LruMap<string, Kept<Condition[]>>(maxKept)
@@ -55,7 +55,7 @@ export class AttentionCounts {
     this.#deps = deps
   }
 
-  /** The visitor's open items. Undefined if the count fails: the page is then shown without it. */
+  /** Returns the visitor's open items. Undefined if counting fails, so that the page can be shown without the count. */
   async now(visit: CountedVisit): Promise<NeedsNow | undefined> {
     const { id, account, findOffer, conditions, questions } = visit
     try {
@@ -63,7 +63,7 @@ export class AttentionCounts {
         const found = this.#recent(this.#conditions, id, conditions)
         return needsOf((await withoutSnoozed(account, found, findOffer())).open)
       })
-      // Questions and held messages are not cached, so an answer is visible at once.
+      // Questions and held messages are not cached, so that an answer is visible at once.
       return withQuestions(...await Promise.all([counted, questions(), countHeld(account)]))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })
@@ -71,7 +71,7 @@ export class AttentionCounts {
     }
   }
 
-  /** Caches the rows that the page has just loaded. */
+  /** Caches the count of the conditions that a page has just loaded. */
   found(visit: Pick<CountedVisit, 'id' | 'account'>, open: readonly Condition[]): void {
     this.#counts.set(keyOf(visit), { at: this.#deps.now(), value: Promise.resolve(needsOf(open)) })
   }
@@ -109,7 +109,7 @@ function withQuestions(
   }
 }
 
-/** Rows depend on the role. */
+/** The cache key includes the role, because the rows depend on it. */
 function keyOf({ id, account }: Pick<CountedVisit, 'id' | 'account'>): string {
   const { userId, role } = callingUser(account.actor)
   return `${id} ${userId} ${role}`

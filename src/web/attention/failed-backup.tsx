@@ -3,9 +3,7 @@
 import { Notice, Time } from '../../html/components.tsx'
 import type { PageDeps, Visit } from '../visit.ts'
 
-/**
- * Shows people who manage an account that the last scheduled backup of the grid failed. The reason may contain paths.
- */
+/** Warns people who manage an account that the grid's last scheduled backup failed. The reason may contain paths. */
 export function FailedBackup(
   { visit, backups }: { visit: Visit; backups: PageDeps['store']['backups'] },
 ) {

@@ -14,10 +14,10 @@ import { type Origin, originOf } from '../forms.tsx'
 import { pluralize } from '../listing.tsx'
 import type { PageResult, Visit } from '../visit.ts'
 
-/** Choices whose JSON is at most this long are shown beside their question. */
+/** Choices whose JSON is at most this long, in UTF-16 units, are shown beside their question. */
 const maxInLine = 60
 
-/** The conversations that wait for the visitor, at most `max`. Renders nothing if there are none. */
+/** Lists the conversations that wait for the visitor, at most `max`. Renders nothing if there are none. */
 export function WaitingForYou(
   { visit, questions, from, max, isShort }: {
     visit: Visit
@@ -70,7 +70,7 @@ export function WaitingForYou(
   )
 }
 
-/** A notice above a conversation's composer that it waits for the visitor. */
+/** A notice above the composer that the conversation waits for the visitor. */
 export function WaitsHere({ visit, question }: { visit: Visit; question: Question | undefined }): Child {
   const { show } = listPlace(visit.query)
   return (
@@ -85,7 +85,7 @@ export function WaitsHere({ visit, question }: { visit: Visit; question: Questio
   )
 }
 
-/** The answers offered by the newest message. */
+/** The answers that the newest message offers. */
 function Offer({ visit, question, from }: { visit: Visit; question: Question; from: Origin }) {
   const { threadId, seq, sender, choices } = question
   return (

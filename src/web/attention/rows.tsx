@@ -8,7 +8,7 @@ import { hiddenWords } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
 
-/** From this number on, conditions with the same fold share one row. */
+/** This many or more conditions of the same group share one row. */
 const manyAlike = 3
 
 interface ShownCondition {
@@ -16,13 +16,13 @@ interface ShownCondition {
   row: NeedRow
 }
 
-/** Conditions of one urgency. `total` also counts the conditions above the `maxOfKind` limit. */
+/** The conditions of one urgency. `total` also counts conditions above the `maxOfKind` limit. */
 export interface ShownConditions {
   shown: ShownCondition[]
   total: number
 }
 
-/** Both totals add up to the total count. `from`: the page that contains the rows. */
+/** Splits conditions by urgency. The totals add up to the total count. `from` is the page with the rows. */
 export function byUrgency(
   visit: Visit,
   open: Condition[],
@@ -47,7 +47,7 @@ function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   }
 }
 
-/** Three or more conditions of one kind share a row. `fold` defines where that row links to. */
+/** Returns the rows. Three or more conditions of one group share a row. `fold` defines that row's link. */
 export function foldedRows(
   visit: Visit,
   { shown }: ShownConditions,

@@ -144,15 +144,15 @@ function Members({ visit, channel, members, at }: MembersProps) {
   )
 }
 
-/** Which posts wake a member. People are notified as they have chosen. */
+/** Which posts wake a member that is an agent. People choose their notifications separately. */
 const wakeOptions = Object.entries({ default: 'Default', all: 'All posts', mentions: 'Mentions', none: 'Nothing' })
   .map(([value, title]) => ({ value, title }))
 
-/** Adds members by checkbox or alias. `path` is the page to which it posts. */
+/** The form that adds members by checkbox or alias. It posts to `path`. */
 function AddMembers(
   { visit, nonMembers, path, search, isFull }: {
     visit: Visit
-    /** Agents that are not in the channel. Contains `maxListed + 1` agents if there are more. */
+    /** Agents that are not in the channel: `maxListed + 1` of them if there are more than `maxListed`. */
     nonMembers: NonMember[]
     path: string
     search: string

@@ -17,7 +17,7 @@ import { ChannelDetails, channelOf, channelPage, channelPath } from './channel.t
 
 const maxNamed = 12
 
-/** A channel's page: its posts and facts. Fails with `channel_not_found`. */
+/** Shows a channel's page: its posts and facts. Fails with `channel_not_found`. */
 export async function showPosts(visit: Visit): Promise<Response> {
   const { account, param, path } = visit
   const id = param('channel')
@@ -83,7 +83,7 @@ async function channelAndPosts(visit: Visit) {
   return { channel, reader, pane: place && await openPane(visit, thread.id, positionIn(visit), { place }) }
 }
 
-/** Turns notifications of all posts on or off. Members only. */
+/** The button that turns notifications of all posts on or off. Shown to members only. */
 async function followButton({ account, may, path }: Visit, id: string) {
   const personAlias = may('use') ? await findPersonAlias(account) : undefined
   const membership = personAlias && await account.read.channels.membership(id, personAlias.agentId)

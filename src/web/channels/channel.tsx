@@ -20,9 +20,9 @@ export function channelPath({ path }: Pick<Visit, 'path'>, id: string, tab: Chan
   return tab === 'posts' ? path('channels', id) : path('channels', id, tab)
 }
 
-/** The live channel named in the path by its id. Fails with `channel_not_found`. */
+/** Returns the live channel whose id is in the path. Fails with `channel_not_found`. */
 export async function channelOf({ account, param }: Visit): Promise<Channel> {
-  // Looks up by id only, because no channel has an empty name.
+  // No channel has an empty name, so this looks up by id only.
   const channel = await account.read.channels.byRef(param('channel'), '')
   if (!channel) throw new GridError('channel_not_found', 'This channel does not exist or was deleted.')
   return channel
@@ -57,7 +57,7 @@ export function channelPage(
   )
 }
 
-/** A channel's settings. Fails with `channel_not_found`. */
+/** Shows a channel's settings. Fails with `channel_not_found`. */
 export async function showSettings(visit: Visit): Promise<Response> {
   const channel = await channelOf(visit)
   const action = channelPath(visit, channel.id, 'settings')

@@ -34,7 +34,7 @@ import { namesOf } from './shown.ts'
 /** Maximum length of a quoted message, in UTF-16 units. */
 const maxQuoted = 200
 
-/** Where a reader can answer a message: on this page, or on the one at `path`. Undefined if they cannot. */
+/** Returns the address, on this page or at `path`, to answer a message. Undefined if the reader cannot answer. */
 export function answerHref(
   { reader, thread }: Pick<OpenConversation, 'reader' | 'thread'>,
   place: ListPlace,
@@ -44,7 +44,7 @@ export function answerHref(
     canAnswer(reader, thread, message) ? `${path}${listQuery(place, { reply: message.seq })}#text` : undefined
 }
 
-/** The composer's data in addition to the conversation. */
+/** The data that the composer needs in addition to the conversation. */
 export interface Composing {
   question: Question | undefined
   next: Awaited<ReturnType<typeof nextUnread>>
@@ -53,7 +53,7 @@ export interface Composing {
   there: string | undefined
 }
 
-/** Loaded in parallel with the conversation. Undefined for visitors who may not write. */
+/** Loads the composer's data, in parallel with the conversation. Undefined for visitors who may not write. */
 export async function composingIn(visit: Visit, id: number, place: Promise<Place>): Promise<Composing | undefined> {
   if (!visit.may('use')) return undefined
   const answering = answeredIn(visit, id)
@@ -67,8 +67,8 @@ export async function composingIn(visit: Visit, id: number, place: Promise<Place
 }
 
 /**
- * The area below a conversation's messages: the composer or the reason why there is none, and the buttons that mark
- * messages, unless it is shown at a glance. Empty for visitors who may not write.
+ * The area below a conversation's messages. It contains the composer or the reason why there is none, and, unless
+ * `isGlance` is set, the buttons that mark messages. Empty for visitors who may not write.
  */
 export function composerOf(
   visit: Visit,
@@ -144,7 +144,7 @@ function writingIn(
   )
 }
 
-/** The conversation's names that still receive messages. */
+/** Returns the conversation's names that can still receive messages. */
 function writableIn({ channel, agents, ...thread }: Thread): string[] {
   if (channel?.isDeleted) return []
   return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted, isHook }) => !isDeleted && !isHook) })
@@ -154,7 +154,7 @@ function recipientOf({ reader, thread }: Place, answered: AnsweredMessage | unde
   return answered?.to ?? addresseeIn(reader, thread)?.to
 }
 
-/** The recipient's presence or last activity; nothing for channels and agents of other accounts. */
+/** Describes the recipient's presence or last activity. Undefined for channels and other accounts' agents. */
 async function presenceNow(
   { account }: Visit,
   answered: Promise<AnsweredMessage | undefined>,
@@ -167,7 +167,7 @@ async function presenceNow(
     .replace('nobody yet', 'never connected').replace(/^nobody since (.*)/, 'last connected $1 ago')
 }
 
-/** The message that the page or the refused form answers, if the reader can answer it. */
+/** Returns the message that the page or the refused form answers. Undefined if the reader cannot answer it. */
 async function answeredIn({ account, query, form }: Visit, threadId: number): Promise<AnsweredMessage | undefined> {
   const seq = seqIn(form.has('text') ? form : query, 'reply')
   return seq === undefined ? undefined : await findAnswered(account, threadId, seq)
@@ -211,7 +211,7 @@ function Writing(
   )
 }
 
-/** The composer of a channel without posts, for members. A refused post is shown on the page Write. */
+/** The composer of a channel without posts, for members. The page Write shows a refused post. */
 export function firstPost(
   visit: Visit,
   { personAlias, channels }: Reader,
@@ -288,20 +288,20 @@ export function expiryIn(form: URLSearchParams): number | undefined {
   return Number(readChoice(form, 'expires', expiries)) || undefined
 }
 
-/** A draft's storage key. Two people who use the same browser never share one. */
+/** Returns a draft's storage key. It differs between two people who use the same browser. */
 export function draftName(user: string, account: string, place: string): string {
   return [user, account, place].join(' ')
 }
 
 /**
- * A form's idempotency key. It stays the same after an error that leaves open whether the message was stored. After
- * other errors it changes, because the key may already belong to the refused text.
+ * Returns a form's idempotency key. It stays the same after an error that leaves open whether the message was stored.
+ * It changes after other errors, because the key may already belong to the refused text.
  */
 export function messageKey({ form, inputError }: Pick<Visit, 'form' | 'inputError'>): string {
   return (inputError?.kind === 'unavailable' && form.get('key')) || newId()
 }
 
-/** Buttons that mark the page's messages as read or unread, and a link to the next unread message. */
+/** The buttons that mark the page's messages as read or unread, and a link to the next unread message. */
 function Marks({ visit, open, next }: { visit: Visit; open: OpenConversation; next: Composing['next'] }) {
   const { thread, messages, reader } = open
   const page = visit.path('conversations', String(thread.id))

@@ -30,10 +30,10 @@ import { labelOf, namesOf, shownMessages, titleOf } from './shown.ts'
 import { timelineNames, TimelinePane } from './timeline.tsx'
 import { writingPages } from './write.tsx'
 
-/** Maximum number of pages without a readable message that are skipped at a time. */
+/** Maximum number of pages without readable messages that one request skips. */
 const maxSkipped = 20
 
-/** Registers the list, the conversations, and the live updates of each. */
+/** Registers the conversation list, the conversations, and the messages that update an open one. */
 export function conversationPages(pages: AccountPages): void {
   const { get } = pages
   get('/conversations', showList)
@@ -43,7 +43,7 @@ export function conversationPages(pages: AccountPages): void {
   writingPages(pages.may('use'), showThread)
 }
 
-/** The list; wide windows show the newest conversation next to it. */
+/** Shows the list. Wide windows show the newest conversation next to it. */
 async function showList(visit: Visit) {
   const { account, requestId, query } = visit
   const place = listPlace(query)
@@ -78,7 +78,7 @@ async function showThread(visit: Visit) {
   return await bothPanes(visit, place, { ...list, threads: seen }, pane, false)
 }
 
-/** A conversation and the content around its messages. */
+/** A conversation and the content shown around its messages. */
 interface Pane {
   open: OpenConversation
   position: ThreadPosition
@@ -140,12 +140,12 @@ async function bothPanes(
   )
 }
 
-/** Both names, isolated from each other, with the conversation id. */
+/** Shows both names, each bidi-isolated, with the conversation id. */
 function titleWith({ thread }: OpenConversation) {
   return <ThreadNames names={namesOf(thread)} label={labelOf(thread)} />
 }
 
-/** The messages after a given one, as items for the message list. With `?glance`, they do not count as seen. */
+/** Returns the messages after a given one, as items for the message list. With `?glance`, they do not count as seen. */
 async function showFollowing(visit: Visit) {
   const { account, requestId, query, path } = visit
   const after = seqIn(query, 'after')
@@ -154,9 +154,9 @@ async function showFollowing(visit: Visit) {
   }
   const openAfter = (seq: number) =>
     openConversation(account, threadIn(visit), { after: seq }, { requestId, isGlance: query.has('glance') })
-  // Includes the given message, because the next one may continue its group.
+  // Start with the given message, because the next one may continue its group.
   let open = await openAfter(after - 1)
-  // Messages between others are omitted, so the reader's own may be several pages away.
+  // Messages between others are omitted, so the reader's next message may be several pages away.
   for (let skipped = 0; skipped < maxSkipped && open.newer !== undefined; skipped++) {
     if (open.messages.some(({ seq }) => seq > after)) break
     open = await openAfter(open.newer)
@@ -176,8 +176,8 @@ async function showFollowing(visit: Visit) {
 }
 
 /**
- * Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in the user's zone or in milliseconds. Without any of them: the
- * newest messages.
+ * Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in the user's zone or in milliseconds. Selects the newest
+ * messages if all are missing.
  */
 export function positionIn({ query, timeZone }: Pick<Visit, 'query' | 'timeZone'>): ThreadPosition {
   const [around, before, after] = ['m', 'before', 'after'].map((name) => seqIn(query, name))

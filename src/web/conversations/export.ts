@@ -1,4 +1,4 @@
-/** Exports a whole conversation as a file, page by page: each page is read when the previous one has been sent. */
+/** Exports a complete conversation as a file. Each page is read after the previous one has been sent. */
 import { type OpenConversation, type OpenMessage, wholeConversation } from '../../grid/conversations/open.ts'
 import { downloadBody } from '../../answers/downloads.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'
@@ -40,13 +40,13 @@ const formats: Record<string, Format> = {
   },
 }
 
-/** The conversation as a file: `?as=md` or `?as=json`. */
+/** Sends the conversation as a file: `?as=md` or `?as=json`. */
 export async function exportConversation(visit: Visit): Promise<PageResult> {
   const { account, connection, requestId, query } = visit
   const extension = query.get('as') === 'json' ? 'json' : 'md'
   const format = formats[extension]
   const pages = wholeConversation(account, threadIn(visit), requestId)
-  // Read before the response begins, so that a refusal can still be a page.
+  // Read the first page before the response begins, so that an error can still be shown as a page.
   const first = (await pages.next()).value as OpenConversation
   const names = namesOf(first.thread).map((name) => name.replace(/[^a-z0-9-]/gi, '')).join('-')
   return new Response(downloadBody(account, connection, written(visit, format, first, pages)), {
@@ -94,7 +94,7 @@ function exported({ account, path }: Visit, message: OpenMessage) {
     reply_to_message_id: message.replyToMessageId,
     text: message.body,
     parts: parts.map(({ name, type, size, href }) => ({ name, type, size, url: `${origin}${href}` })),
-    // For a single recipient, what happened when; for a post, how many members have read it.
+    // For a single recipient, the times of each event; for a post, the number of members who have read it.
     delivery: receipts.length > 0
       ? Object.fromEntries([
         ['state', receipts[0].state],

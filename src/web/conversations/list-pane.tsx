@@ -15,7 +15,7 @@ import { shownThread } from './shown.ts'
 /** The position in the list: its filter and first row. */
 export interface ListPlace {
   show: Show
-  /** Part of a name; empty or undefined for all. */
+  /** Part of a name. Empty or undefined matches all names. */
   search?: string
   before?: number
 }
@@ -33,19 +33,19 @@ export function seqIn(query: URLSearchParams, name: string): number | undefined 
   return /^\d{1,15}$/.test(given) ? Number(given) : undefined
 }
 
-/** The conversation named in the path. Fails with `conversation_not_found`. */
+/** Returns the conversation id in the path. Fails with `conversation_not_found`. */
 export function threadIn(visit: Pick<Visit, 'param'>): number {
   const id = seqIn(new URLSearchParams({ id: visit.param('thread') }), 'id')
   if (id === undefined) throw unknownConversation()
   return id
 }
 
-/** The parameters that preserve the list's content. */
+/** Returns the parameters that preserve the list's filter. */
 export function listFields({ show, search }: ListPlace): Record<string, string> {
   return { ...(show !== 'all' && { show }), ...(search && { search }) }
 }
 
-/** The query that preserves the list's position, plus `more`. */
+/** Returns the query that preserves the list's position, with the parameters in `more` added. */
 export function listQuery(place: ListPlace, more: Record<string, number> = {}): string {
   const { before } = place
   const query = new URLSearchParams({
@@ -69,7 +69,7 @@ export function ListPane(
   const { path } = visit
   const { threads, next, unread, reader } = list
   const { search = '' } = place
-  // For a member, these are all conversations they can read.
+  // For members, the filter "All" would show the same conversations as "You".
   const offered = filters.filter(([show]) =>
     show === 'you' ? visit.may('use') : show !== 'all' || reader.role !== 'member'
   )

@@ -155,7 +155,7 @@ function Fates(
   )
 }
 
-/** A remote agent never reads messages, so its events are shown instead. */
+/** Shows a remote agent's delivery events instead of reads, because a remote agent never reads messages. */
 function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownReceipt {
   if (remote.length === 0) return receipt
   const remoteEvents = remote.map(({ event, at, attempt, reason }) => ({
@@ -168,7 +168,7 @@ function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownRec
 
 /** Longer texts are truncated to this length, in UTF-16 units. */
 const maxShown = 400
-/** Replies are no longer indented beyond this depth. */
+/** Deeper replies are indented to this depth. */
 const maxDepth = 6
 
 async function chainPage(visit: Visit): Promise<Response> {
@@ -210,7 +210,7 @@ async function chainPage(visit: Visit): Promise<Response> {
   )
 }
 
-/** `isOpen`: the reader came from this message. */
+/** One message of the reply chain. `isOpen` marks the message that the reader came from. */
 function Link(
   { message, isRoot, isOpen, path }: {
     message: OpenChainMessage

@@ -55,7 +55,7 @@ function PausedBanner({ visit, thread, pause, perHour }: { visit: Visit; thread:
   )
 }
 
-/** For visitors who may resume it. Returns to `thread` or to the page `from`. */
+/** The button that resumes a conversation, for visitors who may. It returns to `thread` or to the page `from`. */
 export function Resume(
   { visit, conversation, thread, from }: { visit: Visit; conversation: string; thread?: number; from?: Origin },
 ) {
@@ -72,7 +72,7 @@ export function Resume(
   )
 }
 
-/** The last messages of paused conversations that the visitor may read, by thread. Logged as reading them. */
+/** Returns the last messages of paused conversations that the visitor may read, by thread. Logs that they were read. */
 export async function lastMessages(
   { account, requestId }: Visit,
   conditions: readonly Condition[],
@@ -85,7 +85,7 @@ export async function lastMessages(
   return new Map(found)
 }
 
-/** Messages with one line each. */
+/** Messages, one line each. */
 export function Said({ messages, now }: { messages: OpenMessage[]; now: number }) {
   return (
     <ul class='said' aria-label={`The last ${pluralize(messages.length, 'message')}`}>

@@ -15,9 +15,9 @@ import { namesOf, shownMessages, titleOf } from './shown.ts'
 export interface TimelineProps {
   visit: Visit
   open: OpenConversation
-  /** The page's path and query at another position, such as `{ before: 42 }`. */
+  /** Returns the page's path and query at another position, such as `{ before: 42 }`. */
   link: (position: Record<string, number>) => string
-  /** Returns where the reader answers a message. Undefined if they cannot. */
+  /** Returns the address at which the reader answers a message. Undefined if they cannot. */
   replyHref?: (message: OpenMessage) => string | undefined
 }
 
@@ -25,11 +25,11 @@ export interface TimelineProps {
 export function TimelinePane(
   { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
-    /** The list's path, for narrow windows; undefined if there is no list. */
+    /** The list's path, for narrow windows. Undefined if there is no list. */
     back?: string
-    /** The page starts at the conversation's first message instead of its last. */
+    /** Whether the page starts at the conversation's first message instead of its last. */
     isFromTop: boolean
-    /** Why the conversation is paused. */
+    /** The notice that explains why the conversation is paused. */
     paused: Child
     composer?: Child
   },
@@ -61,12 +61,12 @@ export function TimelinePane(
   )
 }
 
-/** The days offered in the menu, in days before today. */
+/** The days offered in the menu, as a number of days before today. */
 const nearDays: [days: number, title: string][] = [[0, 'Today'], [1, 'Yesterday'], [7, 'A week ago']]
 
-/** Links to the first unread message, a day or a time, and the export of the whole conversation. */
 const exports = [['md', 'Markdown'], ['json', 'JSON']]
 
+/** Links to the first unread message, to a day or time, and to the exports of the complete conversation. */
 function Ways({ visit, open: { firstNew, messages, thread }, link }: TimelineProps) {
   const now = visit.account.deps.now()
   const isElsewhere = firstNew !== null && messages.length > 0 && messages[0].seq > firstNew
@@ -162,7 +162,7 @@ function Timeline({ visit, open, link, replyHref }: TimelineProps) {
   )
 }
 
-/** A send that was refused: who sent it to whom, which guardrail refused it, and why. */
+/** A refused send: its sender and recipient, the guardrail that refused it, and the reason. */
 function Refused(
   { sender, recipient, action, kinds, guardrail, guardrailId, path }: RefusedSend & { path: Visit['path'] },
 ) {
@@ -191,7 +191,7 @@ function PageLink({ href, title }: { href: string; title: string }) {
   )
 }
 
-/** Shown to visitors who may not read the conversation: its numbers, and who may read it. */
+/** Tells visitors who may not read the conversation who may, and shows its numbers. */
 function Unreadable({ reader, thread, since }: OpenConversation) {
   if (since !== undefined) {
     return (
@@ -217,7 +217,7 @@ function Unreadable({ reader, thread, since }: OpenConversation) {
   )
 }
 
-/** Yields the names whose icons the messages show. */
+/** Yields the names whose icons appear next to the messages. */
 export function* timelineNames({ thread, messages }: OpenConversation): Generator<string> {
   yield* namesOf(thread)
   for (const { fromAlias } of messages) yield `@${fromAlias}`

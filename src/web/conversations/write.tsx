@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Writing as a person: a page to start a conversation, and the forms within one. */
+/** Writing messages as a person: a page that starts a conversation, and the forms within a conversation. */
 import { Buffer } from 'node:buffer'
 import { type ErrorCode, GridError } from '../../errors.ts'
 import { choose } from '../../grid/conversations/choose.ts'
@@ -26,8 +26,8 @@ const maxMarked = 50
 const maxOffered = 200
 
 /**
- * Registers the page to write a message, and the forms of a conversation: answering, and marking as read. `showThread`
- * renders its page.
+ * Registers the page that starts a conversation, and the forms within one: answering, and marking as read. `showThread`
+ * renders a conversation's page.
  */
 export function writingPages({ get, post }: Pages<Visit>, showThread: (visit: Visit) => Promise<PageResult>): void {
   get('/write', showWrite)
@@ -82,10 +82,10 @@ async function write(visit: Visit): Promise<PageResult> {
   return await toSent(visit, await atField('to', () => writeMessage(account, message)))
 }
 
-/** The message has no recipient. The writer can correct this and keeps the text. */
+/** Error codes for a missing recipient. The writer can correct the recipient without losing the text. */
 const noRecipient: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
 
-/** Moves such an error to its field. */
+/** Assigns such an error to its field. */
 async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   try {
     return await send()
@@ -95,7 +95,7 @@ async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The conversation page, with the list from which the form was opened. */
+/** Returns the path of the conversation page, next to the list from which the form was opened. */
 function conversationPath({ path, form }: Visit, thread: number): string {
   return `${path('conversations', String(thread))}${listQuery(listPlace(form))}`
 }
@@ -107,7 +107,7 @@ async function toSent(visit: Visit, { id, held }: SentMessage): Promise<PageResu
   return { redirectTo: `${conversationPath(visit, place.threadId)}#m${place.seq}` }
 }
 
-/** The posted message. Its file becomes a part. */
+/** Reads the posted message. Its files become parts. */
 async function messageIn(form: URLSearchParams) {
   const files = form instanceof PostedFields ? form.files : []
   const given = await Promise.all(files.map(async (file) => ({
@@ -116,7 +116,7 @@ async function messageIn(form: URLSearchParams) {
     ...(file.type !== '' && { mediaType: file.type }),
   })))
   const text = form.get('text') ?? ''
-  // Messages are for texts that people read and edit; longer content belongs in a file.
+  // Messages are for text that people read and edit. Longer content belongs in a file.
   if (!hasAtMost(text, maxMessageLength)) {
     const problem = `Write at most ${maxMessageLength} characters. Attach a longer text as a file.`
     throw new GridError('message_too_long', problem)
@@ -166,7 +166,7 @@ async function showWrite(visit: Visit): Promise<Response> {
   )
 }
 
-/** Suggestions for the field `to`: the account's agents with `@`, and the alias's channels with `#`. */
+/** Returns suggestions for the field `to`: the account's agents with `@`, and the person's channels with `#`. */
 async function namesToWriteTo({ account }: Visit, personAlias: PersonAlias | undefined): Promise<string[]> {
   const { agents, channels } = account.read
   const [people, joined] = await Promise.all([

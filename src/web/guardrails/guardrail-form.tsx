@@ -55,7 +55,7 @@ export function newGuardrailPages({ get, post }: Pages<Visit>): void {
     const settings = { provider: provider.id, config, token: token ?? undefined }
     const text = visit.form.get('text') ?? ''
     const run = (account: AccountStore) => tryGuardrail(account, settings, text)
-    // Logged without the text and the token.
+    // The log contains neither the text nor the token.
     const trial = await visit.record('try_guardrail', { provider: provider.id, config }, run)
     return showNew(visit, { text: triedText(text), trial })
   }, (visit) => showNew(visit))
@@ -110,7 +110,7 @@ export function providerOf(id: string): ListedProvider {
   return provider
 }
 
-/** Reads the posted settings. A missing choice is undefined, so that the default applies. */
+/** Reads the posted settings. A missing choice is undefined and gets its default. */
 export function settingsOf(provider: ListedProvider, form: URLSearchParams): GuardrailUpdate & { name: string } {
   const token = form.get('token') ?? ''
   return {
@@ -132,7 +132,7 @@ interface StoredGuardrail extends Required<Omit<GuardrailUpdate, 'token'>> {
 /** The id of the form for a new guardrail. */
 const newFormId = 'settings'
 
-/** A guardrail's form. `stored` is undefined for a new guardrail; the provider cannot be changed. */
+/** A guardrail's form. `stored` is undefined for a new guardrail. The provider cannot be changed. */
 export function GuardrailForm(
   { visit, provider, stored, action, cancel, choosable }: {
     visit: Visit
@@ -140,13 +140,13 @@ export function GuardrailForm(
     stored?: StoredGuardrail
     action: string
     cancel?: string
-    /** For a new guardrail: the agents that it can be attached to. */
+    /** For a new guardrail, the agents that it can be attached to. */
     choosable?: ChoosableAgents
   },
 ) {
   const { form, inputError, request } = visit
   const { pathname } = new URL(request.url)
-  // A trial also posts the settings of a new guardrail; other forms on the page do not contain them.
+  // Trying a new guardrail also posts these settings. The page's other forms do not contain them.
   const isTried = !stored && pathname === `${action}/try`
   const isPosted = request.method === 'POST' && (pathname === action || isTried)
   const field = isPosted ? inputError?.details.field ?? '' : ''
@@ -222,7 +222,7 @@ const directionOptions = [
   { value: 'outbound', title: 'Sent' },
 ] as const
 
-/** Selects the agents whose messages a guardrail checks. `mayWait`: it can be attached later. */
+/** Selects the agents whose messages a guardrail checks. `mayWait` allows attaching it later. */
 export function TargetFields(
   { choosable, form, mayWait = false, all = null }: {
     choosable: ChoosableAgents
@@ -262,7 +262,7 @@ export function TargetFields(
   )
 }
 
-/** The posted values of `TargetFields`; undefined for none. */
+/** Returns the posted values of `TargetFields`. Undefined if the guardrail is attached to no agents. */
 export function targetsOf(form: URLSearchParams): GuardrailTargets | undefined {
   const to = readChoice(form, 'attachTo', ['all', 'chosen', 'none'])
   if (to === undefined || to === 'none') return undefined
@@ -297,7 +297,7 @@ function TokenFields(
   )
 }
 
-/** Removes the field's path from an error message that is shown at the field. */
+/** Removes the field's path from an error message shown at that field. */
 function withoutPath(message: string): string {
   const text = message.replace(/^config\S*: /, '')
   return text === 'is required' ? 'This is required.' : text

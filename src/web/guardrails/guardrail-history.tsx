@@ -33,7 +33,7 @@ export interface CountOfGuardrail {
   guardrailId: string
   action: VerdictAction
   n: number
-  /** Null if the guardrail has been deleted. */
+  /** The guardrail's name. Null if it has been deleted. */
   name: string | null
 }
 
@@ -59,7 +59,7 @@ export async function loadHistory({ account, query }: Visit, id: string) {
   return { span, first, counts: await countCases(account, id, { from: first }) }
 }
 
-/** A chart of the guardrail's actions, with a switch between two time spans. */
+/** A chart of the guardrail's actions. The user can switch between two time spans. */
 export function HistoryCard(
   { span, first, counts, path }: { span: Span; first: number; counts: HourlyCount[]; path: string },
 ) {

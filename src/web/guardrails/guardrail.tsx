@@ -41,7 +41,7 @@ export function oneGuardrailPages(pages: Pages<Visit>): void {
   }, showPage)
   post('/guardrails/:guardrail/delete', async (visit) => {
     const id = visit.param('guardrail')
-    // Read the name before the deletion, so that it can be logged.
+    // Read the name before deleting the guardrail, so that it can be logged.
     const name = (await visit.account.read.guardrails.byId(id))?.name
     await visit.record('delete_guardrail', { id, name }, (account) => deleteGuardrail(account, id))
     return visit.done('guardrail-deleted', 'guardrails')
@@ -142,7 +142,7 @@ async function show(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** Explains since when and why the guardrail checks nothing, and what happens to messages meanwhile. */
+/** Says since when and why the guardrail cannot check messages, and what happens to them. */
 function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: number }) {
   const { enabled, onFailure, failure } = guardrail
   return (

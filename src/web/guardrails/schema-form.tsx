@@ -5,7 +5,7 @@ import { ChoiceList, Select, TextArea, TextInput } from '../../html/fields.tsx'
 
 /**
  * The subset of JSON Schema used by providers' configuration schemas: an object of texts, numbers, choices and lists.
- * `test/web/guardrails/schema-form.test.tsx` checks that they use no more.
+ * `test/web/guardrails/schema-form.test.tsx` checks that they use nothing else.
  */
 export interface JsonSchema {
   type?: string
@@ -21,10 +21,10 @@ export interface JsonSchema {
   required?: string[]
 }
 
-/** Texts with at least this maximum length get a multi-line field. */
+/** Texts whose maximum length is at least this many characters get a multi-line field. */
 const longText = 400
 
-/** Form fields of a configuration, named `config.name`. Without a stored value they show the defaults. */
+/** Form fields for a configuration, named `config.NAME`. Without a stored value, they show the defaults. */
 export function SchemaFields({ schema, stored }: { schema: JsonSchema; stored: unknown }) {
   const values = stored as Record<string, unknown> | undefined
   return (
@@ -86,8 +86,8 @@ function SchemaField(
 }
 
 /**
- * The value of a posted form, to be validated against the schema. Empty fields are omitted, so that they get their
- * defaults. A number that does not parse stays text.
+ * Returns the value of a posted form, to be validated against the schema. Empty fields are omitted, so that they get
+ * their defaults. A number that cannot be parsed remains text.
  */
 export function readSchemaValue({ properties = {} }: JsonSchema, form: URLSearchParams): Record<string, unknown> {
   const values = Object.entries(properties).map(([name, schema]) => [name, readField(schema, form, `config.${name}`)])

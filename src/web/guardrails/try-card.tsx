@@ -12,11 +12,11 @@ import type { AccountStore } from '../../store/account.ts'
 import { formErrors, Refusal } from '../forms.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
-/** In characters: when encoded as a form, the text stays below the form size limit. */
+/** Maximum length of the typed text, in characters. It keeps the encoded form below the form size limit. */
 const maxTyped = 3_500
 /** Longer raw responses are truncated to this length, in UTF-16 units. */
 const maxRaw = 20_000
-/** The same limit for the text with its highlights. */
+/** Longer texts with highlights are truncated to this length, in UTF-16 units. */
 const maxText = 20_000
 const maxMarks = 500
 
@@ -27,13 +27,13 @@ export interface TriedText {
   trial: GuardrailTrial
 }
 
-/** Registers the trial. The typed text is never logged or stored; `page` shows it with the result. */
+/** Registers the trial. The typed text is never logged or stored. `page` shows it with the result. */
 export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried?: TriedText) => Promise<Response>) {
   get('/guardrails/:guardrail/try', (visit) => ({ redirectTo: visit.path('guardrails', visit.param('guardrail')) }))
   post('/guardrails/:guardrail/try', async (visit) => {
     const id = visit.param('guardrail')
     const text = visit.form.get('text') ?? ''
-    // Logged without the text.
+    // The log does not contain the text.
     const run = (account: AccountStore) => tryGuardrail(account, { guardrail: id }, text)
     const trial = await visit.record('try_guardrail', { id }, run)
     return await page(visit, { text: triedText(text), trial })
@@ -41,8 +41,8 @@ export function tryPages({ get, post }: Pages<Visit>, page: (visit: Visit, tried
 }
 
 /**
- * The form, and the result of the trial just made. `settings` is the id of the form with the settings of a guardrail
- * that is not stored yet: they are sent with the text.
+ * The trial form and its latest result. `settings` is the id of the form with the settings of a guardrail that is not
+ * stored yet. These settings are sent with the text.
  */
 export function TryCard(
   { visit, path, isRemote, tried, settings }: {
@@ -54,7 +54,7 @@ export function TryCard(
   },
 ) {
   const action = `${path}/try`
-  // The settings form shows the errors of its own fields.
+  // The settings form shows the errors in its own fields.
   const errors = formErrors(visit, action, settings ? ['text', 'config', 'token'] : ['text'])
   const text = (
     <TextArea
@@ -183,7 +183,7 @@ function Marked({ text, spans }: { text: string; spans: Span[] }) {
   )
 }
 
-/** The spans within the text, in order and without overlaps. Services' responses are hostile input. */
+/** Returns the spans within the text, in order and without overlaps. A service's response is untrusted input. */
 function marksOf(text: string, spans: readonly Span[]): Span[] {
   const marks: { start: number; end: number }[] = []
   const inText = spans.map(({ start, end }) => ({

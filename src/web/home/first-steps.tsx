@@ -9,18 +9,18 @@ import { day } from '../../lib/time.ts'
 import type { AgentCounts } from '../../store/account/attention.ts'
 import type { Visit } from '../visit.ts'
 
-/** From an empty account to two agents that talk to each other, worded like docs/start.md. */
+/** The steps from an empty account to two agents that talk to each other, worded as in docs/start.md. */
 export const firstSteps = ['Connect a client', 'Connect a second agent', 'Send a first message'] as const
 
 /**
- * Whether an account is still being set up. An account without messages counts as set up once two agents have existed
- * for the shortest message retention.
+ * Whether an account is still being set up. An account without messages counts as set up once two agents are connected
+ * and the oldest has existed for 7 days, the shortest message retention.
  */
 export function isBeginning({ hasMessages, connected, oldest }: AgentCounts, now: number): boolean {
   return !hasMessages && !(connected > 1 && oldest! < now - 7 * day)
 }
 
-/** Shown instead of the conversations in an account without agents. */
+/** Replaces the conversations in an account without agents. */
 export async function firstStepsPage(visit: Visit, counts: AgentCounts): Promise<Response> {
   return await appPage(
     visit.frame('conversations'),
@@ -29,7 +29,7 @@ export async function firstStepsPage(visit: Visit, counts: AgentCounts): Promise
   )
 }
 
-/** Shown while the account `isBeginning`. Each step's state follows from the account's agents. */
+/** The first steps, shown while the account `isBeginning`. Each step's state depends on the account's agents. */
 export function FirstSteps(
   { visit, counts: { total, connected, first, last } }: { visit: Visit; counts: AgentCounts },
 ) {

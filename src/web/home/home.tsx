@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** An account's first page: items for the visitor, problems, and news. */
+/** An account's home page: items that wait for the visitor, problems, and news. */
 import type { Child } from 'hono/jsx'
 import { findClaimOffer } from '../../grid/accounts/claim.ts'
 import { countHeld, heldMessages } from '../../grid/approvals/held.ts'
@@ -25,7 +25,7 @@ import type { PageDeps, Pages, Visit } from '../visit.ts'
 import { clockAt, day } from '../../lib/time.ts'
 import { FirstSteps, isBeginning } from './first-steps.tsx'
 
-/** Keeps the first problem visible without scrolling. */
+/** Row limits. They keep the first problem visible without scrolling. */
 const maxHeld = 4
 const maxQuestions = 3
 const maxBroken = 5
@@ -68,7 +68,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
     )
   }
   attention.found({ id: visit.membership.id, account }, open)
-  // News omits conversations that already await the visitor's answer.
+  // Conversations that await the visitor's answer are already listed, so the news omits them.
   const others = news.filter(({ thread }) => !questions.some(({ threadId }) => threadId === thread.id))
   const { broken, warnings } = byUrgency(visit, open, 'home')
   const answers = countQuestions(questions)
@@ -92,7 +92,7 @@ async function show(visit: Visit, { store, attention }: PageDeps) {
   )
 }
 
-/** All numbers of the page in one line. They add up to the number in the navigation. */
+/** All of the page's counts in one line. They add up to the navigation's count. */
 function Summary(
   { visit, held: { count, firstEndsAt, isUrgent }, answers, broken, warnings }: {
     visit: Visit
@@ -142,7 +142,7 @@ function Conditions(
   return <NeedCard title={title} all={`${attention}?show=${part}`} max={max} total={found.total} rows={rows} isShort />
 }
 
-/** Conversations with new messages, newest first. Shows names and counts; texts are shown only in the conversation. */
+/** Conversations with new messages, newest first, by name and count. Texts are shown only in the conversation. */
 function SinceYouWereHere(
   { visit, news, isCut, self }: { visit: Visit; news: News[]; isCut: boolean; self?: string },
 ) {

@@ -14,7 +14,7 @@ interface ListProps<Grant> {
   now: number
 }
 
-/** The programs that the user has authorized, across all accounts. See docs/protocol/oauth.md, "Grants". */
+/** The programs that the user has authorized, in all accounts. See docs/protocol/oauth.md, "Grants". */
 export function OwnPrograms({ visit, grants, now }: ListProps<OwnGrant>) {
   return (
     <Programs
@@ -64,9 +64,7 @@ function AccountPrograms({ visit, grants, now }: ListProps<AccountGrant>) {
   )
 }
 
-/**
- * The programs that act as the agent `alias`: those of all members for owners and admins, otherwise the visitor's own.
- */
+/** The programs that act as the agent `alias`. Owners and admins see all members' programs, others only their own. */
 export function AgentPrograms({ visit, grants, now, alias }: ListProps<AccountGrant> & { alias: string }) {
   const { may, path } = visit
   return (
@@ -119,7 +117,7 @@ function timeColumns(now: number): Column<ListedGrant>[] {
   ]
 }
 
-/** `endPath` returns the path of the form that ends the grant with an id. */
+/** `endPath` returns the path of the form that ends the grant with this id. */
 function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> {
   return {
     title: 'Disconnect',
@@ -141,8 +139,8 @@ function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> 
 }
 
 /**
- * The name that the program chose, the host of its metadata document if it has one, and the key that it fetched. See
- * docs/security.md, "OAuth".
+ * Shows the program's chosen name, the host of its metadata document if it has one, and the agent key that it fetched.
+ * See docs/security.md, "OAuth".
  */
 function ProgramName({ grant: { clientName, clientDomain, key }, now }: { grant: ListedGrant; now: number }) {
   return (

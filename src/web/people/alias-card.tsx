@@ -25,7 +25,7 @@ export function aliasActions({ post, may }: AccountPages, show: (visit: Visit) =
   }, show)
 }
 
-/** The user's alias in this account. See docs/people.md, "People who write". */
+/** Shows the user's alias in this account. See docs/people.md, "People who write". */
 export function AliasCard(
   { visit, personAlias, suggestion }: { visit: Visit; personAlias: PersonAlias | undefined; suggestion: string },
 ) {

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
 /**
- * Email link pages: requesting a link, and following each kind. Email scanners open links, so only a button on the page
- * redeems one. See docs/people.md, "Signing in".
+ * Pages for email links: requesting a link, and following each kind. Email scanners open links, so only a button on the
+ * page redeems a link. See docs/people.md, "Signing in".
  */
 import {
   checkLinkOwner,
@@ -86,7 +86,7 @@ function resetPages({ get, post }: Pages<PublicVisit>, { store, sessions, featur
   }, show)
 }
 
-/** The next page after an email link. A user who has lost a provider's identity first sees a page about it. */
+/** Returns the path after an email link. A user who has lost a provider's identity first sees a page about it. */
 export function pathAfterLink(features: PageDeps['features'], next: string, isUnlinked: boolean): string {
   const way = isUnlinked ? features.find(({ signIn }) => signIn)?.signIn : undefined
   return way?.unlinkedPath(next) ?? next
@@ -196,7 +196,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead
             <Notice kind={notice.kind} title={notice.kind === 'good' ? 'Check your email' : 'Ask the operator'}>
               {notice.text}
             </Notice>
-            {/* Email links cannot contain every path, for example not that of an authorization request. */}
+            {/* Email links cannot contain certain paths, such as the path of an authorization request. */}
             {next !== '/' && (
               <p>
                 After you have signed in with the link in this browser, you can <a href={next}>continue here</a>.

@@ -12,7 +12,7 @@ import { PageForm } from '../forms.tsx'
 import { settingsPath } from '../settings.tsx'
 import type { Pages, Visit } from '../visit.ts'
 
-/** Transferring the account's ownership: on a separate page, because the caller cannot undo it. */
+/** Transfers the account's ownership. This has a separate page, because the caller cannot undo it. */
 export function handOverPages({ get, post }: Pages<Visit>): void {
   get('/settings/team/hand-over', show)
   post('/settings/team/hand-over', async (visit) => {
@@ -25,7 +25,7 @@ export function handOverPages({ get, post }: Pages<Visit>): void {
   }, show)
 }
 
-/** Requires a chosen member and the account's name. Fails with `invalid_input`. */
+/** Requires that a member is chosen and the account's name is typed. Fails with `invalid_input`. */
 function checkDeliberate({ form, membership }: Visit, userId: string): void {
   if (userId === '') throw new GridError('invalid_input', 'Choose the member.', { field: 'member' })
   if ((form.get('confirmation') ?? '').trim() === membership.name.trim()) return
@@ -37,7 +37,7 @@ function checkDeliberate({ form, membership }: Visit, userId: string): void {
 async function show(visit: Visit) {
   const { account, actor, membership } = visit
   requirePermission(actor, 'own')
-  // Checked before the form is filled in, not after.
+  // Check this before the user fills in the form, not after.
   requireConfirmed(actor, account.deps.now())
   const members = await account.read.team.members()
   const others = members.filter(({ userId, role }) => userId !== actor.userId && role !== 'owner')

@@ -59,7 +59,7 @@ export function EmailField({ value, isFocused }: { value?: string; isFocused?: b
   )
 }
 
-/** Says where to find email links on a grid without an SMTP server. */
+/** Says where to find email links on a grid that does not send email. */
 export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
   if (deps.store.deps.email.isConfigured) return null
   return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>

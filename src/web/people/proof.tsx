@@ -30,7 +30,7 @@ export function secondFactorPath(next: string): string {
 export function proofPages({ get, post, keep }: PublicPages, { store, sessions, features }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
-  /** The page that the user came from, or one close to the change. */
+  /** Returns the page that the user came from, or the page closest to the change. */
   function backOf(visit: PublicVisit): string {
     const referrer = URL.parse(visit.request.headers.get('referer') ?? '')
     const from = visit.form.get('back') ?? (referrer && referrer.pathname + referrer.search)
@@ -49,7 +49,7 @@ export function proofPages({ get, post, keep }: PublicPages, { store, sessions, 
     return { redirectTo, cookie: [begun, cookie], withForm: true }
   }
 
-  /** Registers a page on which `userOf` must prove their identity. */
+  /** Registers a page on which the user returned by `userOf` must prove their identity. */
   function proofPage(
     path: string,
     userOf: (visit: PublicVisit) => Promise<SessionUser | undefined>,

@@ -12,7 +12,7 @@ import { PageForm } from '../forms.tsx'
 import type { PageDeps, Pages, PublicVisit } from '../visit.ts'
 import { EmailField, NameField, NewPasswordField } from './person-fields.tsx'
 
-/** The first start prints a link to a form that creates the first user and account. */
+/** The form that creates the first user and account. The grid prints its link on the first start. */
 export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
   const show = async (visit: PublicVisit) => {
     const state = await setUpState(store, visit.param('token'))
@@ -32,7 +32,7 @@ export function setUpPages({ get, post }: Pages<PublicVisit>, { store, sessions 
   }, show)
 }
 
-/** Why a link cannot be used, and what to do instead. */
+/** Says why a link cannot be used, and what to do instead. */
 function endedPage(state: 'done' | 'ended') {
   if (state === 'ended') {
     return barePage(

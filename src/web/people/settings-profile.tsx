@@ -73,7 +73,7 @@ export function profilePages(pages: AccountPages, deps: PageDeps): void {
     await changePassword(store, actor.userId, input, address)
     return {
       redirectTo: withNotice(path(visit), 'password-changed'),
-      // The session proves no more than the previous one: a password alone does not replace the second factor.
+      // The new session proves no more than the previous one, because a password does not replace the second factor.
       cookie: await sessions.begin(request, actor.userId, address, {
         hasSecondFactor: user.hasSecondFactor,
         confirmedAt,
@@ -142,7 +142,7 @@ function DisplayCard({ visit }: { visit: Visit }) {
           {shortcuts && ' Press ? to see them.'}
         </p>
         {
-          // Speech input and accidental key presses would trigger shortcuts. See WCAG 2.2, "Character Key Shortcuts".
+          // Speech input and accidental key presses can trigger shortcuts. See WCAG 2.2, "Character Key Shortcuts".
         }
         <PageForm visit={visit} action={settingsPath(visit, 'profile', 'keyboard')} acts>
           <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />
@@ -244,7 +244,7 @@ function PasswordCard({ visit, hasPassword }: { visit: Visit; hasPassword: boole
   )
 }
 
-/** This page shows the form again with the user's input. */
+/** Whether this page shows the refused form again, with the user's input. */
 function isRefused({ inputError, request }: Visit, action: string): boolean {
   return inputError !== undefined && new URL(request.url).pathname === action
 }

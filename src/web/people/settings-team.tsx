@@ -86,7 +86,7 @@ export function teamPages({ get, post, may }: AccountPages, { store }: PageDeps)
   }, showPage)
   post('/settings/team/members/:member/remove', async (visit) => {
     const userId = visit.param('member')
-    // Logged now, because the address cannot be looked up after the removal.
+    // Look up the address now, because the removal makes it unavailable.
     const email = (await visit.account.read.team.member(userId))?.email
     await visit.record('remove_member', { userId, email }, (account) => removeMember(account, userId))
     return userId === visit.actor.userId ? { redirectTo: '/' } : visit.done('member-removed', 'settings', 'team')
@@ -108,16 +108,16 @@ function isAboutMembers(visit: Visit): boolean {
   return new URL(visit.request.url).pathname !== settingsPath(visit, 'team', 'invitations')
 }
 
-/** An agent key shown to a person who may no longer act as the account's agents. */
+/** An agent key that was shown to a person who may no longer act as the account's agents. */
 interface FormerKey {
   alias: string
-  /** The name or the email address. */
+  /** The person's name or email address. */
   person: string | null
   last4: string
   lastUsedAt: number | null
 }
 
-/** Keys that former members and viewers still know, each with a button to replace it. */
+/** Lists keys that former members and viewers still know, each with a button to replace it. */
 function FormerKeysCard({ visit, keys }: { visit: Visit; keys: FormerKey[] }) {
   const now = visit.account.deps.now()
   return (

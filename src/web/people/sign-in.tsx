@@ -41,7 +41,7 @@ export function signInPages(pages: PublicPages, deps: PageDeps): void {
     }
   }, show)
   post('/sign-out', async ({ request }) => {
-    // The user's data in the browser, such as drafts, is removed with the session. Without HTTPS, the script does this.
+    // Signing out also removes the user's data in the browser, such as drafts. Without HTTPS, the script removes it.
     const headers = { 'Location': '/', 'Set-Cookie': await sessions.end(request), 'Clear-Site-Data': '"storage"' }
     return new Response(null, { status: 303, headers })
   })
@@ -86,9 +86,9 @@ async function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: s
   )
 }
 
-/** Signing in with a passkey, which counts as both factors. See docs/people.md, "Signing in". */
+/** Signs a user in with a passkey, which counts as both factors. See docs/people.md, "Signing in". */
 function passkeyPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
-  // A form leads here, because each page stores its own challenge in the database.
+  // Users open this page with a form, because each page stores its own challenge in the database.
   const show = async (visit: PublicVisit) => {
     const { csrf, form, address, kept } = visit
     const errors = formErrors(visit, '/passkey/sign-in', ['passkey'])

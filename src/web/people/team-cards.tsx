@@ -21,7 +21,7 @@ const rolePermissions: Record<Role, string> = {
   viewer: 'Sees agents, channels and settings, but numbers instead of messages.',
 }
 
-/** The account's members. `issuedKeys`: how many live agent keys each user was shown, by user id. */
+/** The account's members. `issuedKeys` counts the live agent keys that each user was shown, by user id. */
 export function MembersCard(
   { visit, members, issuedKeys }: {
     visit: Visit
@@ -98,7 +98,7 @@ function agentKeys(count: number): string {
   return count === 1 ? '1 agent key' : `${count.toLocaleString('en')} agent keys`
 }
 
-/** Whether a member has a second factor. Owners can reset it for members who have lost theirs. */
+/** Shows whether a member has a second factor. Owners can reset it for members who have lost it. */
 function SecondFactorCell({ visit, member }: { visit: Visit; member: AccountMember }) {
   const { userId, name, email, hasSecondFactor } = member
   if (!hasSecondFactor) return <span class='soft'>none</span>
@@ -194,7 +194,7 @@ export function InvitationsCard({ visit, invitations }: { visit: Visit; invitati
   )
 }
 
-/** `again` is the label of the button that replaces the link. */
+/** Lists the invitations. `again` is the label of the button that replaces a link. */
 function InvitationTable({ visit, invitations, again }: { visit: Visit; invitations: Invitation[]; again: string }) {
   const now = visit.account.deps.now()
   return (

@@ -57,7 +57,7 @@ async function list(visit: Visit): Promise<Response> {
   )
 }
 
-/** A table of reservations; of a single agent if `isOfOne`. */
+/** A table of reservations. `isOfOne` means that all belong to one agent. */
 export function ReservationTable(
   { visit, reservations, isOfOne = false }: { visit: Visit; reservations: Reservation[]; isOfOne?: boolean },
 ) {

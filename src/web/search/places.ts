@@ -10,13 +10,13 @@ import type { FixedPlace, Visit } from '../visit.ts'
 
 export interface Place {
   name: string
-  /** The kind shown in the list: `agent`, `page`, `action`. */
+  /** The kind shown in the list, such as `agent`, `page` or `action`. */
   kind: string
   href: string
 }
 
 const maxPlaces = 8
-/** Names and fixed places are ranked together, so this loads more names than are shown. */
+/** Maximum number of names loaded. More than are shown, because they are ranked together with fixed places. */
 const maxNames = 20
 const maxAgentsToAct = 3
 
@@ -37,14 +37,14 @@ const fixedPlaces: readonly FixedPlace[] = [
   { name: 'Export activity', kind: 'action', path: 'activity', words: 'csv download log' },
 ]
 
-/** Actions on an agent. Each is found by its own word together with the words that find the agent. */
+/** Actions on an agent. A search finds one by its own word and the words that find the agent. */
 const agentActions: { name: string; may: Permission; isRemote?: true; href(visit: Visit, alias: string): string }[] = [
   { name: 'Write to', may: 'use', href: ({ membership }, alias) => writePath(membership.id, `@${alias}`) },
   { name: 'Rotate key of', may: 'manage', href: ({ path }, alias) => path('agents', alias, 'key') },
   { name: 'Pause', may: 'manage', isRemote: true, href: ({ path }, alias) => path('agents', alias) },
 ]
 
-/** The places matched by all words of a text, best first: exact names, then prefixes, then the rest. */
+/** Returns the places that match all words of a text. Exact names come first, then prefixes, then the rest. */
 export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
   const [first, ...more] = text.toLowerCase().split(/\s+/).filter((word) => word !== '')
   if (first === undefined) return []
@@ -58,7 +58,7 @@ export async function findPlaces(visit: Visit, text: string): Promise<Place[]> {
     const rank = rankOf(words, place.name, place.words)
     return rank === undefined || !visit.may(place.may ?? 'view') ? [] : [{ rank, place: shown(visit, place) }]
   })
-  // The sort is stable.
+  // The sort is stable, so equal ranks keep this order.
   return [...talks, ...actions, ...named, ...fixed].sort((a, b) => a.rank - b.rank).slice(0, maxPlaces).map((
     { place },
   ) => place)
@@ -72,7 +72,7 @@ interface Ranked {
 /** Rank of a match in text that is not shown, such as a description. */
 const byMore = 5
 
-/** The sum over all words, from 0 for a whole name to 4 for another word; undefined if a word does not match. */
+/** A name's rank: the sum over all words, each from 0 (the complete name) to 4. Undefined if a word does not match. */
 function rankOf(words: readonly string[], name: string, more = ''): number | undefined {
   const title = name.toLowerCase()
   const bare = title.replace(/^[@#]/, '')
@@ -88,7 +88,7 @@ function rankOf(words: readonly string[], name: string, more = ''): number | und
   return sum
 }
 
-/** The navigation's sections, the settings tabs, and the account's subjects. */
+/** Returns the navigation's sections, the settings tabs, and the account's subjects. */
 function sectionPlaces(visit: Visit): FixedPlace[] {
   const sections = sectionsWith(visit.features.flatMap(({ section }) => section ?? [])).flat()
   return [
@@ -104,11 +104,11 @@ function sectionPlaces(visit: Visit): FixedPlace[] {
 
 const shown = ({ path }: Visit, place: FixedPlace): Place => ({ ...place, href: `${path()}/${place.path}` })
 
-/** `@plan @build` finds the conversation between @planner and @builder. */
+/** Finds a conversation by its two agents: `@plan @build` matches @planner and @builder. */
 async function conversationsOf({ account, visitor, path, may }: Visit, words: readonly string[]): Promise<Ranked[]> {
   if (words.length !== 2 || !words.every((word) => /^@./.test(word))) return []
   const names = words.map((word) => word.slice(1))
-  // Only owners and admins can open conversations other than their own.
+  // Only owners and admins can open other people's conversations.
   const list = { userId: visitor.user.id, names, isOfUser: !may('manage') }
   const { threads } = await listThreads(account, list)
   return threads.filter(({ kind }) => kind === 'pair').map((thread) => {
@@ -152,7 +152,7 @@ function hrefOf({ path }: Visit, { kind, ref }: NamedThing): string {
   }
 }
 
-/** Finds actions on agents: `rotate res` matches the key of @researcher. */
+/** Finds actions on agents: `rotate res` matches rotating the key of @researcher. */
 async function actionsOnAgents(visit: Visit, words: string[]): Promise<Ranked[]> {
   const meant = agentActions.filter(({ name, may }) =>
     visit.may(may) && words.some((word) => rankOf([word], name) !== undefined)

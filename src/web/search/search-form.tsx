@@ -2,7 +2,7 @@
 /** @jsxImportSource hono/jsx */
 import type { SearchQuery } from '../../grid/conversations/search-query.ts'
 
-/** The URL of a search, from a position on. */
+/** Returns a search's URL. `older` is the position to start from. */
 export function searchHref(path: string, query: SearchQuery, older?: number): string {
   const { words, isUnread, has, ...filters } = query
   const given = new URLSearchParams(words === '' ? {} : { q: words })
@@ -13,7 +13,7 @@ export function searchHref(path: string, query: SearchQuery, older?: number): st
   return given.size === 0 ? path : `${path}?${given}`
 }
 
-/** The filters of a query, each in its own field. They can also be typed: `from:@alice`. */
+/** Returns the filters of a query, each as its own field. Users can also type them: `from:@alice`. */
 export function filterFields(query: SearchQuery) {
   const texts: [keyof SearchQuery, string, string, string][] = [
     ['from', 'From', 'text', '@alias'],

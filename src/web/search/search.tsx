@@ -18,7 +18,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { findPlaces, type Place } from './places.ts'
 import { filterFields, searchHref } from './search-form.tsx'
 
-/** Registers the search, and the list in its dialog. */
+/** Registers the search page, and the list in the search dialog. */
 export function searchPages({ get }: Pages<Visit>): void {
   get('/search', show)
   get('/jump', jump)
@@ -148,7 +148,7 @@ function PlaceList({ places }: { places: Place[] }) {
   )
 }
 
-/** The dialog's list while the user types. It shows no message texts, so nothing is logged as read. */
+/** The dialog's list, updated as the user types. It shows no message texts, so nothing is logged as read. */
 async function jump(visit: Visit) {
   const query = parseSearch(visit.query)
   if (query.words === '') return { redirectTo: visit.path('search') }

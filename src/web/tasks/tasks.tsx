@@ -24,7 +24,7 @@ const titles: Record<TaskFilterName, string> = {
   completed: 'Completed',
   canceled: 'Canceled',
 }
-/** Maximum number of open tasks whose changes are shown at once. Others are updated within a minute. */
+/** Maximum number of open tasks whose changes are shown immediately. Others are updated within a minute. */
 const maxFollowed = 10
 const names = Object.keys(taskFilters) as TaskFilterName[]
 
@@ -103,7 +103,7 @@ async function list(visit: Visit) {
   )
 }
 
-/** The request's first line, and why it failed or waits. */
+/** Shows the request's first line, and why the task failed or waits. */
 function Title({ visit, task: { seq, text, why, isReadable } }: { visit: Visit; task: ListedTask }) {
   if (!isReadable) return <span class='soft'>{hiddenWords}</span>
   const [line = ''] = text.split('\n').filter((line) => line.trim() !== '')

@@ -1,11 +1,11 @@
-/** Reloads parts of an open page. Reloading does not extend the session and never runs twice at once. */
+/** Reloads parts of an open page. Reloads do not extend the session, and only one runs at a time. */
 export const fetchingScript = `
 async function fetchPage(url) {
   const answer = await fetch(url, { headers: { 'X-By-Itself': 'yes' }, redirect: 'error' })
   if (!answer.ok) throw new Error('The page cannot be read')
   return new DOMParser().parseFromString(await answer.text(), 'text/html')
 }
-// One run at a time, and one more if something happened during it. A hidden page waits until it is looked at.
+// Starts one run at a time, and another if it was called during the run. A hidden page waits until it is visible.
 function oneAtATime(run) {
   let isRunning = false, isDue = false
   return async function start() {
@@ -22,8 +22,8 @@ function oneAtATime(run) {
 `
 
 /**
- * Updates an element to match another one without replacing unchanged parts: open parts stay open, and the focus stays.
- * Elements correspond if they have the same id, or the same first link.
+ * Updates an element to match another one without replacing unchanged parts, so that open parts stay open and the focus
+ * is kept. Elements correspond if they have the same id or the same first link.
  */
 const morphScript = `
 function morph(old, next) {
@@ -31,7 +31,7 @@ function morph(old, next) {
   morphNode(old, next)
   if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true })
 }
-// What its user or the script has set since the page was loaded.
+// Attributes that the user or the script may have set since the page was loaded.
 const keptAttributes = ['open', 'tabindex', 'data-sent', 'aria-busy', 'aria-disabled']
 const keyOf = node => node.id || node.getAttribute?.('href') || node.querySelector?.('a[href]')?.getAttribute('href') || ''
 function morphNode(old, next) {
@@ -69,14 +69,14 @@ function morphNode(old, next) {
 `
 
 /**
- * Reloads the elements with an id and `data-fresh`, which lists the events that trigger a reload. `presence:ID` is an
- * event of one agent, and `minute` fires every minute. `data-watch` lists threads whose message state changes count as
+ * Reloads elements with an id and `data-fresh`, which lists the events that trigger a reload. `presence:ID` is an event
+ * of one agent, and `minute` fires every minute. `data-watch` lists threads whose message state changes count as
  * events.
  */
 export const freshScript = morphScript + `
 function freshParts(root, onWatch) {
   const parts = () => [...root.querySelectorAll('[data-fresh]')]
-  // News of all agents are for the parts of each, and the other way round.
+  // An event of all agents also concerns parts for one agent, and the other way round.
   function wants(part, name) {
     const [kind, id] = name.split(':')
     return part.dataset.fresh.split(' ').map(one => one.split(':'))
@@ -103,9 +103,9 @@ function freshParts(root, onWatch) {
   setInterval(() => isNews('minute'), 60000)
   return {
     isNews,
-    // The page is looked at again.
+    // Called when the page becomes visible again.
     goOn() { if (due.size > 0) refresh() },
-    // The threads of which the states are shown.
+    // The threads whose message states the page shows.
     threads: () => parts().flatMap(part => part.dataset.watch?.split(' ') ?? []).map(Number),
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Updates an open conversation: a list with `data-thread="T"` and `data-seq="N"`. Messages after `N` are appended while
- * the reader is near its end; otherwise a button shows how many there are. State changes of its messages are shown.
- * With `data-glance` around it, the messages are shown next to a list and do not count as seen.
+ * the reader is near the end. Otherwise a button shows the number of new messages. State changes of its messages are
+ * shown. Inside an element with `data-glance`, the messages do not count as seen.
  */
 export const messagesScript = `
 function liveMessages(root, list, account, say) {
@@ -17,7 +17,7 @@ function liveMessages(root, list, account, say) {
       ? scroller.getBoundingClientRect().bottom : innerHeight
     return list.getBoundingClientRect().bottom - end <= 100
   }
-  // The page shows older messages, so what is new does not follow on them.
+  // Whether the page shows older messages, which new messages do not directly follow.
   const isPast = () => root.querySelector('.to-now:not([data-new])') !== null
   const glance = list.closest('[data-glance]') ? '&glance' : ''
   const fetched = after => fetchPage('/accounts/' + account + '/conversations/' + thread + '/messages?after=' + after + glance)
@@ -81,7 +81,7 @@ function liveMessages(root, list, account, say) {
   const showStates = oneAtATime(async () => {
     let shown = items().filter(item => changed.has(seqOf(item)))
     changed.clear()
-    // A fetch has up to 50 messages, and the page may have more.
+    // A fetch returns up to 50 messages, and the page may show more.
     while (shown.length > 0) {
       const now = await fetched(seqOf(shown[0]) - 1)
       for (const item of shown) {
@@ -104,7 +104,7 @@ function liveMessages(root, list, account, say) {
     thread,
     readOn,
     haveChanged,
-    // Before the stream began, anything may have happened to those that wait.
+    // Messages that were still open may have changed before the stream began.
     lookAtOpen: () => haveChanged(items().filter(isOpen).map(seqOf)),
     isShown: seq => seq <= Number(list.dataset.seq),
     goOn() { haveChanged([]); readOn() },

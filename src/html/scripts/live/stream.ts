@@ -1,6 +1,6 @@
 /**
- * The event stream, shared by the browser's tabs: the tab that holds the lock `live` opens it for all of them. Without
- * locks, which require HTTPS, each tab has its own.
+ * The event stream, which all of the browser's tabs share. The tab that holds the lock `live` opens it. Locks require
+ * HTTPS. Without them, each tab opens its own stream.
  */
 export const streamScript = `
 function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused, showPaused } }) {
@@ -23,7 +23,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
     clearTimeout(retryTimer)
     source?.close()
     const all = [me(), ...tabs.values()]
-    // With too many threads, each account is still watched.
+    // Accounts come first, so that all of them are watched even if there are too many threads.
     const wanted = [...all.map(one => one.account), ...all.flatMap(one => one.watch)]
     watched = [...new Set(wanted)].slice(0, most)
     const known = [...all.map(one => one.seq), lastId || undefined].filter(seq => seq !== undefined)
@@ -99,7 +99,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
       else channel.postMessage({ type: 'joined', tab: one.tab, seq: Math.max(lastId, begunAt), isPaused: isPaused() })
     }
   })
-  // After sleep, a stream may be lost without an error.
+  // After the device has slept, a stream may be lost without an error.
   setInterval(() => { if (isLeader && source && !isEnded && performance.now() - heardAt > 40000) open() }, 5000)
   addEventListener('pagehide', stop)
   addEventListener('pageshow', event => { if (event.persisted) location.reload() })
@@ -111,7 +111,7 @@ function sharedStream({ account, watch, known, heard, hasBegun, say: { isPaused,
       lead()
     })).catch(() => {})
   }
-  // The page shows other threads than before.
+  // Called when the page shows other threads than before.
   return function watchAnew() {
     if (isLeader && !isEnded) { if (source && !isWatched(me())) openSoon() }
     else if (!isLeader) channel.postMessage(me())
