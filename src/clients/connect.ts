@@ -56,9 +56,7 @@ export function planConnect(client: ClientName, setup: Setup, previous: Connecti
   }
 }
 
-/**
- * The changes that remove the entries written for a client. Only computes the changes. Fails with `FileRefusedError`.
- */
+/** The changes that remove a client's entries. Only computes the changes. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
   return { files: [], changes: all.filter(isChange), left: leftOf(all) }
@@ -72,19 +70,13 @@ export function placeOf(client: ClientName, folder: string | undefined): Connect
   return { client, scope: scopeOf({ folder }), ...(folder !== undefined && { folder }) }
 }
 
-/**
- * Whether another connection uses the same file. Some clients read the same skills, so the file is removed with the
- * last connection that uses it.
- */
+/** Whether another connection uses this file. Clients that read the same skills share a file. */
 function isSharedWithOthers({ path, format }: WrittenFile, connection: Connection): boolean {
   return format === 'own' &&
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/**
- * The record of a file, plus the folders and entries that it shares with other connections. They are removed with the
- * last of these connections.
- */
+/** A file's record with everything shared with other connections, which is removed with the last of them. */
 function withShared(file: WrittenFile): WrittenFile {
   const files = readConnections().flatMap(({ files }) => files)
   const made = new Set(files.flatMap(({ folders }) => folders))

@@ -14,10 +14,7 @@ import { readJson, writeJson } from './state/sessions.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
 
-/**
- * How a client is notified of new messages: `auto` wakes it, `start` notifies it when a session starts, `off` never
- * does.
- */
+/** How a client is notified of messages: `auto` wakes it, `start` notifies it at a session start, `off` never does. */
 export type Wake = 'auto' | 'start' | 'off'
 export type Scope = 'user' | 'project'
 

@@ -180,8 +180,7 @@ export class GridClient {
   }
 
   /**
-   * Makes a lease expire this many seconds from now. This and the next two methods fail with `stale_lease` if the lease
-   * has ended.
+   * Makes a lease expire after this time. This method and the next two fail with `stale_lease` if the lease has ended.
    */
   extend(leaseId: string, seconds: number): Promise<{ expires_at: string }> {
     return this.#json('POST', leasePath(leaseId, 'extend'), { seconds })
@@ -265,10 +264,7 @@ export class GridClient {
     await this.#json('DELETE', '/api/v1/key')
   }
 
-  /**
-   * Opens the wake stream. The first event reports whether messages are unread. The stream is not reopened when it
-   * ends.
-   */
+  /** Opens the wake stream, without reopening it later. The first event reports whether messages are unread. */
   async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }

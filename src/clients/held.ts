@@ -7,10 +7,7 @@ export async function reservationsIn(grid: GridClient, space: string | undefined
   return (await grid.reservations({ space })).filter((found) => found.space === space)
 }
 
-/**
- * Other agents' reservations that conflict with a name. Shared reservations do not conflict if the agent also holds a
- * shared one.
- */
+/** Other agents' reservations that conflict with a name. Two shared reservations do not conflict. */
 export function heldByOthers(all: readonly Reservation[], agent: string, name: string): Reservation[] {
   const found = all.filter((one) => typeof one.name === 'string' && overlaps(name, one.name))
   const isShared = found.some((one) => one.agent === agent && one.shared)

@@ -117,8 +117,7 @@ async function metadataOf(url: string): Promise<GridMetadata> {
   const { resource, authorization_servers: [issuer] } = await protectedResource(url)
   const metadata = await callJson(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
   const { authorization_endpoint: page, token_endpoint: tokens, registration_endpoint: clients } = metadata
-  // A program of this machine opens the page. It could also open a file or start another program, so only HTTP URLs are
-  // accepted.
+  // Only HTTP URLs are accepted, because the program that opens the page could also open a file or start a program.
   const endpoints = [page, tokens, ...(clients === undefined ? [] : [clients])]
   if (metadata.issuer !== issuer || !endpoints.every(addressIn)) throw noGrid(url, 200)
   return { ...metadata, resource }
@@ -147,10 +146,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   return id
 }
 
-/**
- * Whether the grid still knows the client; a grid forgets unused clients. The grid refuses this code anyway, but
- * reports an unknown client first.
- */
+/** Whether the grid still knows the client. The grid refuses this code anyway, but reports an unknown client first. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = {
     grant_type: 'authorization_code',

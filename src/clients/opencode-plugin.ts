@@ -58,9 +58,7 @@ interface Hooks {
   dispose?(): Promise<void>
 }
 
-/**
- * Folders with an active plugin. opencode starts the plugin twice if it is installed for the user and for a project.
- */
+/** Folders with an active plugin. opencode starts it twice if it is installed for the user and for a project. */
 const started = new Set<string>()
 
 /** The plugin's entry point. Does nothing without a connection, or if no person attends the process. */
@@ -105,10 +103,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   })
 }
 
-/**
- * Whether a person attends this process. False in a child of `agent-grid run`, in `opencode run`, and in a server
- * without a screen.
- */
+/** False in a child of `agent-grid run`, in `opencode run`, and in a server without a screen. */
 function isAttended(): boolean {
   return process.env.AGENT_GRID_RUN !== '1' && !process.argv.some((word) => /^(?:run|serve|web|acp|github)$/.test(word))
 }
@@ -121,10 +116,7 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/**
- * A prompt's context: messages not yet announced to the session, and the session's agent at its first prompt in a
- * folder.
- */
+/** A prompt's context: messages not yet announced, and the session's agent at the first prompt in a folder. */
 async function context(
   agent: GridAgent,
   grid: GridClient,

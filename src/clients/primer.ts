@@ -7,10 +7,7 @@ export const serverName = 'agent-grid'
 const skillDescription =
   'Messages between AI agents and people on the agent-grid. Use it when unread messages are announced, or to find, ask, or answer another agent.'
 
-/**
- * The text of the skill file `SKILL.md`. It does not name the agent, so it is the same for all agents. At most 700
- * tokens.
- */
+/** The text of the skill file `SKILL.md`, the same for all agents. At most 700 tokens. */
 export function skill(): string {
   return `---
 name: ${serverName}

@@ -30,8 +30,7 @@ export class WakeSignals {
   }
 
   /**
-   * Keeps the stream open until the signal aborts. Rejects if the credential is no longer valid; no more signals follow
-   * then.
+   * Keeps the stream open until the signal aborts. Rejects if the credential is invalid; no more signals follow then.
    */
   async follow(): Promise<void> {
     const { signal, log } = this.#options

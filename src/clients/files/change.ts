@@ -1,6 +1,4 @@
-/**
- * Changes to a client's files. All changes are computed and shown first, then either all or none of them are written.
- */
+/** Changes to a client's files. All are computed and shown first. Then either all or none are written. */
 import {
   checkWritable,
   hasOtherMode,

@@ -24,10 +24,7 @@ import { FileRefusedError } from './written-file.ts'
 export const privateMode = 0o600
 const commonMode = 0o644
 
-/**
- * A file's text; undefined if the file is missing. Fails with `FileRefusedError` if the file is not text or is a
- * dangling link.
- */
+/** A file's text; undefined if it is missing. Fails with `FileRefusedError` if it is not text, or a dangling link. */
 export function readText(path: string): string | undefined {
   if (!existsSync(path)) {
     if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -112,8 +109,7 @@ export function writeText(path: string, text: string, mode?: number): void {
   const target = existsSync(path) ? realpathSync(path) : path
   const old = statSync(target, { throwIfNoEntry: false })
   const permissions = mode ?? (old === undefined ? commonMode : old.mode & 0o7777)
-  // A file with several names (hard links) is overwritten, because replacing it would leave the old text under its
-  // other names.
+  // A file with other names (hard links) is overwritten. Replacing it would leave the old text under those names.
   if (old !== undefined && old.nlink > 1) {
     writeFileSync(target, text)
     return chmodSync(target, permissions)

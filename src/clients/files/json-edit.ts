@@ -47,10 +47,7 @@ export function readValue(path: string, text: string): Json | undefined {
   return text.trim() === '' ? undefined : getNodeValue(parseFile(path, text))
 }
 
-/**
- * The hash of a file's value; undefined if the text is invalid JSON or contains comments, which the hash does not
- * cover.
- */
+/** The hash of a file's value; undefined for invalid JSON, and for a file with comments, which would be lost. */
 export function hashOfFile(text: string): string | undefined {
   const errors: ParseError[] = []
   const value = parse(withoutMark(text), errors, { allowTrailingComma: true })
@@ -143,8 +140,7 @@ function withoutMark(text: string): string {
 }
 
 /**
- * The innermost existing container on the path. Fails if the path leads to another kind of value or to a duplicate
- * member.
+ * The innermost existing container on the path. Fails if another kind of value or a duplicate member is in the path.
  */
 function placeOf(path: string, root: Node, { container: names, name }: Entry): { container: Node; depth: number } {
   let node = root

@@ -77,10 +77,7 @@ export function takeEmptyTable(path: string, text: string, table: readonly strin
   return takeKey(path, text, { container: table.slice(0, -1), name: table.at(-1), hash: '' }) ?? text
 }
 
-/**
- * Splits a text into statements. Lines are collected until they can be parsed, because a statement may span several
- * lines.
- */
+/** The statements of a text. Lines are collected until they can be parsed, because a statement may span several. */
 function statementsOf(text: string): Statement[] {
   const statements: Statement[] = []
   const lines = linesOf(withoutMark(text))

@@ -27,7 +27,7 @@ export interface WantedEntries extends WantedPath {
   /** The initial content of a new file, such as a version number. */
   base?: { [name: string]: Json }
   /**
-   * The path of an object that is meaningless without our entries. Entries that others add to it are removed with ours.
+   * The path of an object that is meaningless without our entries. It is removed with them, including others' entries.
    */
   table?: string[]
 }

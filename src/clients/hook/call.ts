@@ -163,9 +163,7 @@ export function refusalWords(client: ClientName, { url, alias }: GridAgent, { me
     `messages are not announced. To fix it, the user runs: ${command}`
 }
 
-/**
- * Removes other characters, because another grid may send any text. An alias consists of letters, digits and hyphens.
- */
+/** Removes other characters than an alias may contain, because another grid may send any text. */
 function senderOf({ user, channel }: MessageSummary): string {
   const name = (text: string) => text.replace(/[^\w@.#-]/g, '').slice(0, 64)
   const alias = name(user ?? '')

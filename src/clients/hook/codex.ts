@@ -107,10 +107,7 @@ export function codexWaiterSession(): WaiterSession | undefined {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/**
- * Time after which a session marked busy counts as idle. While the model works, hooks announce messages sooner than a
- * queued message would.
- */
+/** A session is considered busy for at most this long. Meanwhile only hooks announce messages, which is faster. */
 const busyMs = 10 * 60_000
 
 /** Whether the terminal's session accepts a notice. */

@@ -62,8 +62,7 @@ async function recentReservations(
       return act(kept, (all) => writeJson(path, { ...kept, [key]: { at: now, all } }))
     })
   const recent = await change((kept, keep) => {
-    // An empty list is stored first. Other hooks then skip the request while it runs, and for a few seconds after a
-    // failure.
+    // Storing an empty list makes other hooks skip the request while it runs, and for a while if it fails.
     if (!kept[key]) keep([])
     return kept[key]?.all
   })

@@ -49,10 +49,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
-/**
- * The answer at a session start: the agent and unread messages, including messages that other sessions were notified
- * of.
- */
+/** The answer at a session start: the agent and unread messages, including those announced to other sessions. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {

@@ -1,6 +1,4 @@
-/**
- * Announces once that the grid has a newer client program than this machine. See docs/stability.md, "Client programs".
- */
+/** Announces once that the grid has a newer client program. See docs/stability.md, "Client programs". */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../lib/version.ts'
@@ -8,9 +6,7 @@ import { connectAgain } from '../connections.ts'
 import { type GridAgent, stateRoot } from '../state/paths.ts'
 import type { HookWords } from './call.ts'
 
-/**
- * A line with the command that updates this program; undefined if this version was already announced on this machine.
- */
+/** A line with the command that updates this program; empty if this version was already announced on this machine. */
 export function newerProgram(
   { client, isPlugin }: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,

@@ -41,8 +41,7 @@ export async function runHook(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Whether nobody would read notices: in a child of `agent-grid run`, in `claude -p`, and in editors that also run
- * Claude Code's hooks.
+ * Whether nobody reads notices: in children of `agent-grid run`, `claude -p`, and editors that run Claude Code's hooks.
  */
 function isSilenced({ client }: HookWords): boolean {
   const { AGENT_GRID_RUN, CLAUDE_CODE_ENTRYPOINT } = process.env
@@ -74,9 +73,8 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
 }
 
 /**
- * The hook's agent; undefined if there is none, or if another connection is nearer. If both the user and the project
- * have a connection, both hooks run, and only the nearer one answers. The environment's agent takes precedence. Fails
- * if several connections match.
+ * The hook's agent; undefined if there is none, or if another connection is nearer, because the hooks of all
+ * connections run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
  */
 function hookConnection(
   { client, as, url, isProject = false, isPlugin }: HookWords,

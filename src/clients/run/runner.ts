@@ -204,8 +204,7 @@ class Runner {
   }
 
   /**
-   * Sends answers and acknowledges the other messages. Each answer acknowledges the answered messages in the same
-   * transaction.
+   * Sends answers, each in one transaction with the acknowledgment of its messages. Acknowledges the other messages.
    */
   async #send({ id, messages, lost }: HeldLease, answers: Answer[]): Promise<void> {
     const rest = new Set(messages.map(({ message_id }) => message_id))

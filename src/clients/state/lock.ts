@@ -202,9 +202,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/**
- * How long a process's start time is cached. Waiters check every second, and process ids are not reused that quickly.
- */
+/** How long a process's start time is cached. Process ids are not reused that quickly. */
 const askAgainMs = 20 * second
 const asked = new Map<number, { start: string | undefined; at: number }>()
 

@@ -1,6 +1,4 @@
-/**
- * Keys of running `agent-grid as` sessions. They are stored so that the key of a killed session can be revoked later.
- */
+/** Keys of running `agent-grid as` sessions, stored so that the key of a killed session can be revoked later. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, ownMark, type ProcessMark } from './lock.ts'

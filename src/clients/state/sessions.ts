@@ -170,10 +170,7 @@ export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boole
   return allowed ?? isStart
 }
 
-/**
- * How long, in ms, no session may be woken; 0 if one may be woken now. The limits are 3 times a minute and 20 times an
- * hour.
- */
+/** How long, in ms, no session may be woken; 0 if allowed now. The limits are 3 times a minute and 20 times an hour. */
 export function wakePause(agent: GridAgent): number {
   const { AGENT_GRID_WAKES_PER_MINUTE: perMinute, AGENT_GRID_WAKES_PER_HOUR: perHour } = process.env
   const now = Date.now()
@@ -218,10 +215,7 @@ export function readJson(path: string): unknown {
   }
 }
 
-/**
- * Replaces a file atomically, so that a reader gets either the old or the new text. Only the machine's user may read
- * it.
- */
+/** Replaces a file atomically: readers get the old or the new text. Only the machine's user may read it. */
 export function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`
