@@ -56,7 +56,7 @@ export const createAccountCommand = storeCommand({
 /** One page of accounts, small enough for terminals and scripts. */
 const page = { entries: 1_000, bytes: 1_000_000, chunk: 250 }
 
-/** Accounts in order of creation. Provisional ones were opened by a signup, and wait for a claim. */
+/** Lists accounts in order of creation. Provisional accounts were opened by a signup and wait for a claim. */
 export const listAccountsCommand = storeCommand({
   name: 'list-accounts',
   summary: 'List the accounts with their owners and the number of agents.',
@@ -110,7 +110,7 @@ export const createAdminKeyCommand = accountCommand({
   print: (key) => table([['ID', key.key_id], ['Admin key', key.admin_key]]) + '\nThe key is not shown again.',
 })
 
-/** Live keys, without their secrets. See docs/protocol/README.md, "Admin keys". */
+/** Lists live admin keys, without their secrets. See docs/protocol/README.md, "Admin keys". */
 export const listAdminKeysCommand = storeCommand({
   name: 'list-admin-keys',
   summary: 'List the live admin keys of an account.',
@@ -145,7 +145,7 @@ export const deleteAdminKeyCommand = accountCommand({
   print: (key) => `The admin key ${key.key_id} is deleted.`,
 })
 
-/** For a user who cannot sign in. See docs/operating/install.md, "Start". */
+/** Creates a sign-in link for a user who cannot sign in. See docs/operating/install.md, "Start". */
 export const createLinkCommand = storeCommand({
   name: 'create-link',
   summary: 'Print a link that signs a user in, or lets them choose a password. The link works once, within 24 hours.',
@@ -164,7 +164,7 @@ export const createLinkCommand = storeCommand({
   print: ({ url }) => url,
 })
 
-/** For a user who has lost it. See docs/people.md, "Signing in". */
+/** Removes the second factor of a user who has lost it. See docs/people.md, "Signing in". */
 export const resetSecondFactorCommand = storeCommand({
   name: 'reset-second-factor',
   summary: 'Remove the passkeys, authenticator app and recovery codes of a user, and end their sessions.',
@@ -231,7 +231,7 @@ export const restoreAccountCommand = accountCommand({
   print: () => 'The account is restored.',
 })
 
-/** A whole number, `default` for the setting (null), or undefined. Fails with `usage`. */
+/** A number in the allowed range, `default` for the setting (null), or undefined. Fails with `usage`. */
 function limitOf(text: string | undefined, option: string, [min, max]: [number, number]): number | null | undefined {
   if (text === undefined) return undefined
   if (text === 'default') return null

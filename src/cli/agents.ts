@@ -77,13 +77,13 @@ export const newKeyCommand = accountCommand({
   print: printAgentKey,
 })
 
-/** `mcp_config` is the same as in the result of a signup. */
+/** An agent key in a command's result. `mcp_config` is the same as in the result of a signup. */
 type AgentKey = {
   agent_id: string
   alias: string
   api_key: string
   mcp_config: McpConfig
-  /** Where A2A clients call the agent. */
+  /** The URL at which A2A clients call the agent. */
   a2a_url: string
   note?: string
 }
@@ -114,7 +114,7 @@ function printAgentKey(agent: AgentKey): string {
   ].join('\n')
 }
 
-/** Most recently parked first, at most 100. See docs/delivery.md, "Parked messages". */
+/** Lists parked messages, most recently parked first, at most 100. See docs/delivery.md, "Parked messages". */
 export const listParkedMessagesCommand = storeCommand({
   name: 'list-parked-messages',
   summary: 'List the parked messages of an account.',
@@ -162,7 +162,7 @@ export const requeueMessagesCommand = accountCommand({
     (left > 0 ? ` ${left} more are parked.` : ''),
 })
 
-/** Newest first, at most 50. See docs/conversations.md, "Conversations that run away". */
+/** Lists paused conversations, newest first, at most 50. See docs/conversations.md, "Conversations that run away". */
 export const listPausedConversationsCommand = storeCommand({
   name: 'list-paused-conversations',
   summary: "List an account's runaway conversations, which are paused.",
@@ -232,7 +232,7 @@ export const setTurnLimitsCommand = accountCommand({
     hops: { placeholder: 'N', description: 'answers in a chain until the next is refused; 0: never' },
   },
   input(args) {
-    // Anything but digits is not a number, and is refused.
+    // Text that does not consist of digits is refused.
     const number = (text: string | undefined) =>
       text === undefined ? undefined : /^\d+$/.test(text) ? Number(text) : NaN
     return { warn: number(args.warn), perHour: number(args['per-hour']), hops: number(args.hops) }

@@ -1,4 +1,4 @@
-/** Runs a session as its own agent. See docs/clients.md, "Many sessions in one folder". */
+/** Runs a command as a separate agent. See docs/clients.md, "Many sessions in one folder". */
 import { basename, join } from 'node:path'
 import process from 'node:process'
 import { bareUrl, nearestConnection, withAt } from '../clients/connections.ts'
@@ -58,7 +58,7 @@ export const as: ProcessCommand = {
   },
 }
 
-/** Revokes the keys of killed sessions, because an agent can have only 50 keys. */
+/** Revokes the keys of killed sessions, because an agent can have at most 50 keys. */
 async function revokeLeft(agent: GridAgent): Promise<void> {
   for (const { key, forget } of leftSessionKeys(agent)) {
     if (await revoke(agent.url, key)) forget()
@@ -80,7 +80,7 @@ function adminAccess({ url: given, 'admin-key': key }: CommandArguments): AdminA
   throw new CommandError('admin_key_needed', message)
 }
 
-/** The arguments and variables of a session: a client reads its key from the environment. */
+/** The arguments and variables of a session. A client reads its key from the environment. */
 function sessionOf(
   agent: GridAgent,
   [program, ...words]: readonly string[],

@@ -1,4 +1,4 @@
-/** Backup and archive files: their paths, their keys, and the copy that a running server makes for them. */
+/** Backup and archive files: their paths and keys, and the copies that a running server makes for them. */
 import { accessSync, constants, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -11,13 +11,13 @@ import { copyDatabaseCommand, folderOf } from './copy-database.ts'
 const claimMs = minute
 type AskServer = (command: StoreCommand, args: Record<string, string>) => Promise<CommandResult>
 
-/** Works on a copy made by the server, which is removed afterwards. */
+/** Runs `work` on a copy made by the server. Removes the copy afterwards. */
 export async function withCopyOnServer<Result>(
   ask: AskServer,
   work: (copy: string) => Promise<Result>,
 ): Promise<Result> {
   const { copy, job } = await copyOnServer(ask)
-  // The server removes a copy if no command has requested it lately.
+  // The server removes a copy that no command has requested lately.
   const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
   try {
     return await work(copy)
@@ -27,7 +27,7 @@ export async function withCopyOnServer<Result>(
   }
 }
 
-/** A request waits at most 10 s. Resolves to the path of the copy, and its job. */
+/** Makes a copy, with requests of at most 10 s each. Resolves to the copy's path and its job. */
 async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string }> {
   for (let args = {};;) {
     const { job, path } = await ask(copyDatabaseCommand, args)
@@ -38,7 +38,7 @@ async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string
 
 const minKeyLength = 12
 
-/** The key of a new backup. Fails with `usage` if none was given. */
+/** The key of a new backup. Fails with `usage` if none is given. */
 export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
   if (plain) return 'plain'
   const passphrase = key?.trim() ?? ''
@@ -68,7 +68,7 @@ export function checkNewBackup(path: string): void {
   )
 }
 
-/** Fails with `no_file` or `not_readable` if there is no backup to read. */
+/** Fails with `no_file` or `not_readable` if there is no readable backup. */
 export function checkBackup(path: string): void {
   if (!isThere(path)) {
     throw new CommandError('no_file', `There is no file ${path}. Give the path of a backup file.`)

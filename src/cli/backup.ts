@@ -32,8 +32,8 @@ const plainOption = {
 } as const satisfies CommandOption
 
 /**
- * The server that holds the local file makes the copy. This process checks, encrypts and writes it, so the server never
- * sees the passphrase and spends no time on it.
+ * The server that holds the local file makes the copy. This process checks, encrypts and writes the copy, so the server
+ * never sees the passphrase and spends no time on encryption.
  */
 export const backup: ProcessCommand = {
   name: 'backup',

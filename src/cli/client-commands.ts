@@ -34,7 +34,7 @@ const usage = usageOf(
   'With --json a command prints one JSON object.',
 )
 
-/** Runs a command line with the commands that need no database. Resolves to the exit code. */
+/** Runs one of the commands that need no database. Resolves to the exit code. */
 export function runClientLine(words: string[]): Promise<number> {
   return runCommandLine(words, usage)
 }

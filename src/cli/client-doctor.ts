@@ -15,7 +15,7 @@ export const clientOption = {
   flag: true,
 } as const
 
-/** The `doctor` of the client program, which cannot check a grid. */
+/** The `doctor` command of the client program. It cannot check a grid. */
 export const clientDoctor: ProcessCommand = {
   name: 'doctor',
   summary: 'Explain why a coding client on this machine is not notified of messages, and how to fix it.',

@@ -1,12 +1,12 @@
-/** The package with the client commands, which a grid serves. See docs/operating/install.md, "npm package". */
+/** The package with the client commands. A grid serves it. See docs/operating/install.md, "npm package". */
 import { readFile } from 'node:fs/promises'
 import { once } from '../lib/lazy.ts'
 
-/** The build writes it next to the program. A grid that runs from sources has it if it was built. */
+/** The build writes the package next to the program. Without a build there is no package. */
 function packageUrl(): URL {
   const isSource = import.meta.url.endsWith('.ts')
   return new URL(isSource ? '../../dist/src/agent-grid.tgz' : './agent-grid.tgz', import.meta.url)
 }
 
-/** Resolves to the archive; to undefined if there is none. */
+/** Resolves to the package, or to undefined if it was not built. */
 export const readClientPackage = once(() => readFile(packageUrl()).catch(() => undefined))

@@ -23,7 +23,7 @@ const helpNames = ['help', '--help', '-h']
 const versionNames = ['--version', '-v', 'version']
 
 export interface Program extends Usage {
-  /** Absent if none of them needs the database. */
+  /** Absent if no command needs the database. */
   runStoreCommand?: typeof runStoreCommand
 }
 
@@ -72,12 +72,12 @@ async function run(
   return printed(json ? jsonLine(result) : command.print(result))
 }
 
-/** Verbs name their input fields, such as `accessList`; the user typed `--access-list`. */
+/** Verbs use field names such as `accessList`. The user typed the option, `--access-list`. */
 function withOptionNames(error: unknown, { options }: StoreCommand): unknown {
   if (!(error instanceof GridError || error instanceof CommandError)) return error
   const message = Object.keys(options).reduce((text, name) => {
     const field = name.replace(/-./g, ([, letter]) => letter.toUpperCase())
-    // A sentence may contain the word "name"; in lower case at the start, it is the field.
+    // A sentence may contain the word "name". Only at the start and in lower case does it mean the field.
     const named = field === name ? new RegExp(`^${name}(?=[ :])`) : new RegExp(`\\b${field}\\b`, 'g')
     return text.replace(named, `--${name}`)
   }, error.message)
@@ -95,26 +95,26 @@ function describeError(error: unknown): { code: string; message: string; exitCod
     return { code: error.code, message: error.message, exitCode: 1 }
   }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
-  // The user is the operator, so the system's or the database's message helps.
+  // The operator gets the system's or the database's message, because it helps to find the cause.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
 }
 
-/** Compared by name, because its class would load the database driver. */
+/** Compares by name, because importing the class would load the database driver. */
 function isStartError(error: unknown): error is StartError {
   return error instanceof Error && error.name === 'StartError'
 }
 
 export interface Usage {
-  /** By default, the settings of the core. */
+  /** The core settings by default. */
   settings?: readonly SettingDescription[]
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string
   findCommand(name: string): Command
-  /** The command's name in a command line, which may have two words, and the words after it. */
+  /** Splits a command line into the command's name, which may have two words, and the other words. */
   splitName(words: readonly string[]): [name: string | undefined, rest: string[]]
 }
 
-/** The pages printed by `help`, by name. */
+/** The documentation pages that `help` prints, by name. */
 interface Manual {
   pages: readonly string[]
   readPage(name: string): string
@@ -123,8 +123,8 @@ interface Manual {
 const noManual: Manual = { pages: [], readPage: () => '' }
 
 /**
- * The usage of these commands. The overview starts with `title` and ends with `notes`. `moved`: the replacements of
- * former names.
+ * The usage of these commands. The overview starts with `title` and ends with `notes`. `moved` maps former names to
+ * their replacements.
  */
 export function usageOf(
   commands: readonly Command[],
@@ -134,7 +134,7 @@ export function usageOf(
   settings: readonly SettingDescription[] = describeSettings(),
   moved: Readonly<Record<string, string>> = {},
 ): Usage {
-  /** `others` are allowed words other than commands. */
+  /** Finds a command. `others` are other allowed words, which may be suggested for a misspelt name. */
   function find(name: string, others: string[]): Command {
     const command = commands.find((command) => command.name === name)
     if (command) return command

@@ -1,6 +1,6 @@
 /**
- * While a server holds the local file, other processes cannot open it, so commands run in that server. It listens on a
- * separate loopback port. Port and token are in `<db>.owner`, which only the file's owner can read.
+ * Runs other processes' commands in the server that holds the local file, because they cannot open the file. It listens
+ * on a separate loopback port. Port and token are in `<db>.owner`, which only the file's owner can read.
  */
 import { GridError } from '../errors.ts'
 import { parseBody } from '../lib/http/body.ts'
@@ -20,7 +20,7 @@ import { httpRequest, SilenceError } from './http-request.ts'
 import { printError } from './output.ts'
 
 type CommandServerAddress = NonNullable<FileOwner['control']>
-/** The last line of a response. The lines before it are empty objects: the command is running. */
+/** The last line of a response. All lines before it are empty objects, which show that the command is running. */
 type CommandResponse = { result: CommandResult } | { error: { code: string; message: string } }
 
 const host = '127.0.0.1'
@@ -28,7 +28,7 @@ const path = '/commands'
 const lineMs = 5 * second
 /** Interval at which the user is notified that the command is still running. */
 const progressMs = 10 * second
-/** Rows of an import may contain a large part. Only the file's owner can send requests. */
+/** Limits of a request body. A row of an import may contain a large part. Only the file's owner can send requests. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
 /** Accepts commands from other processes until the listener stops. Publishes the port in the owner file. */
@@ -41,9 +41,9 @@ export async function serveCommands(store: Store, commands: readonly StoreComman
 }
 
 /**
- * Runs a command in the server that holds the file, and waits as long as it takes. Fails as the command does, with
- * `server_busy` if the server is silent, and with `server_ended` if it ends before the command does. Resolves to
- * undefined if there is no server at that port, or not the expected one.
+ * Runs a command in the server that holds the file, with no time limit. Fails with the command's error, with
+ * `server_busy` if the server is silent, and with `server_ended` if the server ends before the command does. Resolves
+ * to undefined if no server or another server is at that port.
  */
 export async function runOnServer(
   { url, token }: CommandServerAddress,
@@ -73,7 +73,7 @@ export async function runOnServer(
   if (response?.status !== 200) return undefined
 
   const last = response.text.trimEnd().split('\n').at(-1)!
-  // A dying server can also end its response as if it were complete.
+  // A dying server can end its response without an error.
   if (last === runningLine.trim()) throw ended(command)
   const body = JSON.parse(last) as CommandResponse
   if ('error' in body) throw new CommandError(body.error.code, body.error.message)
@@ -103,13 +103,13 @@ async function handleRequest(
   token: string,
   request: Request,
 ): Promise<Response> {
-  // A page in a browser on this machine can reach the port, but only under another host name (DNS rebinding).
+  // A web page can reach the port through a browser on this machine, but only under another host name (DNS rebinding).
   if (!/^127\.0\.0\.1:\d+$/.test(request.headers.get('host') ?? '')) return new Response(null, { status: 421 })
   if (request.method !== 'POST' || new URL(request.url).pathname !== path) return new Response(null, { status: 404 })
   const bearer = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? ''
   if (!isSameSecret(bearer, token)) return new Response(null, { status: 401 })
 
-  // The body is read before the response starts, because not every runtime reads it afterwards.
+  // The body is read before the response starts, because not every runtime can read it later.
   const text = store.deps.bodies.readText(request, limits)
   await text.catch(() => {})
   return new Response(linesOf(answer(store, commands, request, text)), {
@@ -134,7 +134,7 @@ async function answer(
   }
 }
 
-/** Sends a line at once and every few seconds, then the response. The command continues if nobody reads it. */
+/** Sends a line immediately and every few seconds, then the response. The command continues even if nobody reads. */
 function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined

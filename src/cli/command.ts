@@ -1,4 +1,4 @@
-/** What a command is, and how its options are parsed. */
+/** The type of a command, and the parsing of its options. */
 import { readFileSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { describeSettings, type SettingDescription } from '../config.ts'
@@ -12,14 +12,14 @@ export interface CommandOption {
   readonly description: string
   readonly required?: boolean
   readonly oneOf?: readonly string[]
-  /** Another option, for the path of a file with the value; `-` is standard input. */
+  /** The option's variant that names a file with the value; `-` is standard input. */
   readonly file?: string
-  /** A flag without a value; its value is `yes` if it is given. */
+  /** A flag without a value. Its value is `yes` if the flag is given. */
   readonly flag?: true
-  /** May be given several times, also as the last operand; its value has one line for each. */
+  /** May be given several times, also as the last operand. The values are joined with line breaks. */
   readonly several?: true
   /**
-   * An environment variable with the value. Better for secrets, because other users of the machine can read a command
+   * An environment variable with the value. It protects secrets, because other users of the machine can read a command
    * line.
    */
   readonly env?: string
@@ -39,7 +39,7 @@ interface CommandDescription<O extends CommandOptions> {
   readonly name: string
   readonly summary: string
   readonly options: O
-  /** Options that are given by position, without their names, such as a file. */
+  /** Options that are given by position instead of by name, such as a file. */
   readonly operands?: readonly string[]
   /** The words after `--`, which are passed on unchanged. */
   readonly words?: { readonly placeholder: string; readonly description: string }
@@ -52,7 +52,7 @@ interface CommandDescription<O extends CommandOptions> {
 export interface StoreCommand<O extends CommandOptions = CommandOptions, R extends CommandResult = CommandResult>
   extends CommandDescription<O> {
   /**
-   * Whether the command creates a missing database. Others fail, because they probably run in the wrong folder.
+   * Whether the command creates a missing database. Other commands fail, because they probably run in the wrong folder.
    */
   beginsGrid?(args: CommandArguments<O>): boolean
   run(store: Store, args: CommandArguments<O>): Promise<R>
@@ -62,7 +62,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
   start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
-  /** Called instead of `start`, for a command that parses the words after its name itself. */
+  /** Called instead of `start` if the command parses its own words. */
   startWith?(words: readonly string[]): Promise<number>
 }
 
@@ -75,7 +75,7 @@ export function storeCommand<const O extends CommandOptions, R extends CommandRe
   return command as unknown as StoreCommand
 }
 
-/** A command failed. Scripts read `code`, people read the message. */
+/** The error of a failed command. Scripts read `code`, people read the message. */
 export class CommandError extends Error {
   readonly code: string
   readonly exitCode: number
@@ -88,10 +88,10 @@ export class CommandError extends Error {
   }
 }
 
-/** The exit code of a command that succeeded, but found something that needs attention. */
+/** The exit code of a command that succeeded, but found a condition that needs attention. */
 export const attentionExitCode = 3
 
-/** The command line is invalid: exit code 2, as is usual in shells. */
+/** An invalid command line. The exit code is 2, as is usual in shells. */
 export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
@@ -115,7 +115,7 @@ function readVariables({ options }: Command, env: Record<string, string | undefi
   return Object.fromEntries(values.filter(([, value]) => value))
 }
 
-/** The file is read here, because the command may run in a server with another working directory. */
+/** Files are read here, because the command may run in a server with another working directory. */
 function readFiles({ options }: Command, args: Record<string, unknown>): Record<string, unknown> {
   const given = { ...args }
   for (const [name, { file }] of Object.entries(options)) {
@@ -178,7 +178,7 @@ export function isOperand({ operands = [] }: Command, option: string): boolean {
   return operands.includes(option)
 }
 
-/** For a setting given as an option. */
+/** A hint for a setting that was given as an option. */
 function settingHint(option: string, settings: readonly SettingDescription[]): string | undefined {
   const name = option.toUpperCase().replaceAll('-', '_')
   return settings.some((setting) => setting.name === name)

@@ -1,4 +1,4 @@
-/** `agent-grid connect`: its questions, its record and its output. See docs/clients.md. */
+/** `agent-grid connect`: its questions, stored record and output. See docs/clients.md. */
 import {
   canWarnOfEdits,
   connectionAt,
@@ -60,7 +60,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
     ? await askForEditWarnings(clients, folderOf(args))
     : undefined
   const alias = args.as && withAt(args.as)
-  // One consent covers all of them.
+  // One sign-in covers all clients.
   const signIn = once(() => {
     const titles = clients.map((client) => programs[client].title).join(', ')
     const open = (address: string) => {
@@ -84,7 +84,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
     signIn,
     say,
   }))
-  // Checked before anyone signs in: a file that cannot be edited is refused.
+  // Refuses files that cannot be edited before anyone signs in.
   requests.forEach(draftOf)
   const results: ConnectResult[] = []
   for (const request of requests) results.push(await connectClient(request))
@@ -97,7 +97,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
   return end(json, { connections: results, isDryRun }, results.flatMap(({ steps }) => steps))
 }
 
-/** The named client, all clients of this machine, or the user's choice. */
+/** The client that was named, all clients of this machine, or the user's choice. */
 async function clientsOf(named: string | undefined, isSure: boolean): Promise<ClientName[]> {
   if (named !== undefined && named !== 'all') return [named as ClientName]
   const found = clientNames.filter(isInstalled)
@@ -115,7 +115,7 @@ async function clientsOf(named: string | undefined, isSure: boolean): Promise<Cl
   return chosen as ClientName[]
 }
 
-/** Asks about the tools that a client's user has not been asked about yet, once for clients with the same ones. */
+/** Asks about tools that the clients' users have not been asked about, once for clients with the same tools. */
 async function askForTools(
   clients: readonly ClientName[],
   folder: string | undefined,
@@ -134,7 +134,7 @@ async function askForTools(
   return answers
 }
 
-/** Asks once. Resolves to undefined if no client can be warned, or if there is already an answer. */
+/** Asks once for all clients. Resolves to undefined if no client can be warned, or if the answer is known. */
 async function askForEditWarnings(
   clients: readonly ClientName[],
   folder: string | undefined,
@@ -174,7 +174,7 @@ function isLoopback(url: string): boolean {
 
 export interface ConnectRequest {
   client: ClientName
-  /** The grid's own URL. */
+  /** The grid's canonical URL. */
   url: string
   /** With `@`. */
   alias?: string
@@ -182,17 +182,17 @@ export interface ConnectRequest {
   key?: string
   folder?: string
   wake: Wake
-  /** The answer about the tools; undefined if there is no new one. */
+  /** The answer about the tools; undefined if the user gave no new answer. */
   isAllowed: boolean | undefined
-  /** Whether the answer covers all tools, not only those that the user had not been asked about. */
+  /** Whether the answer covers all tools. Otherwise it covers only tools that the user had not been asked about. */
   isForAllTools: boolean
-  /** The answer about edits; undefined if there is no new one. */
+  /** The answer about edit warnings; undefined if the user gave no new answer. */
   editWarnings: boolean | undefined
   isSure: boolean
   /** Whether the person has seen the changes. */
   isShown?: boolean
   isDryRun: boolean
-  /** Asks the person on the first call. */
+  /** Asks the person to sign in on the first call. */
   signIn(): Promise<FetchKey>
   say(text: string): void
 }
@@ -205,7 +205,7 @@ export interface ConnectResult {
   agent: string
   url: string
   changed: string[]
-  /** What a person still has to do. */
+  /** Remaining steps for the person. */
   steps: string[]
 }
 
@@ -214,11 +214,11 @@ interface Credential extends Pick<Connection, 'alias' | 'key' | 'keyName' | 'isO
   isNew: boolean
 }
 
-/** Placeholders for an agent that a person has not chosen yet. */
+/** Placeholders for an agent that is not chosen yet. */
 const unknownAgent = '@…'
 const unknownKey = 'grid_agt_…'
 
-/** What would be written for a client, as far as it is known before signing in. Fails with `FileRefusedError`. */
+/** The planned changes for a client, as far as they are known before signing in. Fails with `FileRefusedError`. */
 export function draftOf(request: ConnectRequest) {
   const { client, url, wake, folder } = request
   const place = placeOf(client, folder)
@@ -284,7 +284,7 @@ async function writeConnection(
       await confirm(`Write this to connect ${title} as ${alias}?`, isSure)
     }
     installProgram()
-    // Recorded first, so that a crash leaves nothing unrecorded.
+    // The connection is recorded before files are written, so that a crash leaves no unrecorded change.
     const at = new Date().toISOString()
     await saveConnection({ ...setup, keyName, isOwnKey, files, at })
     try {
@@ -303,7 +303,7 @@ async function writeConnection(
   return { client, agent: alias, url, changed: changes.map(({ path }) => path), steps }
 }
 
-/** What the client still asks its user, and how long it waits for an unresponsive grid. */
+/** Sentences on what the client still asks its user, and on how long it waits for an unresponsive grid. */
 function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Connected): string[] {
   const { title, asks, allowing, server: { limit } } = programs[client]
   const isWritten = mayWritePermissions(client, folder)
@@ -317,7 +317,7 @@ function whatItAsks(client: ClientName, { url, folder, allowedTools = [] }: Conn
   ]
 }
 
-/** The given key, the connection's existing one, or a new one. */
+/** The key that was given, the connection's existing key, or a new key. */
 async function credentialFor(
   { client, url, alias, key, signIn }: ConnectRequest,
   previous: Connection | undefined,
@@ -342,7 +342,7 @@ async function credentialFor(
   return { alias: chosen, key: made.key, keyName, isOwnKey: true, isNew: true }
 }
 
-/** Whether the grid accepts a connection's key. Fails if the grid cannot be reached. */
+/** Whether the grid accepts a connection's key. Fails if the grid is unreachable. */
 async function isAlive({ url, key }: Connection): Promise<boolean> {
   try {
     await new GridClient({ url, key }).me()

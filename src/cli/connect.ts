@@ -58,7 +58,7 @@ export const connect: ProcessCommand = {
   },
 }
 
-/** Removes from a client what `connect` wrote. */
+/** Removes from a client everything that `connect` wrote. */
 export const disconnect: ProcessCommand = {
   name: 'disconnect',
   summary: 'Remove the configuration of a coding client that connect wrote, and revoke its key.',

@@ -1,6 +1,6 @@
 /**
- * Internal commands that other commands send to a running server. `copy-database` makes a copy of the database next to
- * it, which takes longer than one request may.
+ * Internal commands that other commands send to a running server. `copy-database` copies the database, which takes
+ * longer than one request may.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,20 +13,20 @@ import { CommandError, storeCommand } from './command.ts'
 
 /** How long one request waits for a copy. */
 const waitMs = 10 * second
-/** A copy is removed after this time without a request, because the command that needed it was killed. */
+/** A copy is removed if it is not requested for this long, because the command that needed it was probably killed. */
 const keptMs = 5 * minute
 
 interface Job {
   copied: Promise<string>
   isFinished: boolean
-  /** Removes the copy when it has not been requested for a while. */
+  /** Removes the copy after a period without requests. */
   removal?: NodeJS.Timeout
 }
 
 const jobsOf = new WeakMap<Store, Map<string, Job>>()
 
 /**
- * Without `job` it starts a copy. The result is the path of the copy, or null: then the caller repeats the call with
+ * Without `job`, starts a copy. The result is the copy's path, or null; after null, the caller repeats the call with
  * `job`.
  */
 export const copyDatabaseCommand = storeCommand({
@@ -51,7 +51,7 @@ export const copyDatabaseCommand = storeCommand({
   print: ({ path }) => path ?? '',
 })
 
-/** Notifies a running server of a backup that was made from its copy. */
+/** Reports a backup that was made from a server's copy to that server. */
 export const noteBackupCommand = storeCommand({
   name: 'note-backup',
   summary: 'Note a backup.',

@@ -33,7 +33,7 @@ export const demo: ProcessCommand = {
         DATABASE_URL: `file:${join(folder, 'grid.db')}`,
         GRID_KEYS: newKeyRing(),
         LOG_LEVEL: 'warn',
-        // Makes no request to the internet, so the demo also runs offline, without warnings.
+        // Without requests to the internet, the demo also runs offline and prints no warnings.
         OAUTH_CIMD: 'off',
       })
       const server = await startServer(await serverDeps(config))
@@ -94,7 +94,7 @@ export async function runConversation(gridUrl: string, print: (line: string) => 
   return 3
 }
 
-/** The agents' requests. Checks each response and prints it to the transcript. */
+/** Sends the agents' requests. Checks each response and adds it to the transcript. */
 class DemoClient {
   readonly #gridUrl: string
   readonly #print: (line: string) => void
@@ -117,7 +117,7 @@ class DemoClient {
     return { alias: body.alias, key: body.api_key }
   }
 
-  /** In the format of the official A2A 0.3 clients. */
+  /** Sends a message in the format of the official A2A 0.3 clients. */
   async sendOverA2a(from: DemoAgent, to: DemoAgent, text: string): Promise<void> {
     const message = {
       kind: 'message',
@@ -144,7 +144,7 @@ class DemoClient {
     )
   }
 
-  /** Reads an inbox. `expected` are its messages as `@sender: text`. */
+  /** Reads an inbox, and checks that it contains the `expected` messages (`@sender: text`). */
   async read(agent: DemoAgent, expected: string[]): Promise<void> {
     const { messages } = await this.#callTool(agent, 'read_messages', {})
     const found = messages?.map(({ user, message }: { user: string; message: string }) => `${user}: ${message}`)

@@ -39,12 +39,12 @@ export async function disconnectClient(json: boolean, args: CommandArguments): P
   return end(json, { client, agent: alias, changed: changes.map(({ path }) => path), steps }, steps)
 }
 
-/** With `--json`, standard output has one object only. */
+/** Returns a function for notices. With `--json` it prints nothing, because standard output must be one object. */
 export function sayer(json: boolean): (text: string) => void {
   return json ? printError : print
 }
 
-/** Prints the result, and what a person still has to do. Returns the exit code. */
+/** Prints the result, and the remaining steps for the person. Returns the exit code. */
 export function end(json: boolean, result: Record<string, unknown>, steps: readonly string[]): number {
   if (json) print(JSON.stringify(result))
   else for (const step of steps) print(`Next: ${step}`)

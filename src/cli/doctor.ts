@@ -15,8 +15,8 @@ import { print } from './output.ts'
 import { runStoreCommand } from './store-command.ts'
 
 /**
- * Exit code 0 if the grid is healthy, 3 if there are warnings, 1 if something is broken. Only a repair changes
- * anything.
+ * Exit code 0 if the grid is healthy, 3 if there are warnings, 1 if a check found a fault. Only repairs change the
+ * grid.
  */
 export const doctor: ProcessCommand = {
   name: 'doctor',
@@ -65,7 +65,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
   if (!own) return invalid
   const path = localPath(own.databaseUrl)
   const isLocal = path !== undefined && existsSync(path)
-  // Runs before the database is opened, see `checkFiles`.
+  // Runs before the database is opened. See `checkFiles`.
   const files = isLocal ? checkFiles(path) : []
   const { findings, health, server } = await checkDatabase(own, path, isFull)
   const config = { ...own, ...server?.settings }
@@ -75,7 +75,7 @@ async function check(env: Record<string, string | undefined>, isFull: boolean): 
     ...findings,
     ...(health ? [checkDurability(config, path, health), checkClock(health), checkConversations(health)] : []),
     await checkServer(config, server),
-    // A running server has checked its own settings, which may differ from those of this shell.
+    // A running server has checked its own settings. They may differ from the settings of this shell.
     ...(server ? server.findings ?? [] : await judgeSettings(own, env, health)),
   ])
 }

@@ -1,4 +1,4 @@
-/** Finds out why a coding client would not learn of new messages. Changes nothing. */
+/** Finds reasons why a coding client would not be notified of new messages. Changes nothing. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -40,14 +40,14 @@ export interface ClientReport {
   checks: ClientFinding[]
 }
 
-/** The agent of a client's tools and hooks in a folder. Null if it has none, or if several match. */
+/** The agents of a client's tools and hooks in a folder. An agent is null if there is none, or if several match. */
 export interface AgentsHere {
   client: ClientName
   tools: string | null
   hooks: string | null
 }
 
-/** A folder's agents, by client. Hooks that find `AGENT_GRID_KEY` act for its agent. */
+/** A folder's agents, by client. Hooks with `AGENT_GRID_KEY` in their environment act as that key's agent. */
 export function agentsHere(cwd: string): AgentsHere[] {
   return [...new Set(readConnections().map(({ client }) => client))].map((client) => {
     try {
@@ -139,7 +139,7 @@ function hasNoHooks({ wake, editWarnings = false }: Connection): boolean {
   return wake === 'off' && !editWarnings
 }
 
-/** An earlier answer does not cover tools added by a later version. */
+/** Whether the user was asked about all tools. Later versions may add tools. */
 function checkTools(connection: Connection): ClientFinding {
   const { allowedTools = [] } = connection
   if (allowedTools.length === 0) {
@@ -189,7 +189,7 @@ interface CodexHook {
   trustStatus?: string
 }
 
-/** Starting Codex takes about a second. */
+/** Time limit of Codex, which takes about a second to start. */
 const codexMs = 10_000
 
 async function checkHooks(connection: Connection): Promise<Finding<'hooks'>> {
@@ -243,7 +243,7 @@ function judgeCodex(hooks: CodexHook[] | undefined): Finding<'hooks'> {
   return ok('hooks', `Codex trusts its ${own.length} hooks of agent-grid.`)
 }
 
-/** Asks Codex, because only Codex knows what it trusts. Undefined if it does not respond. */
+/** Asks Codex for its hooks, because only Codex knows which ones it trusts. Undefined if it does not respond. */
 export async function codexHooks(
   folder: string,
   env: NodeJS.ProcessEnv = process.env,
@@ -265,7 +265,7 @@ export async function codexHooks(
       return (result?.data as { hooks?: CodexHook[] }[] | undefined)?.flatMap(({ hooks = [] }) => hooks)
     }
   } catch {
-    // An answer is JSON.
+    // Codex wrote a line that is not JSON.
   } finally {
     clearTimeout(timer)
     child.kill('SIGKILL')
@@ -275,10 +275,10 @@ export async function codexHooks(
 type GridFinding = Finding<'grid' | 'key' | 'version' | 'clock'>
 
 const timeoutMs = 5 * second
-/** Sessions and leases do not depend on a client's clock, but times shown to people do. */
+/** Maximum clock difference. Sessions and leases do not depend on a client's clock, but displayed times do. */
 const clockMs = 2 * minute
 
-/** Calls the grid once. `now` is the clock of this machine, in ms since 1970. */
+/** Calls the grid once. `now` is this machine's clock, in ms since 1970. */
 async function checkGrid(
   { url, key, alias, client }: { url: string; key: string; alias?: string; client?: ClientName },
   now: () => number,

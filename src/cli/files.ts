@@ -1,4 +1,4 @@
-/** Files in messages: sends them, and saves received ones. The grid that sent them may be hostile. */
+/** Sends files in messages, and saves received files. The grid that delivers the files may be hostile. */
 import { Buffer } from 'node:buffer'
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -8,7 +8,7 @@ import type { GridClient, InboxMessage } from '../clients/grid-client.ts'
 import { withoutInvisible } from '../lib/invisible-text.ts'
 import { CommandError } from './command.ts'
 
-/** Larger files are uploaded first. */
+/** Larger files are uploaded before the message is sent. */
 const maxInlineBytes = 256 * 1024
 const pieceBytes = 1024 * 1024
 const maxAttempts = 5
@@ -83,7 +83,7 @@ export function partsOf({ parts }: InboxMessage): ReceivedPart[] {
   return Array.isArray(parts) ? parts.filter((part) => typeof part === 'object' && part !== null) : []
 }
 
-/** One line for each part of a message. */
+/** One line of text per part of a message. */
 export function partLines(message: InboxMessage): string {
   return partsOf(message).map(({ filename, kind, mediaType, bytes, url }) => {
     const facts = [url, mediaType, bytes === undefined ? undefined : `${bytes} bytes`]
@@ -111,7 +111,7 @@ export async function saveParts(client: GridClient, folder: string, messages: In
 
 type Content = AsyncIterable<Uint8Array> | Uint8Array[]
 
-/** Undefined for a URL, which is not fetched. */
+/** A part's content; undefined for a URL, which is not fetched. */
 async function contentOf(client: GridClient, part: ReceivedPart): Promise<Content | undefined> {
   if (typeof part.part_id === 'string') return await client.part(part.part_id)
   if (typeof part.text === 'string') return [Buffer.from(part.text)]
@@ -132,7 +132,7 @@ async function saveAs(folder: string, name: string, content: Content): Promise<s
   return path
 }
 
-/** A new file with this name, or with a number appended. An existing link is not followed. */
+/** Creates a file with this name, or with a number appended. Does not follow an existing link. */
 async function newFile(folder: string, name: string): Promise<{ file: FileHandle; path: string }> {
   const end = extname(name)
   for (let n = 1; n <= maxSameNames; n++) {
@@ -148,7 +148,7 @@ async function newFile(folder: string, name: string): Promise<{ file: FileHandle
 
 const fallbacks: Record<string, string> = { text: 'part.txt', data: 'part.json', raw: 'part.bin' }
 
-/** A safe version of the sender's file name: without folders, not hidden, and not reserved by Windows. */
+/** A safe version of a sender's file name. It has no folders, is not hidden, and is not reserved by Windows. */
 export function safeName(part: ReceivedPart): string {
   const kind = part.kind ?? Object.keys(fallbacks).find((name) => part[name as 'text' | 'data' | 'raw'] !== undefined)
   const given = withoutInvisible(String(part.filename ?? '').toWellFormed()).split(/[/\\]/).at(-1)!
@@ -159,7 +159,7 @@ export function safeName(part: ReceivedPart): string {
   return within(name.slice(0, name.length - end.length), end) || fallbacks[kind ?? 'raw'] || 'part.json'
 }
 
-/** `start` and `end`, with `start` truncated so that the file can have the name. */
+/** `start` followed by `end`. `start` is truncated to the maximum length of a file name. */
 function within(start: string, end: string): string {
   const characters = [...start]
   const most = Math.max(maxNameBytes - Buffer.byteLength(end), 0)

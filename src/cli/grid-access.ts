@@ -1,4 +1,4 @@
-/** Calls a grid as an agent, for commands that people and scripts run. */
+/** Lets commands for people and scripts call a grid as an agent. */
 import { findConnection, type GridAccess, readConnections, withAt } from '../clients/connections.ts'
 import { didYouMean } from '../lib/did-you-mean.ts'
 import { attentionExitCode, type CommandArguments, CommandError, type CommandOption } from './command.ts'
@@ -10,8 +10,8 @@ export const accessOptions = {
 } as const satisfies Record<string, CommandOption>
 
 /**
- * The agent selected by the options: from `AGENT_GRID_URL` and `AGENT_GRID_KEY`, or a connection of this machine. Fails
- * with `not_connected` (exit code 3), `ambiguous_agent` or `invalid_connections`.
+ * How to call the grid as the selected agent, from `AGENT_GRID_URL` and `AGENT_GRID_KEY`, or from a connection of this
+ * machine. Fails with `not_connected` (exit code 3), `ambiguous_agent` or `invalid_connections`.
  */
 export function gridAccess({ as, url }: CommandArguments): GridAccess {
   const access = findConnection({ alias: as, url })
@@ -24,7 +24,7 @@ export function gridAccess({ as, url }: CommandArguments): GridAccess {
   )
 }
 
-/** A command cannot continue before a person acts: exit code 3. */
+/** The error of a command that cannot continue before a person acts. The exit code is 3. */
 export function personNeeded(code: string, message: string): CommandError {
   return new CommandError(code, message, attentionExitCode)
 }

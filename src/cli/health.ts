@@ -5,7 +5,7 @@ import { httpRequest } from './http-request.ts'
 import { CommandError, type ProcessCommand, usageError } from './command.ts'
 import { print } from './output.ts'
 
-/** Exit code 0 if the server is ready, otherwise 1. For container health checks, and for a client's machine. */
+/** Checks a server for container health checks and for clients. Exit code 0 if it is ready, otherwise 1. */
 export const health: ProcessCommand = {
   name: 'health',
   summary: 'Check whether the running server, or the grid at an address, is ready.',
@@ -29,7 +29,7 @@ export const health: ProcessCommand = {
   },
 }
 
-/** A server, and how to name it in messages. */
+/** A server, and its name in messages. */
 interface Server {
   name: string
   address: string
@@ -40,7 +40,7 @@ export function askReady({ address }: Server): Promise<{ status: number; text: s
   return httpRequest(`${address}/readyz`, { timeoutMs: 5 * second }).catch(() => undefined)
 }
 
-/** Whether a grid responded, and not another program at its address. */
+/** Whether the response comes from a grid, and not from another program at its address. */
 export function isOfGrid({ text }: { text: string }): boolean {
   try {
     return typeof JSON.parse(text).status === 'string'

@@ -4,26 +4,26 @@ export interface HttpRequestOptions {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: unknown
-  /** Maximum time without data. */
+  /** Maximum time without received data. */
   timeoutMs?: number
-  /** Ends the request. */
+  /** Aborts the request. */
   signal?: AbortSignal
   /** Called with each piece of a response with status 200. */
   onData?(): void
 }
 
-/** The server was silent for too long. */
+/** No data arrived within the time limit. */
 export class SilenceError extends Error {}
 
 /**
- * Sends an HTTP request. Fails with a `SilenceError`, or with a connection error. Not `fetch`, which cannot set `Host`,
- * and on some runtimes uses the environment's proxy variables.
+ * Sends an HTTP request. Fails with a `SilenceError`, or with a connection error. It does not use `fetch`, which cannot
+ * set `Host` and on some runtimes obeys proxy variables.
  */
 export async function httpRequest(
   url: string,
   options: HttpRequestOptions = {},
 ): Promise<{ status: number; text: string }> {
-  // Loaded only if needed: most requests stay on this machine.
+  // HTTPS is loaded on demand, because most requests stay on this machine.
   const { request } = url.startsWith('https:') ? await import('node:https') : http
   const { method = 'GET', headers = {}, body, timeoutMs = 30_000, signal, onData } = options
   const text = body === undefined ? undefined : JSON.stringify(body)

@@ -8,7 +8,7 @@ import { table } from './tables.ts'
 import { print } from './output.ts'
 import { readConfig } from './settings.ts'
 
-/** If a server holds the local file, this uses the key ring that the server read at its start. */
+/** Rotates stored tokens. A server that holds the local file uses the key ring that it read at its start. */
 export const rotateStoredTokens = storeCommand({
   name: 'rotate-keys',
   summary: 'Encrypt all stored tokens again.',
@@ -59,7 +59,7 @@ export const rotateKeysCommand: ProcessCommand = {
   },
 }
 
-/** The operators' names of the tables with sealed tokens. */
+/** The names that operators see for tables with sealed tokens. */
 export const titles: Record<string, string> = {
   guardrails: 'Guardrails',
   agents: 'Remote agents',

@@ -37,15 +37,15 @@ import { runStoreCommand } from './store-command.ts'
 
 const host = '127.0.0.1'
 /**
- * The first port to try. Clients' files contain the chosen port, so it never changes. Systems do not assign ports in
- * this range to outgoing connections.
+ * The first port to try. The chosen port is stored in clients' files, so it never changes. Systems do not assign ports
+ * in this range to outgoing connections.
  */
 const firstPort = 18_787
 const ownerEmail = 'owner@grid.localhost'
 const startMs = minute
 const stopMs = 20 * second
 
-/** Runs `up`. Resolves to its exit code: at once if the grid runs in another process, otherwise when the grid ends. */
+/** Runs `up`. Resolves to the exit code: at once if the grid already runs, otherwise when it ends. */
 export async function startAndConnect(json: boolean, args: CommandArguments): Promise<number> {
   const folder = realpathSync(resolve(args.folder ?? '.'))
   if (args.yes === undefined && !isAttended()) {
@@ -88,7 +88,7 @@ export async function stopLocalGrid(json: boolean): Promise<number> {
   return 0
 }
 
-/** The grid, and its process if it was started now. The first start creates an account. */
+/** Opens the grid, and starts its process unless it is running. The first start creates an account. */
 async function openGrid(): Promise<{ grid: LocalGrid; child?: ChildProcess }> {
   const lock = takeLock(join(localGridFolder(), 'up.lock'))
   if (!lock) throw new CommandError('busy', 'Another "agent-grid up" is starting the grid. Run this command again.')
@@ -128,7 +128,7 @@ async function choosePort(): Promise<number> {
 const databaseFile = () => join(localGridFolder(), 'grid.db')
 const logFile = () => join(localGridFolder(), 'server.log')
 
-/** The shell's settings are for another grid. */
+/** The server's environment. The shell's own grid settings are omitted, because they apply to another grid. */
 function environment(url: string): Record<string, string | undefined> {
   const settings = new Set(describeSettings().map(({ name }) => name))
   const others = Object.entries(process.env).filter(([name]) => !settings.has(name))
@@ -139,9 +139,7 @@ function environment(url: string): Record<string, string | undefined> {
   }
 }
 
-/**
- * In a separate process group, so that Ctrl-C does not reach it: a second signal would end it before it has stopped.
- */
+/** Uses a separate process group, because Ctrl-C would reach the server as a second signal and end it too early. */
 function startServer(url: string): ChildProcess {
   mkdirSync(localGridFolder(), { recursive: true, mode: 0o700 })
   const flags = 'Deno' in globalThis ? ['run', '--allow-all'] : process.execArgv
@@ -182,7 +180,7 @@ async function until(ms: number, isDone: () => boolean | Promise<boolean>, other
   }
 }
 
-/** Forwards signals. Resolves to the exit code. */
+/** Forwards signals to the server. Resolves to its exit code. */
 function untilItEnds(child: ChildProcess): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => child.kill('SIGTERM'))
   return new Promise((resolve) => {
@@ -239,21 +237,21 @@ async function connectAll(
 }
 
 /**
- * Whether the client stores a folder's key outside that folder, as only Claude Code does. The others get one agent for
- * all folders, because a key inside a folder could be committed.
+ * Whether the client stores a folder's key outside that folder. Only Claude Code does so. Other clients get one agent
+ * for all folders, because a key inside a folder could be committed.
  */
 function keepsKeyOfFolder(client: ClientName): boolean {
   return programs[client].server.key === 'always'
 }
 
-/** Aliases such as `@myrepo-claude`, best first. */
+/** Candidate aliases such as `@myrepo-claude`, best first. */
 function candidates(folder: string, client: ClientName): string[] {
   const word = basename(folder).normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
   const name = word.replace(/[^a-z0-9]+/g, '-').slice(0, 27 - client.length).replace(/^-+|-+$/g, '') || 'folder'
   return Array.from({ length: 999 }, (_, n) => `@${name}-${client}${n === 0 ? '' : `-${n + 1}`}`)
 }
 
-/** A key for a connection: for this agent, or for the next one that belongs to nobody else. */
+/** A key for a connection's agent. If another account has the alias, the next candidate is used. */
 async function newKey(
   grid: LocalGrid,
   alias: string,

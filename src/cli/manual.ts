@@ -1,4 +1,4 @@
-/** The documentation pages that `agent-grid help PAGE` prints. A package and a binary contain them. */
+/** The documentation pages that `agent-grid help PAGE` prints. Packages and binaries contain them. */
 import { readFileSync } from 'node:fs'
 import { isBinary, isPackage } from '../lib/version.ts'
 
@@ -40,12 +40,12 @@ export const manual: Record<string, string> = {
 }
 
 /**
- * A page as Markdown, without links to tests, which exist only in the repository, and without markers for tests and
- * `npm run docs`.
+ * A page as Markdown. Omits links to tests, which exist only in the repository, and markers for tests and `npm run
+ * docs`.
  */
 export function readPage(name: string): string {
   const file = manual[name]
-  // A binary's files are in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
+  // A binary has all files in one folder. A package has the program in src/, a checkout in dist/src/ or src/cli/.
   const path = isBinary ? `./${file.split('/').at(-1)}` : `${isPackage ? '..' : '../..'}/${file}`
   const text = readFileSync(new URL(path, import.meta.url), 'utf8')
   return text.replace(/^( *```sh) .*$/gm, '$1').replace(/^<!-- .* -->\n\n?/gm, '')

@@ -1,4 +1,4 @@
-/** An agent's commands: send, read and watch. */
+/** The commands for agents: send, read and watch. */
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,9 +10,9 @@ import { accessOptions, gridAccess } from './grid-access.ts'
 import { partLines, partOfFile, saveParts } from './files.ts'
 import { print, printTaken } from './output.ts'
 
-/** How often a send is tried. Its key ensures that it is stored once. */
+/** How many times a send is attempted. The idempotency key ensures that it is stored once. */
 const maxAttempts = 3
-/** How long a send waits for its answer: the grid's maximum. */
+/** How long a send waits for an answer, in seconds. This is the grid's maximum. */
 const waitSeconds = 50
 
 export const send: ProcessCommand = {
@@ -73,7 +73,7 @@ export const send: ProcessCommand = {
 
 function readInput(): string {
   if (process.stdin.isTTY) throw usageError('Give the message as TEXT or on standard input.')
-  // The shell adds the final line feed.
+  // Removes the final line feed, which the shell adds.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }
 
@@ -156,7 +156,7 @@ async function run(client: GridClient, args: CommandArguments, json: boolean): P
     const note = id === null ? '' : `\n\nLease ${id}, until ${leased.expires_at}. When you are done: read --ack ${id}`
     return await showSaved(leased, messages, remaining, note)
   }
-  // Messages that could not be printed are redelivered, as after a crash.
+  // Messages that cannot be printed are redelivered, as after a crash.
   await showSaved({ messages, remaining }, messages, remaining)
   if (id !== null) await client.ack(id)
 }
@@ -203,9 +203,7 @@ export const watch: ProcessCommand = {
   },
 }
 
-/**
- * Prints what waits, at each wake. A lost stream is reopened. Fails with the error of a call that may not be repeated.
- */
+/** Yields the unread messages at each wake. Reopens a lost stream. Fails if a call fails that may not be repeated. */
 async function* wakes(client: GridClient): AsyncGenerator<Peek> {
   for (let failures = 1;; failures++) {
     try {
@@ -213,7 +211,7 @@ async function* wakes(client: GridClient): AsyncGenerator<Peek> {
         failures = 0
         if (event !== 'unread') continue
         const peek = await client.peek()
-        // Another reader may have received them.
+        // Another reader may have received the messages.
         if (peek.messages.length > 0) yield peek
       }
     } catch (error) {

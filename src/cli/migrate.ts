@@ -34,13 +34,13 @@ export const applyMigrations = storeCommand({
     ]),
 })
 
-/** A running server migrated the database at its start, so there is nothing to apply. */
+/** In a running server there is nothing to apply, because it migrated the database at its start. */
 export const migrateServed: StoreCommand = {
   ...applyMigrations,
   run: (store) => Promise.resolve({ applied: [], schema_version: store.schemaVersion, copy: null }),
 }
 
-/** Options of commands that migrate. */
+/** Options of the commands that migrate. */
 export const backupOptions = {
   'no-backup': {
     placeholder: '',
@@ -58,7 +58,7 @@ export function isWithoutBackup(args: CommandArguments): boolean {
   return args['no-backup'] !== undefined || args['backed-up'] !== undefined
 }
 
-/** With `--check` nothing is changed, and the exit code is 3 if a start would migrate the database. */
+/** With `--check` nothing changes, and the exit code is 3 if a start would migrate the database. */
 export const migrate: ProcessCommand = {
   name: 'migrate',
   summary: 'Migrate the database to the newest schema. Every start does this too.',
@@ -83,7 +83,7 @@ export const migrate: ProcessCommand = {
   },
 }
 
-/** What a start of this program would do. If a server holds the local file, the server reports the schema. */
+/** The migrations that a start of this program would run. A server that holds the local file reports the schema. */
 async function findPlan(config: Config): Promise<MigrationPlan> {
   const path = localPath(config.databaseUrl)
   if (path && !existsSync(path)) return planAfter(0)

@@ -1,4 +1,4 @@
-/** Commands' terminal output. All of it passes through here, because any of it may contain other machines' texts. */
+/** Commands' terminal output. All output passes through here, because it may contain texts from other machines. */
 import process from 'node:process'
 import { printable } from '../lib/redact.ts'
 
@@ -10,7 +10,7 @@ export function printError(text: string): void {
   console.error(printable(text))
 }
 
-/** Resolves when the output's reader has received the text. */
+/** Resolves when the text has been written to standard output. */
 export function printTaken(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once('error', reject)

@@ -16,18 +16,18 @@ import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
 import { readClientPackage } from './client-package.ts'
 
-/** After this time the process exits anyway, which is as safe as a crash. See docs/delivery.md, "Stopping". */
+/** The process exits after this time at the latest, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
 /**
- * npm repeats a signal that a terminal or systemd has sent to the whole group. Under npm, a second signal within this
- * time is ignored.
+ * npm repeats a signal that a terminal or systemd has sent to the complete process group. Under npm, a second signal
+ * within this time is ignored.
  */
 const duplicateSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 500
 /** EX_SOFTWARE of sysexits.h. */
 const internalErrorExitCode = 70
 
 /**
- * This process's dependencies. `ports`: those it listens on in addition to `config.port`. If it sends emails, call
+ * This process's dependencies. `ports`: listening ports in addition to `config.port`. If the process sends emails, call
  * `email.close()` before it ends.
  */
 export function processDeps(
@@ -58,7 +58,7 @@ export function processDeps(
   }
 }
 
-/** Aborts on SIGTERM or SIGINT. The process ends at once at a second signal, or after 15 s. */
+/** Aborts on SIGTERM or SIGINT. The process exits at a second signal, or after 15 s. */
 export function shutdownSignal(): AbortSignal {
   const controller = new AbortController()
   let firstAt: number | undefined
@@ -76,7 +76,7 @@ export function shutdownSignal(): AbortSignal {
   return controller.signal
 }
 
-/** Logs an uncaught error and exits, because the state of the process is unknown. The store is safe in a crash. */
+/** Logs an uncaught error and exits, because the state of the process is unknown. The store survives a crash. */
 export function exitOnUncaughtError(log: Log): void {
   const exitWith = (message: string) => (error: unknown) => {
     log.error(message, { error })

@@ -1,4 +1,4 @@
-/** The commands reserve and reservations. See docs/protocol/reservations.md, "On the command line". */
+/** The commands `reserve` and `reservations`. See docs/protocol/reservations.md, "On the command line". */
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { GridCallError, mayRepeat, reconnectMs } from '../clients/grid-call.ts'
@@ -20,11 +20,11 @@ import { accessOptions, gridAccess } from './grid-access.ts'
 import { print, printError } from './output.ts'
 import { runCommand } from './run-command.ts'
 
-/** The duration of a command's reservation, which the command renews. If this machine dies, it ends after this time. */
+/** Duration of a command's reservation. It is renewed, so it expires only if this machine fails. */
 const renewedMs = 10 * minute
-/** The grid's maximum. */
+/** The grid's maximum wait, in seconds. */
 const waitSeconds = 50
-/** Maximum delay of a commit by `--check`. */
+/** Time limit of `--check`, which delays a commit. */
 const checkMs = second
 
 const name = {
@@ -90,7 +90,7 @@ export const reserve: ProcessCommand = {
   },
 }
 
-/** The names and their space. With `--space` they stay unchanged. */
+/** The names and their space. With `--space`, names stay unchanged. */
 function placeOf({ name, space }: CommandArguments): { names: string[]; space: string | undefined } {
   const names = name?.split('\n') ?? []
   if (space !== undefined) return { names, space: normaliseSpace(space) }
@@ -111,12 +111,12 @@ async function whenFree(client: GridClient, request: ReserveRequest): ReturnType
   }
 }
 
-/** Renews a reservation during some work, and releases it afterwards. Never fails because of the grid. */
+/** Runs `work` with a reservation that is renewed and finally released. Errors of the grid do not fail it. */
 export async function holding<T>(
   client: GridClient,
   request: ReserveRequest & { expires_in_seconds: number },
   work: () => Promise<T>,
-  // After a failure, two more attempts are left.
+  // After a failed renewal, two more attempts remain before the reservation expires.
   everyMs = request.expires_in_seconds * second / 3,
 ): Promise<T> {
   const { names, space } = request
@@ -162,7 +162,7 @@ function isNamed(names: readonly string[], { name }: Reservation): boolean {
   return names.some((given) => overlaps(normaliseName(given) ?? given, name))
 }
 
-/** For a Git hook: errors do not block a commit, except with `--strict`. */
+/** Checks a commit for a Git hook. Errors do not block the commit, except with `--strict`. */
 async function check(json: boolean, args: CommandArguments): Promise<number> {
   const { names: files, space } = placeOf(args)
   try {

@@ -3,11 +3,11 @@ import { constants } from 'node:os'
 import process from 'node:process'
 import { printError } from './output.ts'
 
-/** Resolves to a command's exit code, as in a shell. Signals are forwarded. */
+/** Runs a command, and resolves to its exit code, as in a shell. Forwards signals. */
 export function runCommand([file, ...words]: readonly string[], env = process.env): Promise<number> {
   const child = spawn(file, words, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
-    // A terminal sends these two to the command as well.
+    // A terminal sends these two signals to the command as well.
     const isSent = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
     process.on(signal, () => isSent || child.kill(signal))
   }

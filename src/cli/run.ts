@@ -56,7 +56,7 @@ const options = {
   },
 } as const satisfies CommandOptions
 
-/** Exit code 0 when it was stopped, 1 after a fault, 3 if a person must act because the key was revoked. */
+/** Exit code 0 after a stop, 1 after a fault, 3 if a person must act because the key was revoked. */
 export const run: ProcessCommand = {
   name: 'run',
   summary: 'Run an unattended agent: a coding client, or any command, for each message.',
@@ -133,7 +133,7 @@ function readOptions(args: CommandArguments, words: readonly string[]): Omit<Run
   }
 }
 
-/** The key's agent. A key in the environment may belong to another agent than intended. */
+/** The agent of the key. A key in the environment may belong to another agent than the user intended. */
 async function aliasOf(grid: GridClient, { alias, connection }: GridAccess, args: CommandArguments): Promise<string> {
   if (connection) return connection.alias
   try {
@@ -172,7 +172,7 @@ function printService(
   return 0
 }
 
-/** The command line of a runner like this one, without the program. */
+/** The command line that starts an equal runner, without the program. */
 export function wordsOfRun(
   { alias, url }: Pick<Connection, 'alias' | 'url'>,
   args: CommandArguments,
@@ -200,7 +200,7 @@ function requireProgram(name: string): void {
   throw personNeeded('program_missing', message)
 }
 
-/** Aborts at the first signal to stop. At the second one the runner ends at once, which is as safe as a crash. */
+/** Aborts at the first signal to stop. A second signal ends the process immediately, which is as safe as a crash. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

@@ -17,7 +17,7 @@ import { ownCommandLine } from './own-command.ts'
 import { serverCommands } from './store-commands.ts'
 import { table } from './tables.ts'
 
-/** Runs until SIGTERM or SIGINT. See docs/delivery.md, "Stopping". */
+/** Serves the grid until SIGTERM or SIGINT. See docs/delivery.md, "Stopping". */
 export const serve: ProcessCommand = {
   name: 'serve',
   summary: 'Run the grid.',
@@ -35,7 +35,7 @@ export const serve: ProcessCommand = {
     // With a remote database, commands open the database themselves.
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, serverCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
-      // This is already logged. Existing data can be read; the next start prints a link.
+      // The error is already logged. Existing data can be read, and the next start prints the link.
       if (!isStorageFull(error)) throw error
       return undefined
     })
@@ -53,7 +53,7 @@ export const serve: ProcessCommand = {
 
 interface Start {
   store: Store
-  /** On a grid without users. */
+  /** The link that creates the first user; undefined if there are users. */
   setUpUrl: string | undefined
   /** The first user's email address, if no user can sign in. */
   lockedOutUser: string | undefined
@@ -112,7 +112,7 @@ function greeting({ store, setUpUrl, lockedOutUser }: Start): string {
   return lines.join('\n')
 }
 
-/** The path of the local file, or the host of a remote database: its URL may contain a credential. */
+/** The path of the local file, or the host of a remote database, whose URL may contain a credential. */
 function databaseName({ databaseUrl }: Config): string {
   return localPath(databaseUrl) ?? new URL(databaseUrl).host
 }

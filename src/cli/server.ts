@@ -13,13 +13,13 @@ import { CommandError } from './command.ts'
 import { processDeps } from './process.ts'
 import { readConfig } from './settings.ts'
 
-/** How long a start waits for the local file: longer than another server needs to stop. */
+/** How long a start waits for the local file. Longer than another server needs to stop. */
 const lockWaitSeconds = 20
-/** How long running requests may take when the process stops. See docs/delivery.md, "Stopping". */
+/** How long running requests may take while the process stops. See docs/delivery.md, "Stopping". */
 const requestGraceMs = 10 * second
 const emailGraceMs = 3 * second
 
-/** Reads a server's settings. Port 0 becomes a free port, because URLs contain it. Fails with `ConfigError`. */
+/** Reads a server's settings. Replaces port 0 with a free port, which URLs then contain. Fails with `ConfigError`. */
 export async function readServerConfig(env: Record<string, string | undefined>): Promise<Config> {
   const config = readConfig(env)
   const { backupDir } = config
@@ -30,7 +30,7 @@ export async function readServerConfig(env: Record<string, string | undefined>):
   return readConfig({ ...env, PORT: String(await freePort(config.host)) })
 }
 
-/** The dependencies of a serving process. */
+/** The dependencies of a process that serves the grid. */
 export async function serverDeps(config: Config, stopping?: AbortSignal): Promise<Deps> {
   const ports = features.flatMap(({ port }) => port?.number(config) ?? [])
   const deps = processDeps(config, { stopping, ports })
@@ -40,7 +40,7 @@ export async function serverDeps(config: Config, stopping?: AbortSignal): Promis
 export interface Server {
   readonly store: Store
   readonly worker: Worker
-  /** Everything that accepts requests. The caller may add a listener. */
+  /** All listeners that accept requests. The caller may add some. */
   readonly listeners: Listener[]
   /** Stops measuring the event loop's delay. */
   stopWatch(): void
@@ -51,7 +51,7 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
   const store = await openStore(deps, { hooks: coreHooks, lockWaitSeconds, ...options })
   let worker: Worker | undefined
   try {
-    // Before the first request, messages leased by a dead process must become unread again.
+    // Messages leased by a dead process must become unread before the first request.
     worker = await startWorker(store, outboxAttempts(store))
     const app = createApp(store)
     const listeners = [await listenOrFail((request, connection) => app.fetch(request, connection), deps.config, deps)]
@@ -69,7 +69,7 @@ export async function startServer(deps: Deps, options?: StoreOptions): Promise<S
 }
 
 /**
- * Accepts nothing new, finishes running requests, sends queued emails, commits queued writes, and releases the
+ * Stops accepting requests, finishes running ones, sends queued emails, commits queued writes, and releases the
  * database.
  */
 export async function stopServer({ store, worker, listeners, stopWatch }: Server): Promise<void> {
@@ -94,7 +94,7 @@ async function listenOrFail(
     })
   } catch (error) {
     const { code, name } = error as { code?: string; name?: string }
-    // Deno puts the reason into the error's name, the other runtimes into its code.
+    // Deno sets the reason as the error's name, the other runtimes as its code.
     const reason = reasons[code ?? ''] ?? reasons[name ?? ''] ?? 'The system refused. Set HOST and PORT.'
     throw new CommandError('cannot_listen', `Cannot listen on ${host}:${port}. ${reason.replaceAll('PORT', setting)}`)
   }

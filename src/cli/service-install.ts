@@ -5,7 +5,7 @@ import { isBinary } from '../lib/version.ts'
 import { type ProcessCommand, usageError } from './command.ts'
 import { print, printError } from './output.ts'
 
-/** systemd reads it as root, so only root needs to read it. */
+/** Only root needs to read the file, because systemd reads it as root. */
 const settingsFile = '/etc/agent-grid.env'
 
 /** Only prints the unit, for the operator to review and install as root. */
@@ -31,7 +31,7 @@ export const serviceInstall: ProcessCommand = {
       throw usageError(`--backup-dir must be an absolute path without spaces, not "${backupDir}".`)
     }
     const words = serveWords()
-    // The service has its own `/tmp`, and its user may not enter other users' homes.
+    // The service has a private `/tmp`, and its user may not enter other users' home folders.
     const hidden = [...words, backupDir ?? ''].find((word) => /^\/(tmp|var\/tmp|root|home)\//.test(word))
     if (hidden !== undefined) {
       printError(`The service may not reach ${hidden}. Move the program to /opt, and backups to /srv.`)
@@ -42,15 +42,15 @@ export const serviceInstall: ProcessCommand = {
   },
 }
 
-/** The command line that runs a server with this program: the binary, or a runtime with its options and the program. */
+/** The command line that runs a server: the binary, or a runtime with its options and this program. */
 function serveWords(): string[] {
   const [, program] = process.argv
   return [process.execPath, ...(isBinary ? [] : [...process.execArgv, resolve(program)]), 'serve']
 }
 
 /**
- * `DynamicUser` also makes the system read-only and `/tmp` private, and prevents processes from gaining privileges. It
- * uses an existing user of that name, which can own the backup folder.
+ * The text of the unit. `DynamicUser` also makes the system read-only and `/tmp` private, and prevents privilege
+ * escalation. If a user of that name exists, it is used, so that it can own the backup folder.
  * @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a quoted word may contain spaces.
  */
 function systemdUnit(words: string[], baseUrl: string, backupDir: string | undefined): string {
@@ -61,7 +61,7 @@ function systemdUnit(words: string[], baseUrl: string, backupDir: string | undef
   ]
   const steps = [
     'agent-grid service install --print … | sudo tee /etc/systemd/system/agent-grid.service',
-    // It is only created if it is missing.
+    // The file is created only if it is missing.
     `sudo sh -c 'umask 077; touch ${settingsFile}'`,
     ...folder,
     'sudo systemctl enable --now agent-grid',

@@ -1,4 +1,4 @@
-/** The grid's settings, including those of optional features. Commands without a server read only the core settings. */
+/** The grid's settings, with those of optional features. Commands without a server read only the core settings. */
 import * as core from '../config.ts'
 import { featureSettings } from '../features.ts'
 

@@ -21,8 +21,8 @@ import { processDeps } from './process.ts'
 import { readConfig } from './settings.ts'
 
 /**
- * Runs a command on the database: in this process, or in the server that holds the local file. Fails as the command
- * does, with `no_database` if it needs a grid and there is none, and with `database_in_use` if the process that holds
+ * Runs a command on the database: in this process, or in the server that holds the local file. Fails with the command's
+ * error, with `no_database` if the command needs a missing grid, and with `database_in_use` if the process that holds
  * the file does not accept commands.
  */
 export async function runStoreCommand(
@@ -67,7 +67,7 @@ interface AccountCommand<
   summary: string
   /** Options in addition to `--account`. */
   options: O
-  /** The change's input, as the activity log shows it. */
+  /** The input of the change, for the activity log. */
   input(args: CommandArguments<O>): Input
   /** `args` may contain a secret, which must not be logged. */
   change(account: AccountStore, input: Input, args: CommandArguments<O>): Promise<Changed>

@@ -36,7 +36,7 @@ export const storeCommands: readonly StoreCommand[] = [
   accounts.usageCommand,
 ]
 
-/** The commands that a running server accepts, including requests by commands that run in their own process. */
+/** The commands that a running server accepts, including internal ones that process commands send. */
 export const serverCommands: readonly StoreCommand[] = [
   ...storeCommands,
   migrateServed,

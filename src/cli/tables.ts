@@ -1,10 +1,10 @@
-/** Formats rows of a name and a value in two aligned columns. */
+/** Formats name and value pairs as two aligned columns. */
 export function table(rows: (readonly [name: string, value: string | number])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** Rows of a list in aligned columns below their titles, one line each; `empty` if there are none. */
+/** Formats a list as a table: titles, then one line per row. Returns `empty` if there are no rows. */
 export function printList(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],

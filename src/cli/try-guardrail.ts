@@ -5,7 +5,7 @@ import { accountCommand } from './store-command.ts'
 import { usageError } from './command.ts'
 import { table } from './tables.ts'
 
-/** Sends no message, and stores only a row in the activity log. See docs/protocol/guardrails.md, "Trying one". */
+/** Sends no message. Stores only a row in the activity log. See docs/protocol/guardrails.md, "Trying one". */
 export const tryGuardrailCommand = accountCommand({
   name: 'try-guardrail',
   summary: 'Run a guardrail on a text, and print its verdict.',
@@ -16,7 +16,7 @@ export const tryGuardrailCommand = accountCommand({
     token: { placeholder: 'TOKEN', description: 'token or signing secret for the provider', env: 'GUARDRAIL_TOKEN' },
     text: { placeholder: 'TEXT', description: 'the text to check', required: true, file: 'file' },
   },
-  /** Logs neither the text nor the token. */
+  /** The log gets neither the text nor the token. */
   input: triedGuardrail,
   change: (account, tried, { token, text }) =>
     tryGuardrail(account, 'guardrail' in tried ? tried : { ...tried, token }, text),

@@ -2,7 +2,7 @@ import { tryRemote } from '../grid/remote-agents/try-remote.ts'
 import { storeCommand } from './command.ts'
 import { table } from './tables.ts'
 
-/** Sends one message, bypassing all inboxes. See docs/protocol/a2a.md, "Remote agents". */
+/** Sends one message to a remote agent, bypassing all inboxes. See docs/protocol/a2a.md, "Remote agents". */
 export const tryRemoteCommand = storeCommand({
   name: 'try-remote',
   summary: 'Read the card of a remote agent, send it a message, and print its answer.',

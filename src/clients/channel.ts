@@ -1,4 +1,4 @@
-/** An MCP server over standard input and output that proxies the grid, and can wake a Claude Code session. */
+/** An MCP server over standard input and output that proxies the grid. It can also wake a Claude Code session. */
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { minute } from '../lib/time.ts'
@@ -14,11 +14,11 @@ interface ChannelOptions {
   output: Writable
   /** How to wake the session over `claude/channel`; undefined for a plain bridge. */
   wake?: Omit<WaiterOptions, 'signal'>
-  /** Ends the bridge, as the end of the input does. */
+  /** Stops the bridge. The end of standard input stops it too. */
   signal: AbortSignal
 }
 
-/** Declares that the server pushes events into the session. @see https://code.claude.com/docs/en/channels-reference */
+/** Capabilities that declare events pushed into the session. @see https://code.claude.com/docs/en/channels-reference */
 const capability = 'claude/channel'
 const instructions = 'Events of this server announce unread messages. Call read_messages once for each event.'
 
@@ -43,14 +43,14 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
     }
     const passed = bridge.pass(message).finally(() => passing.delete(passed))
     passing.add(passed)
-    // The negotiated revision is sent as a header from then on.
+    // Later requests repeat the negotiated revision in a header.
     if (message.method === 'initialize') await passed
   }
   ending.abort()
   await Promise.all([...passing, waking])
 }
 
-/** Notifies the session of new messages, unless its hooks do. */
+/** Notifies the session of new messages, unless the session's hooks do so. */
 async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) => void): Promise<void> {
   try {
     for await (const messages of newMessages(options)) {
@@ -66,7 +66,7 @@ async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) 
   }
 }
 
-/** Responses that list the server's capabilities, to which the bridge adds its own. */
+/** Methods whose responses list the server's capabilities. The bridge adds its own capabilities to them. */
 function declared(message: RpcMessage): RpcMessage {
   const { result } = message
   const capabilities = result?.capabilities as Record<string, Record<string, unknown>> | undefined
@@ -106,14 +106,14 @@ interface BridgeOptions {
   signal: AbortSignal
 }
 
-/** The key of a revision that has no `initialize`. */
+/** The `_meta` key that holds the protocol revision of clients that do not send `initialize`. */
 const revisionKey = 'io.modelcontextprotocol/protocolVersion'
-/** A stream that lasted this long was not refused. */
+/** A stream that stayed open this long resets the reconnect delay. */
 const goodStreamMs = minute
 
 class Bridge {
   readonly #options: BridgeOptions
-  /** For a client that began with `initialize`. */
+  /** The negotiated revision, for a client that began with `initialize`. */
   #revision: string | undefined
   #isListening = false
   readonly #calls = new Map<string | number, AbortController>()
@@ -122,7 +122,7 @@ class Bridge {
     this.#options = options
   }
 
-  /** Forwards a message from the client. Resolves when its response was written. Never rejects. */
+  /** Forwards a message from the client. Resolves when the response is written. Never rejects. */
   async pass(message: RpcMessage): Promise<void> {
     const { id, method, params } = message
     if (method === 'notifications/cancelled') this.#cancel(params?.requestId)
@@ -145,7 +145,7 @@ class Bridge {
     if (method === 'resources/subscribe') void this.#listen()
   }
 
-  /** A cancelled request gets no response. Disconnecting is how the newest revision cancels. */
+  /** A cancelled request gets no response. In the newest revision, a client cancels a request by disconnecting. */
   #cancel(id: unknown): void {
     this.#calls.get(id as string)?.abort()
   }
@@ -155,7 +155,7 @@ class Bridge {
     let isAnswered = false
     for await (const message of messagesOf(response)) {
       const answers = request.id !== undefined && message.method === undefined
-      // Refusals before a request is read have no id.
+      // A request that is refused before it is parsed has no id in the response.
       const own = answers && (message.id === null || message.id === undefined)
         ? { ...message, id: request.id }
         : message
@@ -180,7 +180,7 @@ class Bridge {
         if (response.status === 405 || response.status === 401) return
         if (response.ok) { for await (const message of messagesOf(response)) write(message) }
       } catch {
-        // The grid is restarting, or the network is down.
+        // The grid is restarting, or the network is unavailable.
       }
       if (performance.now() - openedAt > goodStreamMs) failures = 0
       await pause(reconnectMs(failures), signal)
@@ -221,7 +221,7 @@ function headersOf({ method, params }: RpcMessage): Record<string, string> {
   }
 }
 
-/** The messages of a response: one JSON document, or the data of events. */
+/** The messages of a response, which is one JSON document or an event stream. */
 async function* messagesOf(response: Response): AsyncGenerator<RpcMessage> {
   if (!response.body) return
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {

@@ -11,61 +11,60 @@ export interface ClientProgram {
   projectFolder: string
   server: ServerEntry
   hooks?: HookEntries
-  /** The path of its plugin, relative to its folder, if a plugin replaces hooks. */
+  /** The path of the client's plugin, relative to its folder, if a plugin replaces hooks. */
   plugin?: string
-  /** Where it reads skills and hook files, if not in its folder. */
+  /** Where the client reads skills and hook files, if not in its own folder. */
   sharedFolder?: { user(): string; project: string }
-  /** The name by which its model calls a grid tool; a plugin of the client may provide the tool. */
+  /** The name of a grid tool as the client's model calls it. A plugin of the client may provide the tool. */
   tool?(name: string, isPlugin?: boolean): string
   /**
-   * How one session gets the key in `AGENT_GRID_KEY`, whatever its files contain: command line arguments, which others
-   * can read, variables, or settings in a file named by a variable. `env` is the user's environment. Fails with
-   * `ClientError`.
+   * How one session gets the key in `AGENT_GRID_KEY`, regardless of the client's files: as command line arguments
+   * (which others can read), as variables, or as settings in a file named by a variable. `env` is the user's
+   * environment. Fails with `ClientError`.
    */
   session?(url: string, env: Record<string, string | undefined>): {
     words?: readonly string[]
     env?: Record<string, string>
     settings?: { variable: string; value: Json }
   }
-  /** Where its user permanently allows tool calls. Without this, `connect` cannot write it. */
+  /** Where the client stores permanently allowed tools. Without this, `connect` cannot allow tools. */
   permissions?: Permissions
-  /** How its user allows them manually. */
+  /** How a user allows the tools manually. */
   allowing: string
-  /** What it always asks, regardless of its configuration. */
+  /** What the client always asks, regardless of its configuration. */
   asks: string
-  /** What a person must do to make the tools work if no key is written. */
+  /** What a person must do to make the tools work if `connect` writes no key. */
   login?: string
-  /** What a person must do before its hooks run. */
+  /** What a person must do before the client runs its hooks. */
   approval?: string
-  /** How it is notified of messages with `--wake auto`. */
+  /** How the client is notified of messages with `--wake auto`. */
   wakes: string
-  /** The oldest version that messages can wake. Without it, no version can be woken. */
+  /** The oldest client version that messages can wake; undefined if no version can be woken. */
   wakesFrom?: string
 }
 
-/** Where the grid's tools are configured. A place belongs to the user or to a project. */
+/** Where the grid's tools are configured: for the user, or for one project. */
 interface ServerEntry {
-  /** `folder` is the client's; `project` is undefined for the user. */
+  /** `folder` is the client's folder; `project` is undefined for the user. */
   file(folder: string, project: string | undefined): string
   container(project: string | undefined): string[]
-  /** Which keys are written: `user` not into project files, which others read; `file` into a separate file. */
+  /**
+   * Where keys are written. `user`: only to the user's files, as others read project files. `file`: a separate file.
+   */
   key: 'always' | 'user' | 'file'
-  /** By default JSON. */
+  /** The file's format; JSON by default. */
   format?: 'toml'
-  /** A note for people about the client's time limit. */
+  /** A note to the user about the client's time limit. */
   limit?: string
   value(url: string, headers: { headers?: { Authorization: string } }): Json
-  /** The default if the user has set nothing. */
+  /** Entries that are added only if the user has set no value. */
   options?: readonly Entry[]
 }
 
-/** Either entries in a file, or a separate file. */
+/** Permissions are either entries in a shared file, or a separate file. */
 interface Permissions {
   file(folder: string, project: string | undefined): string
-  /**
-   * The project's file is private to the user, too. Other project files are shared, and must not allow anything for
-   * others.
-   */
+  /** The project's file is private to the user. Other project files are shared, so they must not grant permissions. */
   isOwnInProject?: true
   entry?(tool: string): Entry
   text?(tools: readonly string[]): string
@@ -83,22 +82,22 @@ export interface HookCommand {
 
 interface HookEntries {
   file(folder: string, project: string | undefined): string
-  /** A separate file, which begins with this. */
+  /** The initial content of a separate file that holds only hooks. */
   ownFile?: { [name: string]: Json }
-  /** The initial content of a new file. */
+  /** The initial content of a new shared file. */
   base?: { [name: string]: Json }
   /**
-   * Which hooks run at which events with `--wake auto`. `wait` wakes the session when it ends; `edit` exists only with
-   * `--edit-warnings on`.
+   * Which hooks run at which events with `--wake auto`. `wait` wakes the session when the hook exits. `edit` exists
+   * only with `--edit-warnings on`.
    */
   events: Record<string, readonly string[]>
-  /** Its hooks are in a group below the event: `[{hooks: [...]}]`. */
+  /** The client nests hooks in a group below the event: `[{hooks: [...]}]`. */
   isGrouped?: true
-  /** The tools that the event groups apply to, by event. */
+  /** The tools that each event's hooks apply to, by event. */
   matchers?: Readonly<Record<string, string>>
   value(command: HookCommand, hook: string): Json
   /**
-   * The format in which it passes context to its model. Most clients use `usual`:
+   * The format of the context that a hook passes to the model. Most clients use `usual`:
    * `hookSpecificOutput.additionalContext`.
    */
   context?(text: string, usual: { [name: string]: Json }): { [name: string]: Json }

@@ -20,11 +20,11 @@ import { type ClientName, programs } from './programs.ts'
 import { configFolder } from './state/paths.ts'
 
 export interface Plan {
-  /** What will be recorded instead of the previous record. */
+  /** The records of written files, which replace the previous records. */
   files: WrittenFile[]
-  /** Omits changes that would leave their file as it is. */
+  /** The changes to make, without those that would not alter their file. */
   changes: FileChange[]
-  /** Entries that stay because others have changed them, as `path: place`. */
+  /** Entries that stay because others have changed them, as `path: key`. */
   left: string[]
 }
 
@@ -36,7 +36,7 @@ export function setupOf(
 }
 
 /**
- * The changes that connect a client. `previous` is its current connection. Changes nothing itself. Fails with
+ * The changes that connect a client. `previous` is its current connection. Only computes the changes. Fails with
  * `FileRefusedError` if a file cannot be edited.
  */
 export function planConnect(client: ClientName, setup: Setup, previous: Connection | undefined): Plan {
@@ -56,7 +56,7 @@ export function planConnect(client: ClientName, setup: Setup, previous: Connecti
   }
 }
 
-/** The changes that remove what was written for a client. Changes nothing itself. Fails with `FileRefusedError`. */
+/** The changes that remove a client's entries. Only computes the changes. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
   return { files: [], changes: all.filter(isChange), left: leftOf(all) }
@@ -70,13 +70,13 @@ export function placeOf(client: ClientName, folder: string | undefined): Connect
   return { client, scope: scopeOf({ folder }), ...(folder !== undefined && { folder }) }
 }
 
-/** Some clients read the same skills. The file is removed with the last connection that uses it. */
+/** Whether another connection uses this file. Clients that read the same skills share a file. */
 function isSharedWithOthers({ path, format }: WrittenFile, connection: Connection): boolean {
   return format === 'own' &&
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/** Folders and files shared with other connections are removed with the last of them. */
+/** A file's record with everything shared with other connections, which is removed with the last of them. */
 function withShared(file: WrittenFile): WrittenFile {
   const files = readConnections().flatMap(({ files }) => files)
   const made = new Set(files.flatMap(({ folders }) => folders))
@@ -99,14 +99,14 @@ type Connected = Pick<Connection, 'url' | 'alias' | 'key' | 'wake' | 'folder' | 
 export interface Setup extends Connected {
   /** The arguments that start the client program. */
   command: readonly string[]
-  /** The same, as a single file. */
+  /** The path of a single file that starts the client program. */
   launcher: string
   openCodePlugin: string
   /** Where a key can be stored in a separate file, for clients that read one. */
   keyFile: string
 }
 
-/** For the user or for a project. A project's files are shared with others, so they get no key. */
+/** The scope: user or project. A project's files are shared with others, so they get no key. */
 function scopeOf({ folder }: Pick<Setup, 'folder'>): Scope {
   return folder === undefined ? 'user' : 'project'
 }
@@ -168,8 +168,8 @@ function wantedFiles(name: ClientName, setup: Setup): WantedFile[] {
 }
 
 /**
- * Whether `connect` can allow the tools: not in a file that other people also read, because it would allow them for
- * those people too.
+ * Whether `connect` can allow the tools. It does not do so in a file that other people read, because the file would
+ * allow the tools for them too.
  */
 export function mayWritePermissions(name: ClientName, folder: string | undefined): boolean {
   const { permissions } = programs[name]
@@ -227,7 +227,7 @@ function hookCommand(name: ClientName, { command, launcher, alias, url, folder }
     const line = shellLine(words)
     return { words, line, exec: `exec ${line}` }
   }
-  // Other people read a project's files, on machines that may not have the program.
+  // A project's files are also read by other people, whose machines may not have the program.
   const rest = ['hook', name, hook, '--project']
   if (process.platform === 'win32') {
     const words = ['cmd', '/d', '/c', portable(launcher, (variable) => `%${variable}%`).path, ...rest]
@@ -235,13 +235,13 @@ function hookCommand(name: ClientName, { command, launcher, alias, url, folder }
   }
   const { variable, path } = portable(launcher, (variable) => `$${variable}`)
   const program = `"${path}"`
-  // With an empty variable the path would be different, perhaps that of another user.
+  // If the variable were empty, the path would be a different one, perhaps in another user's folder.
   const isSet = variable === undefined ? '' : `test -n "$${variable}" && `
   const exec = `${isSet}test -x ${program} && exec ${program} ${rest.join(' ')}`
   return { words: ['sh', '-c', exec], line: `${exec}; exit 0`, exec }
 }
 
-/** A path below the folder named by a variable, relative to it; otherwise the path itself. */
+/** Makes a path relative to a folder that an environment variable names. Other paths are unchanged. */
 function portable(path: string, nameOf: (variable: string) => string): { variable: string | undefined; path: string } {
   const variables = ['AGENT_GRID_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA', 'USERPROFILE', 'HOME']
   const variable = variables.find((name) => process.env[name] && path.startsWith(process.env[name] + sep))
@@ -249,7 +249,7 @@ function portable(path: string, nameOf: (variable: string) => string): { variabl
   return { variable, path: portablePath }
 }
 
-/** Names only the installed plugin, so that it never changes. */
+/** The plugin file's text. It refers only to the installed plugin, so that the text never changes. */
 function pluginText({ openCodePlugin, folder }: Setup): string {
   if (folder === undefined) return `export * from ${JSON.stringify(pathToFileURL(openCodePlugin).href)}\n`
   const { variable, path } = portable(openCodePlugin, (variable) => `\${process.env.${variable}}`)

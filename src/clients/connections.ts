@@ -1,6 +1,6 @@
 /**
- * The agents as which this machine's clients are connected: `connections.json` in the connections folder. It contains
- * their keys, so only the machine's user may read it. See docs/client-reference.md, "What is kept".
+ * The agents that this machine's clients are connected as: `connections.json` in the connections folder. The file
+ * contains keys, so only the machine's user may read it. See docs/client-reference.md, "What is kept".
  */
 import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
@@ -14,11 +14,11 @@ import { readJson, writeJson } from './state/sessions.ts'
 import { withLock } from './state/lock.ts'
 import { configFolder } from './state/paths.ts'
 
-/** How a client learns of new messages: it is woken, it is notified when a session starts, or never. */
+/** How a client is notified of messages: `auto` wakes it, `start` notifies it at a session start, `off` never does. */
 export type Wake = 'auto' | 'start' | 'off'
 export type Scope = 'user' | 'project'
 
-/** A connected client. There is one for each client and scope, and for each folder of scope `project`. */
+/** A connected client. Each client has at most one per scope, or per folder for scope `project`. */
 export interface Connection {
   /** The grid's URL, without a trailing `/`. */
   url: string
@@ -27,10 +27,10 @@ export interface Connection {
   key: string
   client: ClientName
   scope: Scope
-  /** For scope `project`: an absolute path. */
+  /** The project's absolute path, for scope `project`. */
   folder?: string
   wake: Wake
-  /** The tools that the user was asked about, and those that the client may call without asking. */
+  /** The tools that the user was asked about, and below, the tools that the client may call without asking. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
   /**
@@ -51,9 +51,9 @@ export type ConnectionPlace = Pick<Connection, 'client' | 'scope' | 'folder'>
 export interface GridAccess {
   url: string
   key: string
-  /** With `@`; undefined if the environment provides a key without its alias. */
+  /** With `@`; undefined if the environment provides only a key. */
   alias?: string
-  /** Undefined if it comes from the environment. */
+  /** Undefined if the access comes from the environment. */
   connection?: Connection
 }
 
@@ -69,7 +69,7 @@ interface ConnectionQuery {
 
 interface ConnectionsFile {
   connections: Connection[]
-  /** The client ids of this machine at the authorization servers, by issuer. */
+  /** This machine's OAuth client ids, by issuer. */
   oauthClients: Record<string, string>
 }
 
@@ -119,7 +119,7 @@ export function findConnection(query: ConnectionQuery = {}): GridAccess | undefi
   return connection && { url: connection.url, key: connection.key, alias: connection.alias, connection }
 }
 
-/** The connection that a client or command uses in a folder. Fails as `findConnection` does. */
+/** The connection that a client or command uses in a folder. Fails with the same errors as `findConnection`. */
 export function nearestConnection(query: ConnectionQuery): Connection | undefined {
   const matching = readConnections().filter((connection) => matches(connection, query))
   const nearest = nearestOf(matching, query.cwd ?? process.cwd(), query.client !== undefined)
@@ -132,7 +132,7 @@ export function nearestConnection(query: ConnectionQuery): Connection | undefine
   return nearest.at(-1)
 }
 
-/** The command that connects a client again, whether or not `agent-grid` is in the `PATH`. */
+/** The command that reconnects a client. It works even if `agent-grid` is not in the `PATH`. */
 export function connectAgain({ url, alias, client }: Pick<Connection, 'url' | 'alias' | 'client'>): string {
   return clientCommand({ appUrl: url }, `connect ${client} --url ${url} --as ${alias.slice(1)}`)
 }
@@ -141,12 +141,12 @@ export function isSamePlace(a: ConnectionPlace, b: ConnectionPlace): boolean {
   return a.client === b.client && a.scope === b.scope && a.folder === b.folder
 }
 
-/** A URL in the form that connections use. */
+/** A URL in the form that connections store. */
 export function bareUrl(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
-/** An alias in the form that connections use. */
+/** An alias in the form that connections store. */
 export function withAt(alias: string): string {
   return `@${alias.trim().replace(/^@/, '').toLowerCase()}`
 }
@@ -157,7 +157,7 @@ function matches(connection: Connection, { alias, url, client }: ConnectionQuery
     (client === undefined || client === connection.client)
 }
 
-/** The connections of the innermost project around a folder, otherwise those of the user. */
+/** The connections of the innermost project around a folder; otherwise the user's connections. */
 function nearestOf(connections: Connection[], cwd: string, isOfClient: boolean): Connection[] {
   const here = resolve(cwd)
   const isAround = (folder: string) =>

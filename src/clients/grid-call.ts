@@ -1,10 +1,10 @@
-/** A request to a grid. Uses `node:http`, because on Node a hook that loads `fetch` takes 30 ms and 10 MB more. */
+/** Requests to a grid. They use `node:http`, because `fetch` costs a hook 30 ms and 10 MB more on Node. */
 import type { IncomingMessage } from 'node:http'
 import process from 'node:process'
 import { aliasPattern } from '../aliases.ts'
 import { second } from '../lib/time.ts'
 
-/** A program of a client failed. Scripts read `code`, people read the message. */
+/** An error of a client program. Scripts read `code`, people read the message. */
 export class ClientError extends Error {
   readonly code: string
 
@@ -15,25 +15,25 @@ export class ClientError extends Error {
   }
 }
 
-/** Time limit of a whole call, and of opening a stream. */
+/** Time limit of a complete call, and of opening a stream. */
 export const usualTimeoutMs = 30 * second
 
 export interface GridRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** Time limit of the whole call, or of opening a stream; 30 s by default. */
+  /** Time limit of the complete call, or of opening a stream; 30 s by default. */
   timeoutMs?: number
   signal?: AbortSignal
 }
 
 /**
- * A failed call. `status` is 0 if there was no response; then the code is `unreachable`. Otherwise code and message are
- * the grid's, on one line.
+ * A failed call. Without a response, `status` is 0 and the code is `unreachable`. Otherwise code and message are the
+ * grid's, on one line.
  */
 export class GridCallError extends ClientError {
   readonly status: number
-  /** The number of seconds after which the call may be repeated, if the grid specifies it. */
+  /** After how many seconds the call may be repeated, if the grid specifies it. */
   readonly retryAfterSeconds?: number
 
   constructor(code: string, message: string, status: number, retryAfterSeconds?: number) {
@@ -43,7 +43,7 @@ export class GridCallError extends ClientError {
   }
 }
 
-/** Whether the key was revoked or belongs to no agent. Only a person can change that. */
+/** Whether the key was revoked or has no agent. Retrying does not help; a person must fix it. */
 export function isCredentialGone(error: unknown): error is GridCallError {
   return error instanceof GridCallError && (error.status === 401 || error.code === 'wrong_credential')
 }
@@ -53,7 +53,7 @@ export function mayRepeat(error: unknown): error is GridCallError {
   return error instanceof GridCallError && (error.status === 0 || error.status === 429 || error.status >= 500)
 }
 
-/** The number of ms after which a call may be repeated, if the grid specifies it. */
+/** After how many ms a call may be repeated, if the grid specifies it. */
 export function retryAfterMs(error: unknown): number | undefined {
   const seconds = error instanceof GridCallError ? error.retryAfterSeconds : undefined
   return seconds === undefined ? undefined : seconds * second
@@ -78,7 +78,7 @@ export async function callJson(url: string, request: GridRequest = {}): Promise<
   }
 }
 
-/** Resolves to a response with status 2xx once its headers have arrived. Redirects are not followed. */
+/** Resolves to a response with status 2xx once the headers have arrived. Redirects are not followed. */
 export async function openCall(url: string, request: GridRequest): Promise<IncomingMessage> {
   const response = await respond(url, request).catch((error) => {
     throw unreachable(url, error)
@@ -89,15 +89,14 @@ export async function openCall(url: string, request: GridRequest): Promise<Incom
 }
 
 async function respond(url: string, { body, timeoutMs, ...request }: GridRequest): Promise<IncomingMessage> {
-  // A hook needs only one of the two modules. A static import would make Node print a warning, which a client would
-  // read.
+  // A hook needs only one of the two modules. A static import would make Node print a warning into the client's input.
   const http = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return await new Promise((resolve, reject) => {
     const outgoing = http.request(url, request, resolve)
     outgoing.on('error', reject)
     outgoing.end(body)
     if (timeoutMs === undefined) return
-    // Bun does not fire the timeout of a request.
+    // Bun does not enforce a request's timeout.
     const timer = setTimeout(() => {
       reject(new Error('The grid did not answer in time.'))
       outgoing.destroy()
@@ -142,11 +141,11 @@ export function unreachable(url: string, error: unknown): GridCallError {
   return new GridCallError('unreachable', `The grid at ${new URL(url).origin} could not be reached: ${reason}`, 0)
 }
 
-/** More than any response of a grid, and less than the available memory. In characters. */
+/** Maximum length of a response in characters. It exceeds every grid response and fits into the available memory. */
 export const maxAnswerLength = 32 * 1024 * 1024
 const maxLineLength = 1_000
 
-/** An alias in a response, with `@`; undefined if it is not one. */
+/** An alias in a response, with `@`; undefined if the value is not an alias. */
 export function aliasIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const alias = value.replace(/^@/, '')
@@ -157,7 +156,7 @@ export function keyIn(value: unknown): string | undefined {
   return typeof value === 'string' && /^grid_agt_[0-9A-Za-z]{49}$/.test(value) ? value : undefined
 }
 
-/** An HTTP URL in a response, without user name, query and fragment; undefined if it is not one. */
+/** An HTTP URL in a response, without user name, query and fragment; undefined if the value is not such a URL. */
 export function addressIn(value: unknown): URL | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined
   const { protocol, username, password, search, hash } = new URL(value)
@@ -185,7 +184,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * The delay before a stream is reopened, from 1 s to 15 s, in ms. Random, so that clients do not all reconnect at once.
+ * The delay before a stream is reopened: 1 to 15 s, in ms. It is random, so that clients do not all reconnect at once.
  */
 export function reconnectMs(failures: number): number {
   return Math.min(second * 2 ** Math.max(0, failures - 1), 15 * second) * (0.5 + Math.random() / 2)

@@ -20,7 +20,7 @@ export interface MessageSummary {
   conversation_id?: string
   reply_to_message_id?: string
   timestamp?: string
-  /** An earlier lease of it was released. */
+  /** An earlier lease of the message was released or expired. */
   redelivered?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface InboxMessage extends MessageSummary {
   [field: string]: unknown
 }
 
-/** What waits in the inbox, oldest first. Reading it changes nothing. */
+/** The unread messages, oldest first. Reading them changes nothing. */
 export interface Peek {
   agent: string
   /** 100 stands for 100 or more. */
@@ -38,7 +38,7 @@ export interface Peek {
   has_more: boolean
   /** Missing in responses of a grid before 1.0.0. */
   grid?: { version?: unknown }
-  /** Whether a person attends another stream of the agent. */
+  /** Whether a person attends the agent on another stream. */
   presence?: { attended?: boolean }
 }
 
@@ -61,12 +61,12 @@ export interface NextLease {
 }
 
 interface LeaseRequest extends NextLease {
-  /** Finished messages, which are acknowledged first. */
+  /** Processed messages, which are acknowledged before the lease. */
   acks?: Acks
 }
 
 export interface Lease {
-  /** `null` if there was nothing to lease. */
+  /** `null` if there were no messages to lease. */
   lease_id: string | null
   expires_at: string | null
   messages: InboxMessage[]
@@ -81,14 +81,14 @@ export interface SendRequest {
   reply_to_message_id?: string
   conversation_id?: string
   expires_in_seconds?: number
-  /** What the message answers: acknowledged in the same transaction that stores the message. */
+  /** The answered messages, acknowledged in the transaction that stores the message. */
   acks?: Acks
   next?: NextLease
-  /** 0 to 50: how many seconds to wait for the answer. */
+  /** 0 to 50: how many seconds to wait for an answer. */
   wait_seconds?: number
 }
 
-/** A file being uploaded: `offset` is how many bytes have arrived. */
+/** A file upload in progress. `offset` is the number of bytes received. */
 export interface UploadState {
   upload_id: string
   offset: number
@@ -97,14 +97,14 @@ export interface UploadState {
 export interface Sent {
   message_id: string
   recipient: string
-  /** The requested lease. With `error` there is none, and the message is stored. */
+  /** The requested lease. With `error` there is no lease, but the message is stored. */
   next?: Lease | { error: { code: string; message: string } }
-  /** The result of the wait: the answer, or a note. */
+  /** The result of `wait_seconds`: the answer, or a note. */
   answer?: { messages: InboxMessage[]; unread: number; note?: string }
   [field: string]: unknown
 }
 
-/** Names, and their space: one of the grid's spaces, otherwise the account. */
+/** Names and the space that they belong to; without `space`, they belong to the account. */
 interface ReservedNames {
   names?: string[]
   space?: string
@@ -142,16 +142,16 @@ type WakeEvent = 'unread' | 'heartbeat'
 export interface WakeStreamOptions {
   attended?: string
   runner?: string
-  /** Ends the stream, without an error. */
+  /** Closes the stream without an error. */
   signal?: AbortSignal
 }
 
 /** In characters. */
 const maxEventLength = 64 * 1024
-/** More pages than all reservations of an account can fill. */
+/** More pages than an account's reservations can fill. */
 const maxPages = 1_000
 
-/** Calls one grid as one agent. Every call fails with `GridCallError`. */
+/** Calls one grid as one agent. All methods fail with `GridCallError`. */
 export class GridClient {
   readonly #base: string
   readonly #headers: Record<string, string>
@@ -163,7 +163,7 @@ export class GridClient {
     this.#timeoutMs = timeoutMs
   }
 
-  /** What waits, without contents. `limit` is 1 to 50, by default 20. */
+  /** Unread messages without contents. `limit` is 1 to 50, by default 20. */
   async peek({ limit, summary = true }: { limit?: number; summary?: boolean } = {}): Promise<Peek> {
     const query = queryOf({ limit: limit?.toString(), summary: summary ? 'true' : undefined })
     const peek = await this.#json('GET', `/api/v1/inbox${query}`)
@@ -174,27 +174,29 @@ export class GridClient {
     return { ...peek, agent }
   }
 
-  /** Leases messages: no other reader gets them until the lease is acknowledged, released or expires. */
+  /** Leases messages. No other reader gets them until the lease is acknowledged, released or expires. */
   lease(request: LeaseRequest = {}): Promise<Lease> {
     return this.#json('POST', '/api/v1/inbox/leases', request, { waitSeconds: request.wait_seconds })
   }
 
-  /** Lets a lease expire this many seconds from now. Fails with `stale_lease` if it has ended, like the next two. */
+  /**
+   * Makes a lease expire after this time. This method and the next two fail with `stale_lease` if the lease has ended.
+   */
   extend(leaseId: string, seconds: number): Promise<{ expires_at: string }> {
     return this.#json('POST', leasePath(leaseId, 'extend'), { seconds })
   }
 
-  /** Acknowledges all messages of a lease, or these, so that they count as read. */
+  /** Acknowledges messages of a lease, by default all, so that they count as read. */
   ack(leaseId: string, messageIds?: string[]): Promise<{ acked: number }> {
     return this.#json('POST', leasePath(leaseId, 'ack'), { message_ids: messageIds })
   }
 
-  /** Releases all messages of a lease, or these, so that they are unread again. */
+  /** Releases messages of a lease, by default all, so that they are unread again. */
   release(leaseId: string, messageIds?: string[]): Promise<{ released: number }> {
     return this.#json('POST', leasePath(leaseId, 'release'), { message_ids: messageIds })
   }
 
-  /** Sends a message. A call that is repeated with the same key sends it once. */
+  /** Sends a message. Repeated calls with the same idempotency key send it once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
     const headers = { 'Idempotency-Key': idempotencyKey }
     return this.#json('POST', '/api/v1/messages', request, {
@@ -203,7 +205,7 @@ export class GridClient {
     })
   }
 
-  /** Starts uploading a file, which a message can include once all its bytes have arrived. */
+  /** Starts a file upload. A message can include the file once all its bytes have arrived. */
   beginUpload(file: { bytes: number; filename?: string; mediaType?: string }): Promise<UploadState> {
     return this.#json('POST', '/api/v1/parts', file)
   }
@@ -221,22 +223,22 @@ export class GridClient {
     return this.#json('GET', `${partPath(id)}/upload`)
   }
 
-  /** The content of a part that a message contains as a handle. */
+  /** The content of a part that a message refers to by its handle. */
   part(id: string): Promise<AsyncIterable<Uint8Array>> {
     return openCall(this.#base + partPath(id), { headers: this.#headers, timeoutMs: this.#timeoutMs ?? usualTimeoutMs })
   }
 
-  /** Reserves names, all or none. Fails with `already_reserved` if another agent holds one of them. */
+  /** Reserves all of the names or none. Fails with `already_reserved` if another agent holds one of them. */
   reserve(request: ReserveRequest): Promise<{ reserved: string[]; ends_at: string }> {
     return this.#json('POST', '/api/v1/reservations', request, { waitSeconds: request.wait_seconds })
   }
 
-  /** Releases these names; without names all names of the space, and without a space all names. */
+  /** Releases names. Without `names` it releases all names of the space; without `space`, all names of the agent. */
   releaseNames(request: ReservedNames): Promise<{ released: string[] }> {
     return this.#json('POST', '/api/v1/reservations', { ...request, release: true })
   }
 
-  /** All reservations of the account, of a space, or of the agent itself. */
+  /** All reservations of the account, or of a space. `mine` selects the agent's own. */
   async reservations({ space, mine = false }: { space?: string; mine?: boolean } = {}): Promise<Reservation[]> {
     const found: Reservation[] = []
     let cursor: string | undefined
@@ -262,14 +264,14 @@ export class GridClient {
     await this.#json('DELETE', '/api/v1/key')
   }
 
-  /** Opens the wake stream. Its first event says whether messages are unread. It is not reopened when it ends. */
+  /** Opens the wake stream, without reopening it later. The first event reports whether messages are unread. */
   async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
     const timeoutMs = this.#timeoutMs ?? usualTimeoutMs
     const response = await openCall(url, { headers, signal, timeoutMs })
-    // Frames arrive every 15 s, so the connection is considered lost when three of them are missing. Bun fires a
-    // response's timeout although it receives data.
+    // Frames arrive every 15 s, so the connection is considered lost after three missing frames. Bun's own response
+    // timeout fires even while data arrives.
     const silence = setTimeout(() => response.destroy(new Error('The stream has gone silent.')), 1.5 * timeoutMs)
     try {
       for await (const event of wakeEvents(response)) {

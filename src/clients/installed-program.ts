@@ -1,7 +1,7 @@
 /**
- * The client program, installed where clients find it after `npx` has removed its own copy: `program/` in the data
- * folder, with a folder for each version. The path that clients run never changes, because some ask their user again
- * when it does.
+ * The installed client program, which remains after `npx` has removed its own copy. It is in `program/` of the data
+ * folder, with one folder per version. The path that clients run never changes, because some clients ask their user
+ * again when it does.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -30,18 +30,18 @@ import { ClientError } from './grid-call.ts'
 import { removeFolders } from './files/disk.ts'
 import { configFolder, dataFolder, stateRoot } from './state/paths.ts'
 
-/** The plugin's text, in the single binary, which has no other files. The build replaces the name. */
+/** The plugin's text in the single binary, which has no other files. The build replaces this constant. */
 declare const AGENT_GRID_OPENCODE_PLUGIN: string | undefined
 
 const pluginFile = 'opencode-plugin.js'
 const launcherFile = process.platform === 'win32' ? 'agent-grid.cmd' : 'agent-grid'
 
 interface InstalledProgram {
-  /** The arguments that start it: a runtime and a file, or the single binary. Always the same on one machine. */
+  /** The arguments that start the program: a runtime and a file, or the single binary. Constant on one machine. */
   command: string[]
-  /** The same as a single file. */
+  /** The path of a single file that starts the program. */
   launcher: string
-  /** The file of the plugin for opencode. Always the same on one machine. */
+  /** The path of the opencode plugin. Constant on one machine. */
   openCodePlugin: string
 }
 
@@ -54,7 +54,7 @@ export function installedProgram(): InstalledProgram {
 
 /**
  * Installs the running program next to earlier versions, and makes it the current one. Does nothing if it is already
- * installed. Fails with `ClientError` if it was not built.
+ * installed. Fails with `ClientError` if the program was not built.
  */
 export function installProgram(): InstalledProgram {
   mkdirSync(folder(), { recursive: true, mode: 0o700 })
@@ -82,7 +82,7 @@ export function isOnPath(): boolean {
   return pathFolders().some((path) => existsSync(join(path, launcherFile)))
 }
 
-/** Where a link to the program would be found; undefined if there is no such folder, and on Windows. */
+/** The path for a link to the program; undefined on Windows, and if there is no suitable folder. */
 export function linkFolder(): string | undefined {
   const folders = [join(homedir(), '.local', 'bin'), join(homedir(), 'bin')]
   return process.platform === 'win32'
@@ -94,7 +94,7 @@ export function linkProgram(path: string): void {
   symlinkSync(installedProgram().launcher, join(path, launcherFile))
 }
 
-/** Removes the program, its link, and stored data about agents, when nothing is connected any more. */
+/** Removes the program, its link, and stored data about agents. Called when no connection is left. */
 export function removeInstallation(): void {
   const path = linkFolder()
   const link = path && join(path, launcherFile)
@@ -124,9 +124,7 @@ function installBinary(): void {
   }
 }
 
-/**
- * The program is an entry file, which names the other files by hash. All of them are copied into the version's folder.
- */
+/** Copies the entry file, and all files that it names by hash, into the version's folder. */
 function installFiles(): void {
   const files = programFiles()
   const hash = createHash('sha256')
@@ -143,12 +141,12 @@ function copyAll(files: string[], target: string): void {
   const temporary = mkdtempSync(join(folder(), '.new-'))
   try {
     for (const file of files) copyFileSync(file, join(temporary, basename(file)))
-    // With this file, Node treats them as modules.
+    // This file makes Node treat the program's files as modules.
     writeFileSync(join(temporary, 'package.json'), '{"type":"module"}\n')
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true })
-    // Another process was faster.
+    // Another process has installed this version first.
     if (!existsSync(target)) throw error
   }
 }
@@ -161,7 +159,7 @@ function replace(name: string, text: string, mode = 0o644): void {
   renameSync(temporary, path)
 }
 
-/** Removes unused versions. A session may still load those used within a day. */
+/** Removes unused versions. Versions used within a day stay, because a session may still load them. */
 function removeOlder(current: string): void {
   for (const name of readdirSync(folder())) {
     const path = join(folder(), name)

@@ -6,7 +6,7 @@ import { isAlive, type ProcessMark } from './state/lock.ts'
 import { dataFolder } from './state/paths.ts'
 import { readJson, writeJson } from './state/sessions.ts'
 
-/** A grid, and a key that can create agents there. */
+/** A grid's URL, and a key that can create agents there. */
 export interface AdminAccess {
   url: string
   adminKey: string
@@ -14,9 +14,9 @@ export interface AdminAccess {
 
 /** The content of `up.json`. It contains a key, so only the user may read it. */
 export interface LocalGrid extends AdminAccess {
-  /** The email address with which its owner signs in. */
+  /** The owner's email address for signing in. */
   email: string
-  /** The server that runs, or ran last. */
+  /** The current or last server process. */
   server?: ProcessMark
 }
 
@@ -35,14 +35,14 @@ export function saveLocalGrid(grid: LocalGrid): void {
   writeJson(recordPath(), grid)
 }
 
-/** Whether its server is running: otherwise, whatever listens on its port would receive the keys. */
+/** Whether the grid's server is running. Without this check, another program on its port would receive the keys. */
 export function isServed({ server }: LocalGrid): boolean {
   return server !== undefined && isAlive(server)
 }
 
 /**
- * An agent's key; the agent is created if it is new. Fails with `GridCallError`: `alias_taken` if the alias belongs to
- * somebody else.
+ * An agent's key. The agent is created if it does not exist. Fails with `GridCallError`: `alias_taken` if the alias
+ * belongs to another account.
  */
 export async function agentKey(
   { url, adminKey }: AdminAccess,

@@ -1,6 +1,5 @@
 /**
- * Signs in to a grid as an agent, in the browser: the authorization code flow with PKCE, and a redirect to this
- * machine.
+ * Signs in to a grid as an agent in the browser: authorization code flow with PKCE, and a redirect to this machine.
  *
  * @see RFC 8252 §7.3, RFC 7636, RFC 7591, RFC 9728
  */
@@ -11,11 +10,11 @@ import { codeChallengeOf, mintLinkToken } from '../lib/secrets.ts'
 import { bareUrl, readOAuthClient, saveOAuthClient } from './connections.ts'
 import { addressIn, aliasIn, callJson, ClientError, keyIn, lineOf, noGrid } from './grid-call.ts'
 
-/** How long a person may take to sign in. */
+/** Time limit for a person to sign in. */
 const waitMs = 10 * 60_000
 const mcpPath = '/mcp/v1/grid'
 
-/** The sign-in ended without a key. The message explains why. */
+/** The sign-in ended without a key. The message gives the reason. */
 class LoginError extends ClientError {
   constructor(message: string) {
     super('not_signed_in', lineOf(message))
@@ -38,7 +37,7 @@ interface Login {
   alias: string
 }
 
-/** A completed sign-in as an agent. Fetches the agent's keys by name, such as `claude on laptop`. */
+/** A completed sign-in as an agent. Fetches keys of the agent by key name, such as `claude on laptop`. */
 export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
@@ -49,13 +48,13 @@ interface GridMetadata {
   registration_endpoint?: string
 }
 
-/** A grid's own URL, given any of its URLs. Fails with `GridCallError`. */
+/** A grid's canonical URL, given any of its URLs. Fails with `GridCallError`. */
 export async function findGrid(url: string): Promise<string> {
   const { resource } = await protectedResource(url)
   return bareUrl(resource.slice(0, -mcpPath.length))
 }
 
-/** Signs in once, for any number of keys. Fails with `LoginError` or `GridCallError`. */
+/** Signs in once and can then fetch any number of keys. Fails with `LoginError` or `GridCallError`. */
 export async function login({ url, alias, open, signal }: LoginRequest): Promise<FetchKey> {
   const grid = await metadataOf(url)
   const redirect = await listenForRedirect()
@@ -118,14 +117,14 @@ async function metadataOf(url: string): Promise<GridMetadata> {
   const { resource, authorization_servers: [issuer] } = await protectedResource(url)
   const metadata = await callJson(`${bareUrl(issuer)}/.well-known/oauth-authorization-server`)
   const { authorization_endpoint: page, token_endpoint: tokens, registration_endpoint: clients } = metadata
-  // A page is opened with a program of this machine, which could also open a file or start another program.
+  // Only HTTP URLs are accepted, because the program that opens the page could also open a file or start a program.
   const endpoints = [page, tokens, ...(clients === undefined ? [] : [clients])]
   if (metadata.issuer !== issuer || !endpoints.every(addressIn)) throw noGrid(url, 200)
   return { ...metadata, resource }
 }
 
 /**
- * This machine's client id at the grid. It is registered once, so that a new key replaces the old one with the same
+ * This machine's client id at the grid. The machine registers once, so that a new key replaces the old key of the same
  * name.
  */
 async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoint }: GridMetadata): Promise<string> {
@@ -147,7 +146,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   return id
 }
 
-/** A grid forgets unused clients. It refuses this code in any case, but reports an unknown client first. */
+/** Whether the grid still knows the client. The grid refuses this code anyway, but reports an unknown client first. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = {
     grant_type: 'authorization_code',
@@ -170,7 +169,7 @@ function codeOf(answer: URLSearchParams, { issuer }: GridMetadata): string {
   return code
 }
 
-/** A server for the single request with which the browser returns. */
+/** A server for the single redirect request from the browser. */
 async function listenForRedirect() {
   const server: Server = createServer()
   await new Promise<void>((resolve, reject) => {
@@ -185,7 +184,7 @@ async function listenForRedirect() {
       signal?.addEventListener('abort', () => reject(new LoginError('Signing in was stopped.')), { once: true })
       server.on('close', () => clearTimeout(timer))
       server.on('request', (request, response) => {
-        // Any page in the browser can send any request, even without a valid path.
+        // Any web page can send requests here, even with an invalid path.
         const { pathname, searchParams } = new URL(`http://127.0.0.1/${request.url!.replace(/^\/+/, '')}`)
         const isAnswer = request.method === 'GET' && pathname === '/callback' && searchParams.get('state') === state
         response.writeHead(isAnswer ? 200 : 404, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' })

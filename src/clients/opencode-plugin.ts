@@ -1,6 +1,6 @@
 /**
  * The plugin for opencode. It waits inside opencode, and prompts the most recently used session when messages arrive.
- * opencode calls every function that is exported here. See docs/client-reference.md, "What wakes a session".
+ * opencode calls every exported function. See docs/client-reference.md, "What wakes a session".
  *
  * @see https://opencode.ai/docs/plugins
  */
@@ -15,13 +15,13 @@ import { ownMark } from './state/lock.ts'
 import { endSession, saveSession } from './state/sessions.ts'
 
 const client = 'opencode'
-/** How soon an accepted prompt makes its session busy. Some prompts were dropped or not shown. */
+/** Time limit for an accepted prompt to make its session busy. opencode drops some prompts or does not show them. */
 const takenMs = 5_000
-/** The user's prompt waits for this at most. */
+/** Time limit of a grid call that delays the user's prompt. */
 const callMs = 1_000
 const hintMs = 10_000
 
-/** The part of opencode's plugin API used here. */
+/** The part of opencode's plugin API that this plugin uses. */
 interface PluginInput {
   directory: string
   client: {
@@ -58,10 +58,10 @@ interface Hooks {
   dispose?(): Promise<void>
 }
 
-/** The active folders: opencode starts the plugin twice if it is installed for the user and for a project. */
+/** Folders with an active plugin. opencode starts it twice if it is installed for the user and for a project. */
 const started = new Set<string>()
 
-/** What opencode runs at its start. Without a connection, or unattended, it does nothing. */
+/** The plugin's entry point. Does nothing without a connection, or if no person attends the process. */
 export function AgentGrid({ directory, client: openCode }: PluginInput): Promise<Hooks> {
   const access = isAttended() ? connectionOf(directory) : undefined
   const { alias, connection } = access ?? {}
@@ -78,7 +78,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   return Promise.resolve({
     async event({ event }) {
       sessions.note(event)
-      // Before this event, the terminal displays nothing.
+      // The terminal displays nothing before this event.
       if (hasHint || event.type !== 'catalog.updated') return
       hasHint = true
       const message = `You are ${alias} on the agent-grid. Messages wake a session once it has had a prompt.`
@@ -103,7 +103,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   })
 }
 
-/** Not in a child of `agent-grid run`, in `opencode run`, or in a server without a screen. */
+/** False in a child of `agent-grid run`, in `opencode run`, and in a server without a screen. */
 function isAttended(): boolean {
   return process.env.AGENT_GRID_RUN !== '1' && !process.argv.some((word) => /^(?:run|serve|web|acp|github)$/.test(word))
 }
@@ -116,7 +116,7 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/** A prompt's context: the session's agent, at its first prompt in a folder, and messages not yet announced to it. */
+/** A prompt's context: messages not yet announced, and the session's agent at the first prompt in a folder. */
 async function context(
   agent: GridAgent,
   grid: GridClient,
@@ -168,11 +168,11 @@ class Sessions {
   current: string | undefined
   readonly #busy = new Set<string>()
   readonly #known = new Set<string>()
-  /** Subagents' sessions, in which no person types. */
+  /** Ids of subagent sessions, in which no person types. */
   readonly #children = new Set<string>()
   #waiting: { id: string; done(): void }[] = []
 
-  /** Handles a prompt to a session. Returns whether it is the first known one. */
+  /** Records a prompt to a session. Returns whether it is the session's first known prompt. */
   use(id: string): boolean {
     if (!this.#children.has(id)) this.current = id
     const isFirst = !this.#known.has(id)
@@ -193,7 +193,7 @@ class Sessions {
     return this.current !== undefined && !this.#busy.has(this.current)
   }
 
-  /** Resolves to true when a session becomes busy, to false after this many ms. */
+  /** Resolves to true when the session becomes busy, or to false after `ms`. */
   becomesBusy(id: string, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms)

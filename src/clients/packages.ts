@@ -1,6 +1,6 @@
 /**
- * Packages for people who install a plugin instead of running `connect`: the same entries, hooks and skill. See
- * docs/clients.md, "Plugins and extensions".
+ * Packages for people who install a plugin instead of running `connect`. They contain the same entries, hooks and
+ * skill. See docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
 import type { Json } from './files/written-file.ts'
@@ -10,7 +10,7 @@ import { hookValues, serverEntry } from './connect.ts'
 
 /** The built programs included in the packages. */
 interface PackagePrograms {
-  /** `agent-grid hook` alone, as one module. */
+  /** The program with only `agent-grid hook`, as one module. */
   hook: string
   openCodePlugin: string
 }
@@ -30,7 +30,7 @@ export function clientPackages({ hook, openCodePlugin }: PackagePrograms): Recor
   }
 }
 
-/** A marketplace with one plugin, which Claude Code and Codex can add. */
+/** A marketplace with one plugin. Claude Code and Codex can add it. */
 const marketplace = json({
   name: serverName,
   owner: { name: serverName },
@@ -42,7 +42,7 @@ function claudePlugin(): Record<string, string> {
   const plugin = { ...about, license, author: { name: serverName } }
   return {
     '.claude-plugin/plugin.json': json({ ...plugin, mcpServers: './claude.mcp.json' }),
-    // Codex does not expand variables in URLs, so the tools' entry is left to "codex mcp add".
+    // Codex does not expand variables in URLs, so "codex mcp add" must add the tools' entry.
     '.codex-plugin/plugin.json': json({ ...plugin, skills: './skills/', hooks: './hooks/codex.json' }),
     'claude.mcp.json': json({ mcpServers: serverOf('claude') }),
     'hooks/hooks.json': json({ description, hooks: hooksOf('claude', '${CLAUDE_PLUGIN_ROOT}') }),
@@ -82,12 +82,12 @@ function geminiExtension(): Record<string, string> {
   }
 }
 
-/** Clients expand the variables. */
+/** The client expands these variables. */
 function serverOf(client: ClientName): Record<string, Json> {
   return { [serverName]: serverEntry(client, '${AGENT_GRID_URL}', 'Bearer ${AGENT_GRID_KEY}') }
 }
 
-/** A client's hooks, which run the program in the package's folder. */
+/** A client's hooks. They run the program in the package's folder. */
 function hooksOf(client: ClientName, folder: string): Record<string, Json[]> {
   const values = hookValues(client, { wake: 'auto' }, (hook) => ({
     words: ['node', `${folder}/hook.mjs`, client, hook, '--plugin'],

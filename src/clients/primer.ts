@@ -1,4 +1,4 @@
-/** What a model is told about the grid: a skill, which it reads on demand, and two lines at session start. */
+/** Texts about the grid for a model: a skill, which the model reads on demand, and two lines at session start. */
 
 /** The grid's name in the client's configuration, which is also the skill's name. */
 export const serverName = 'agent-grid'
@@ -7,7 +7,7 @@ export const serverName = 'agent-grid'
 const skillDescription =
   'Messages between AI agents and people on the agent-grid. Use it when unread messages are announced, or to find, ask, or answer another agent.'
 
-/** The skill's file, `SKILL.md`. It does not name the agent, so it is the same for all agents. At most 700 tokens. */
+/** The text of the skill file `SKILL.md`, the same for all agents. At most 700 tokens. */
 export function skill(): string {
   return `---
 name: ${serverName}
@@ -46,8 +46,8 @@ read. If no answer comes, say so to your user instead of sending it again.
 }
 
 /**
- * The two lines at session start. `alias` is with `@`; `unread` 100 stands for 100 or more; `space` is where names of
- * its folder are reserved.
+ * The two lines at session start. `alias` includes `@`; `unread` 100 stands for 100 or more; names in the session's
+ * folder are reserved in `space`.
  */
 export function sessionLines(alias: string, unread: number, space: string | undefined): string {
   const count = unread === 0 ? 'No messages are unread' : `${unread >= 100 ? '100 or more' : unread} unread`

@@ -1,4 +1,4 @@
-/** The coding clients, one row each: their files and the names used in them. See docs/client-reference.md. */
+/** The coding clients: their files, and the names used in them. See docs/client-reference.md. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -7,11 +7,11 @@ import { type ClientProgram, shellLine } from './client-program.ts'
 import { ClientError } from './grid-call.ts'
 import { serverName } from './primer.ts'
 
-/** The clients, as the command line names them. */
+/** The clients' names on the command line. */
 export const clientNames = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'cursor', 'vscode'] as const
 export type ClientName = (typeof clientNames)[number]
 
-/** The names of the tools that may be allowed: those for messaging, and not those that change the agent itself. */
+/** The names of the tools that may be allowed: messaging tools, but no tools that change the agent itself. */
 export const conversationTools: readonly string[] = [
   'read_messages',
   'send_message',
@@ -25,7 +25,7 @@ export const conversationTools: readonly string[] = [
   'list_reservations',
 ]
 
-/** Tools that a client's user has not been asked about yet. */
+/** Tools that the client's user has not been asked about yet. */
 export function newTools(connection: { askedTools?: readonly string[] } | undefined): string[] {
   return conversationTools.filter((tool) => !connection?.askedTools?.includes(tool))
 }
@@ -42,7 +42,7 @@ const longTools = [
   'list_reservations',
 ]
 
-/** For most hooks, in seconds. */
+/** Time limit of most hooks, in seconds. */
 const hookSeconds = 5
 /** Maximum idle time of a session, in seconds. */
 const waitSeconds = 86_400
@@ -54,7 +54,7 @@ const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session and are announced to a busy one.'
 const wokenAfterPrompt = `${woken} A session without a first prompt is not woken.`
-/** The administrator's settings, which take precedence over all others. A session gets its own instead. */
+/** The administrator's settings, which take precedence over all others. A session gets its own settings instead. */
 const geminiSystemSettings = [
   '/etc/gemini-cli/settings.json',
   '/Library/Application Support/GeminiCli/settings.json',
@@ -88,8 +88,8 @@ export const programs: Record<ClientName, ClientProgram> = {
       matchers: { PreToolUse: 'Edit|Write|MultiEdit|NotebookEdit' },
       value: ({ words: [command, ...args], exec, isPlugin }, hook) => ({
         type: 'command',
-        // `claude -p` waits for each of the user's hooks, so a shell, which starts instantly, ends it there. The
-        // program then replaces the shell, and notices when its client ends.
+        // `claude -p` waits for every user hook. A shell starts quickly, so it ends the hook there. Otherwise the
+        // program replaces the shell, and detects when the client ends.
         ...(isPlugin || process.platform === 'win32'
           ? { command, args }
           : { command: `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && ${exec}; exit 0` }),
@@ -98,7 +98,7 @@ export const programs: Record<ClientName, ClientProgram> = {
     },
     session(url) {
       const entry = programs.claude.server.value(url, { headers: { Authorization: 'Bearer ${AGENT_GRID_KEY}' } })
-      // Without `=`, the following arguments would count as more files.
+      // Without `=`, the arguments that follow would be parsed as more configuration files.
       return { words: [`--mcp-config=${JSON.stringify({ mcpServers: { [serverName]: entry } })}`] }
     },
     tool: (name, isPlugin) => `mcp__${isPlugin ? `plugin_${serverName}_` : ''}${serverName}__${name}`,
@@ -124,7 +124,7 @@ export const programs: Record<ClientName, ClientProgram> = {
       key: 'user',
       format: 'toml',
       value: (url, { headers }) => ({ url, ...(headers && { http_headers: headers }) }),
-      // With an unknown model, Codex shows 12 KB of a result and cuts the middle.
+      // For an unknown model, Codex limits a result to 12 KB and cuts its middle.
       options: longTools.map((tool) => ({
         container: ['mcp_servers', serverName, 'tools', tool],
         name: 'output_token_limit',
@@ -133,10 +133,10 @@ export const programs: Record<ClientName, ClientProgram> = {
     },
     hooks: {
       file: (folder) => join(folder, 'hooks.json'),
-      // The first hook starts a program that queues new messages for the session.
+      // The first hook starts a process that queues new messages for the session.
       events: { SessionStart: ['start'], UserPromptSubmit: ['prompt'], Stop: ['stop'] },
       isGrouped: true,
-      // Codex asks its user again when the text changes.
+      // The text must not change, because Codex then asks its user again.
       value: ({ line }) => ({ type: 'command', command: line, timeout: hookSeconds }),
     },
     session(url) {
@@ -198,7 +198,7 @@ export const programs: Record<ClientName, ClientProgram> = {
   gemini: {
     title: 'Gemini CLI',
     commands: ['gemini'],
-    // Gemini CLI creates its folder inside the home that the variable names.
+    // The variable names a home folder, inside which Gemini CLI creates its own folder.
     folder: () => join(userFolder('GEMINI_CLI_HOME', ''), '.gemini'),
     projectFolder: '.gemini',
     server: {
@@ -263,7 +263,7 @@ export const programs: Record<ClientName, ClientProgram> = {
         powershell: shellLine(words, 'powershell'),
         timeoutSec: hookSeconds,
       }),
-      // VS Code runs this file too, and has another name for it.
+      // VS Code runs this file too, but expects the context under `usual`.
       context: (additionalContext, usual) => ({ additionalContext, ...usual }),
     },
     tool: (name) => `${serverName}-${name}`,
@@ -288,19 +288,19 @@ export const programs: Record<ClientName, ClientProgram> = {
     hooks: {
       file: (folder) => join(folder, 'hooks.json'),
       base: { version: 1 },
-      // Its hook at a prompt cannot reach the model.
+      // Cursor's hook at a prompt cannot pass text to the model.
       events: { sessionStart: ['start'], postToolUse: ['tool'], sessionEnd: ['end'] },
       value: ({ line }) => ({ command: line }),
       context: (text) => ({ additional_context: text }),
     },
-    // A list in ~/.cursor/permissions.json would replace the list in its settings.
+    // A list in ~/.cursor/permissions.json would replace the list in Cursor's settings.
     allowing: 'add the tools to the MCP allowlist in its settings.',
     asks: 'to log in, and whether you trust a folder',
     login: `Log in: open the MCP settings of Cursor and choose Connect at ${serverName}.`,
     wakes: 'It is notified of new messages when a session begins and after tools. Nothing wakes it while it is idle.',
   },
   /**
-   * It also reads Copilot CLI's hooks and skills, so its own have different names.
+   * VS Code also reads Copilot CLI's hooks and skills, so its own have different names.
    * @see https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
    */
   vscode: {

@@ -1,5 +1,5 @@
 /**
- * The git repository around a folder: the space of its reservations, and its file names there. See
+ * The git repository around a folder. It determines the space and the file names of reservations. See
  * docs/protocol/reservations.md, "On the command line".
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -13,7 +13,7 @@ export function repositoryRoot(folder: string): string | undefined {
   return parent === folder ? undefined : repositoryRoot(parent)
 }
 
-/** Host and path of the remote `origin`, or else of the first remote. Undefined without a repository or a remote. */
+/** Host and path of the remote `origin`, otherwise of the first remote. Undefined without a repository or a remote. */
 export function spaceOf(folder: string): string | undefined {
   const root = repositoryRoot(folder)
   if (root === undefined) return undefined
@@ -25,8 +25,8 @@ export function spaceOf(folder: string): string | undefined {
 }
 
 /**
- * The name of a file or pattern relative to its repository, given as written in `folder`; a folder stands for all files
- * in it. Other names (outside files, tickets, URLs) are unchanged.
+ * A name or pattern relative to its repository, given as written in `folder`. A folder name stands for all files in the
+ * folder. Other names (outside files, tickets, URLs) are unchanged.
  */
 export function nameInRepository(given: string, folder: string): string {
   const root = repositoryRoot(folder)
@@ -38,7 +38,7 @@ export function nameInRepository(given: string, folder: string): string {
   return found?.isDirectory() ? `${name}/**`.replace(/^\//, '') : name
 }
 
-/** `.git` is a file in a worktree and in a submodule. A worktree uses its repository's configuration. */
+/** In a worktree or submodule, `.git` is a file. A worktree uses the configuration of its repository. */
 function readConfig(root: string): string {
   try {
     const path = join(root, '.git')

@@ -27,7 +27,7 @@ export function snippets({ baseUrl, key }: { baseUrl: string; key: string }): Sn
   ]
 }
 
-/** With an unknown model, Codex shows 12 KB of a result, and the messages in the middle would be lost. */
+/** For an unknown model, Codex limits a result to 12 KB and cuts messages from its middle. */
 const codexLimit = `[mcp_servers.${serverName}.tools.read_messages]\noutput_token_limit = 10000`
 
 /** The snippets for all MCP clients, with an agent key or an admin key. `name` is the server's name in the client. */
@@ -83,14 +83,14 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
   ]
 }
 
-/** An agent's A2A endpoint, where others call it. */
+/** An agent's A2A endpoint, which others call. */
 export function agentUrl(baseUrl: string, alias: string): string {
   return `${baseUrl}/a2a/v1/agents/${alias}`
 }
 
 /**
- * The URL that an A2A client needs to call an agent. Some clients resolve its card relative to it, so it ends with a
- * slash.
+ * The URL that an A2A client needs to call an agent. It ends with a slash, because some clients resolve the agent card
+ * relative to it.
  */
 export function a2aAddress(baseUrl: string, alias: string): string {
   return `${agentUrl(baseUrl, alias)}/`
@@ -106,14 +106,14 @@ export function clientCommand({ appUrl }: { appUrl: string }, words: string): st
 
 /**
  * The command that connects a machine's coding clients. Without a `key` it signs in through the browser. `alias` is
- * without `@`, which some shells expand.
+ * without `@`, because some shells expand it.
  */
 export function connectCommand(
   config: { appUrl: string; baseUrl: string },
   { alias, key }: { alias?: string; key?: string } = {},
 ): string {
   const command = clientCommand(config, `connect --url ${config.baseUrl}${alias === undefined ? '' : ` --as ${alias}`}`)
-  // Not as an argument, which every user of the machine could see.
+  // The key is passed in a variable, because all users of the machine can see arguments.
   return key === undefined ? command : `AGENT_GRID_KEY=${key} ${command}`
 }
 
@@ -123,7 +123,7 @@ export function signupCommand(appUrl: string): string {
   -d '{"owner_email":"you@example.com","alias":"my-agent"}'`
 }
 
-/** The configuration in most clients' format. See docs/protocol/signup.md, "Signup". */
+/** The configuration in the format of most clients. See docs/protocol/signup.md, "Signup". */
 export interface McpConfig {
   mcpServers: Record<string, { type: 'http'; url: string; headers: { Authorization: string } }>
 }

@@ -1,4 +1,4 @@
-/** Signals when to check an inbox. */
+/** Signals that an inbox should be checked. */
 import { second } from '../lib/time.ts'
 import { isCredentialGone, pause, reconnectMs, retryAfterMs } from './grid-call.ts'
 import type { GridClient, WakeStreamOptions } from './grid-client.ts'
@@ -8,12 +8,11 @@ interface WakeSignalOptions extends WakeStreamOptions {
   log(message: string): void
 }
 
-/** A stream that lasted this long was not refused. */
+/** A stream that stayed open this long resets the reconnect delay. */
 const goodStreamMs = 10 * second
 
 /**
- * A wake stream that is kept open, plus signals raised by the caller. Several signals before the next check count as
- * one.
+ * Keeps a wake stream open, and lets the caller raise signals too. Several signals before the next check count as one.
  */
 export class WakeSignals {
   readonly #grid: GridClient
@@ -31,7 +30,7 @@ export class WakeSignals {
   }
 
   /**
-   * Keeps the stream open until the signal aborts. Rejects if the credential is gone; then there are no more signals.
+   * Keeps the stream open until the signal aborts. Rejects if the credential is invalid; no more signals follow then.
    */
   async follow(): Promise<void> {
     const { signal, log } = this.#options
@@ -40,7 +39,7 @@ export class WakeSignals {
         let openedAt: number | undefined
         let retryMs = 0
         try {
-          // A stream's first event says whether messages are unread.
+          // A stream's first event reports whether messages are unread.
           for await (const event of this.#grid.wakeStream(this.#options)) {
             openedAt ??= performance.now()
             if (event === 'unread') this.raise()
@@ -64,13 +63,13 @@ export class WakeSignals {
     this.#notify()
   }
 
-  /** Raises a signal later. A later call replaces an earlier one. */
+  /** Raises a signal after a delay. A new call replaces the pending one. */
   raiseIn(ms: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.raise(), ms)
   }
 
-  /** Resolves to true at a signal; to false at the end. */
+  /** Resolves to true at a signal, and to false at the end. */
   async next(): Promise<boolean> {
     while (!this.#isRaised && !this.#isOver) await new Promise<void>((resolve) => this.#notify = resolve)
     this.#isRaised = false

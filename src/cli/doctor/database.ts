@@ -17,11 +17,11 @@ interface InsideFacts {
   build: string
   database: DatabaseHealth
   settings: Pick<Config, 'host' | 'port' | 'durability' | 'minFreeMegabytes'>
-  /** About its settings, which may contain secrets. */
+  /** Findings about the server's settings. The settings themselves may contain secrets. */
   findings: Finding[]
 }
 
-/** `agent-grid doctor` requests it from a running server. */
+/** The facts that `agent-grid doctor` requests from a running server. */
 export const lookInside = storeCommand({
   name: 'doctor',
   summary: 'Report what only the process that holds the database can see.',
@@ -40,7 +40,7 @@ export const lookInside = storeCommand({
   print: JSON.stringify,
 })
 
-/** Checks that only the process with these settings can make. `inUse`: the keys of a server. */
+/** Checks that only the process with these settings can make. `inUse`: the ids of the server's keys. */
 export async function judgeSettings(
   config: Config,
   env: Record<string, string | undefined>,
@@ -59,7 +59,7 @@ export async function judgeSettings(
 export interface LookedAt {
   findings: Finding[]
   health?: DatabaseHealth
-  /** A server of another version sends only its build. */
+  /** A server of another version reports only its build. */
   server?: Pick<InsideFacts, 'build'> & Partial<Pick<InsideFacts, 'settings' | 'findings'>>
 }
 
@@ -73,7 +73,7 @@ export async function checkDatabase(config: Config, path: string | undefined, is
     return await inspectDatabase(config, Date.now, async ({ plan, health }): Promise<LookedAt> => {
       const { version, newest, missing } = await plan()
       if (missing.length === 0) return judge(await health(isFull))
-      // The queries require the newest schema.
+      // The health queries require the newest schema.
       return {
         findings: [warning(
           'database',
@@ -85,13 +85,13 @@ export async function checkDatabase(config: Config, path: string | undefined, is
   } catch (error) {
     if (isInUse(error)) return await askServer(config, error as Error)
     if (!(error instanceof StartError)) throw error
-    // The first sentence names the problem, the others the remedy.
+    // The first sentence of the message names the problem. The others name the remedy.
     const [, found, action] = error.message.match(/^(.+?\.) ([A-Z].*)$/s) ?? [, error.message, 'See the log.']
     return { findings: [broken('database', found, action)] }
   }
 }
 
-/** A server holds the local file. */
+/** Requests the checks from the server that holds the local file. */
 async function askServer(config: Config, inUse: Error): Promise<LookedAt> {
   const server = await askHolder(config, inUse, lookInside, {}).catch((error) => {
     if (isInUse(error)) return undefined
@@ -136,7 +136,7 @@ export function checkConversations({ leftOut }: Pick<DatabaseHealth, 'leftOut'>)
   )
 }
 
-/** Whether the key ring, from the settings or next to the local file, has the keys of the stored tokens. */
+/** Whether the key ring (from the settings or next to the local file) has the keys of all stored tokens. */
 export async function checkKeyRing(
   { gridKeys, databaseUrl }: Config,
   { keys, keyChecks }: Pick<DatabaseHealth, 'keys' | 'keyChecks'>,
@@ -169,7 +169,7 @@ export async function checkKeyRing(
   return ok('key_ring', 'The key ring has the keys of all stored tokens.')
 }
 
-/** A file that this user cannot read is reported by the file checks. */
+/** The file checks report a file that this user cannot read. */
 function readRing(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import type { DatabaseHealth } from '../../store/health.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
-/** Whether only this user can use an existing database file and the files next to it. */
+/** Whether an existing database file, and the files next to it, are accessible only to this user. */
 export function checkFiles(path: string): Finding[] {
   const folder = dirname(path)
   const files = readdirSync(folder).filter((name) => name.startsWith(basename(path))).map((name) => join(folder, name))
@@ -29,7 +29,7 @@ export function checkFiles(path: string): Finding[] {
   return findings.length > 0 ? findings : [ok('files', 'Only the user of the grid can read its files.')]
 }
 
-/** This process must not have the file open, because closing it would drop that connection's locks. */
+/** Must not run while this process has the database open, because closing a file drops the process's locks on it. */
 function canOpen(path: string): boolean {
   try {
     closeSync(openSync(path, 'r+'))
@@ -39,12 +39,12 @@ function canOpen(path: string): boolean {
   }
 }
 
-/** `f_type` of statfs(2). */
+/** File system types, as in `f_type` of statfs(2). */
 const networks = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x00c36400, 0x0bd00bd0, 0x65735546])
 const memories = new Set([0x01021994, 0x858458f6])
 const containerLayer = 0x794c7630
 
-/** Whether a database file's disk is suitable, and has space. */
+/** Whether a database file's disk is suitable and has enough free space. */
 export function checkDisk(path: string, config: Config): Finding[] {
   const folder = dirname(path)
   try {
@@ -96,13 +96,13 @@ export function judgeDisk(
   return findings.length > 0 ? findings : [ok('disk', found)]
 }
 
-/** Whole megabytes, at least 1 unless there is nothing. */
+/** Megabytes, rounded up. */
 function megabytes(bytes: number): number {
   return Math.ceil(bytes / 2 ** 20)
 }
 
 const fsyncs = 15
-/** No disk is this fast: a program or a lower layer must be acknowledging without writing. */
+/** No disk is this fast, so a program or a lower layer acknowledges syncs without writing. */
 const tooFastMs = 0.01
 const slowMs = 50
 
@@ -157,7 +157,7 @@ export function judgeFsync(ms: number): Finding {
   return ok('durability', `Each commit is on disk before it is acknowledged. ${found}`)
 }
 
-/** The median, because other programs use the disk too. Writes and removes one small file. */
+/** The median time to fsync one small file, in ms. The median, because other programs use the disk too. */
 function measureFsync(folder: string): number | undefined {
   const path = join(folder, `.doctor-${process.pid}`)
   let file: number | undefined
@@ -172,7 +172,7 @@ function measureFsync(folder: string): number | undefined {
     })
     return times.sort((a, b) => a - b)[Math.floor(fsyncs / 2)]
   } catch {
-    // The disk is full, or the folder belongs to another user; other checks report this.
+    // The disk is full, or the folder belongs to another user. Other checks report both.
     return undefined
   } finally {
     if (file !== undefined) closeSync(file)

@@ -3,14 +3,14 @@ import { attentionExitCode } from '../command.ts'
 /** The findings of a doctor's check, shared by the doctors of the grid and of the clients. */
 export interface Finding<Check extends string = CheckName> {
   check: Check
-  /** `skipped`: not possible to check, or not applicable. */
+  /** `skipped`: the check is impossible or not applicable. */
   status: 'ok' | 'warning' | 'broken' | 'skipped'
   found: string
   /** The remedy; null if none is needed. */
   action: string | null
 }
 
-/** In the order of the report. A check may produce several findings. */
+/** The checks in report order. A check may produce several findings. */
 const checkNames = [
   'settings',
   'addresses',
@@ -44,7 +44,7 @@ export function broken<Check extends string>(check: Check, found: string, action
   return { check, status: 'broken', found, action }
 }
 
-/** The check was not possible. `action` says how to make it possible. */
+/** A finding of an impossible check. `action` says how to make the check possible. */
 export function skipped<Check extends string>(
   check: Check,
   found: string,
@@ -53,7 +53,7 @@ export function skipped<Check extends string>(
   return { check, status: 'skipped', found, action }
 }
 
-/** The worst of the findings. */
+/** The worst status of the findings. */
 export function statusOf(findings: readonly Finding<string>[]): 'well' | 'warning' | 'broken' {
   const has = (status: Finding['status']) => findings.some((found) => found.status === status)
   return has('broken') ? 'broken' : has('warning') ? 'warning' : 'well'
@@ -62,7 +62,7 @@ export function statusOf(findings: readonly Finding<string>[]): 'well' | 'warnin
 /** 0 if everything is healthy, 3 if there are warnings, 1 if something is broken. */
 export const exitCodes = { well: 0, warning: attentionExitCode, broken: 1 }
 
-/** The findings for people, with the remedy below each. */
+/** The findings as text lines, with the remedy below each finding. */
 export function findingLines(findings: readonly Finding<string>[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length))
   return findings.flatMap(({ check, status, found, action }) => {

@@ -6,7 +6,7 @@ import { followLog } from '../../worker/followers.ts'
 import { type StoreCommand, storeCommand } from '../command.ts'
 import { table } from '../tables.ts'
 
-/** Until then, nothing is removed while the clock is far ahead of the stored time. See docs/delivery.md, "Clocks". */
+/** Nothing is removed while the clock is far ahead of the stored time. See docs/delivery.md, "Clocks". */
 export const confirmClock = storeCommand({
   name: 'confirm-clock',
   summary: 'Confirm that the clock is right although it is far ahead of the last stored time.',
@@ -42,7 +42,7 @@ export const rebuildConversations = storeCommand({
   print: ({ messages }) => `The conversations are rebuilt from ${messages.toLocaleString('en')} messages.`,
 })
 
-/** For a key that may have leaked. The worker replaces old keys itself. See docs/security.md, "What is encrypted". */
+/** Replaces a key that may have leaked. See docs/security.md, "What is encrypted". */
 export const rotateSigningKey = storeCommand({
   name: 'rotate-signing-key',
   summary:

@@ -7,7 +7,7 @@ import { describeSettings, readConfig } from '../settings.ts'
 
 const list = '"agent-grid help settings" lists all settings.'
 
-/** The settings, or undefined if they are invalid; and whether a variable looks like a misspelt or removed one. */
+/** The settings (undefined if they are invalid), and findings about misspelt and removed variables. */
 export function checkSettings(env: Record<string, string | undefined>): { config?: Config; findings: Finding[] } {
   const unknown = findUnknownSettings(env).map(({ found, action }) => warning('settings', found, action))
   try {
@@ -19,7 +19,7 @@ export function checkSettings(env: Record<string, string | undefined>): { config
   }
 }
 
-/** For each variable that used to be a setting, or looks like a misspelt one: the problem, and what to do about it. */
+/** The problem and the remedy for each variable that is a former or misspelt setting. */
 export function findUnknownSettings(
   env: Record<string, string | undefined>,
 ): { found: string; action: string }[] {
@@ -27,7 +27,7 @@ export function findUnknownSettings(
   return Object.keys(env).filter((name) => !settings.includes(name)).flatMap((name) => {
     const removed = describeRemoved(name)
     if (removed) return [{ found: removed, action: `Remove ${name} from the environment.` }]
-    // A quarter of the letters may be wrong: HOME is not meant to be HOST.
+    // At most a quarter of the letters may differ: HOME does not mean HOST.
     const meant = closestMatch(name.toUpperCase(), settings, { maxDistance: Math.floor(name.length / 4) })
     return meant === undefined ? [] : [{ found: `${name} is not a setting. Did you mean ${meant}?`, action: list }]
   })

@@ -1,4 +1,4 @@
-/** The example grid's agents and people, and what they say. */
+/** The example grid's agents, people, and their texts. */
 
 export const people = {
   olga: { name: 'Olga Marin', role: 'owner', description: 'Leads the company and approves spending.' },
@@ -12,7 +12,7 @@ export function emailOf(person: PersonName): string {
   return `${person}@northwind.example`
 }
 
-/** The agents with their descriptions and skills. */
+/** The agents by name, with descriptions and skills. */
 export const agents = {
   planner: ['Splits work into tasks and hands them out', 'planning', 'estimates'],
   builder: ['Writes the code of the shop', 'TypeScript', 'SQL'],
@@ -48,7 +48,7 @@ export const channels = {
 } as const satisfies Record<string, readonly [description: string, ...members: AgentName[]]>
 export type ChannelName = keyof typeof channels
 
-/** Pairs that talk, their relative frequency, and the sentences of an exchange. `{n}` is a number. */
+/** Pairs of agents that talk, the pair's relative frequency, and the sentences of an exchange. `{n}` is a number. */
 export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, share: number, ...says: string[]][] = [
   [
     'planner',
@@ -135,7 +135,7 @@ export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, sha
   ['builder', '#design', 1, 'The checkout of ticket {n}, on a phone and on a desktop.'],
 ]
 
-/** Tasks that end well: the client, the recipient, the request and the answer. */
+/** Completed tasks: the client, the recipient, the request and the answer. */
 export const tasks: [client: AgentName, worker: AgentName, text: string, done: string][] = [
   ['helpdesk', 'billing', 'Refund the second capture of order {n}', 'Refunded 49.00 EUR. The receipt is in the order.'],
   ['planner', 'builder', 'Rename the flag of the exporter, ticket {n}', 'Renamed. The old name works until 2.15.'],
@@ -145,8 +145,8 @@ export const tasks: [client: AgentName, worker: AgentName, text: string, done: s
 ]
 
 /**
- * Tasks that are open or failed at the end: when they began, and later texts of their workers. In minutes before the
- * end.
+ * Tasks that are open or failed at the end: when they began, and later texts of their workers. Times are in minutes
+ * before the end.
  */
 export const openTasks: {
   client: AgentName

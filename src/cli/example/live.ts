@@ -1,23 +1,23 @@
-/** Keeps the example grid alive while it is served: its agents continue to talk over REST, and answer people. */
+/** Keeps the example grid active while it is served. Its agents continue to talk over REST, and answer people. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { httpRequest } from '../http-request.ts'
 import { second } from '../../lib/time.ts'
 import { type AgentName, agents, exchanges, remotes } from './cast.ts'
 
-/** Shortest and longest delay in milliseconds, between two exchanges and before an answer. */
+/** Minimum and maximum delay in ms, between two exchanges and before an answer. */
 type Pauses = Record<'exchange' | 'answer', readonly [number, number]>
 
 const pauses: Pauses = { exchange: [20 * second, 60 * second], answer: [3 * second, 9 * second] }
 const waitSeconds = 50
 
-/** The fields used of the responses to a send and a lease. */
+/** The response fields that this file uses, of a send and of a lease. */
 interface Answer {
   message_id?: string
   lease_id?: string | null
   messages?: { message_id: string; channel: string; user: string; type: string }[]
 }
 
-/** Lets the agents with these keys talk on the grid at this URL until `signal` aborts. */
+/** Lets the agents with these keys talk on the grid until `signal` aborts. */
 export async function talkOn(
   url: string,
   keys: Record<string, string>,
@@ -73,7 +73,7 @@ export async function talkOn(
     }
   }
 
-  /** Repeats a run until `signal` aborts, with a pause after each failure. */
+  /** Repeats a run until `signal` aborts, and pauses after each failure. */
   async function again(run: () => Promise<void>): Promise<void> {
     while (!signal.aborted) await run().catch(() => rest(between(answer))).catch(() => {})
   }

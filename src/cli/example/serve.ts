@@ -1,4 +1,4 @@
-/** Serves the example grid, whose agents continue to talk while it runs. */
+/** Serves the example grid. Its agents continue to talk while it runs. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -14,8 +14,8 @@ import { seedWorld, unreadPerInbox } from './world.ts'
 type Keys = Record<string, string>
 
 /**
- * Creates the example grid if the folder has none, and serves it until SIGTERM or SIGINT. Its keys and its people's
- * password, which are unique to this grid, are next to the database, in `keys.json`.
+ * Creates the example grid if the folder has none, and serves it until SIGTERM or SIGINT. `keys.json` next to the
+ * database contains its keys and its people's password, which are unique to this grid.
  */
 export async function serveExample(folder: string, json: boolean): Promise<void> {
   const config = await readServerConfig({

@@ -1,11 +1,11 @@
-/** The example grid's external servers: two remote agents, a judge and a webhook. Each responds until its outage. */
+/** The example grid's external servers: two remote agents, a judge and a webhook. Each has an outage. */
 import { Buffer } from 'node:buffer'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import type { SafeStream } from '../../lib/outbound/safe-stream.ts'
 import { newId } from '../../lib/id.ts'
 import { hour, second } from '../../lib/time.ts'
 
-/** Each server's host, and how long before the end of the seed it stops responding. */
+/** When each server's outage begins, in ms before the end of the seed, by host. */
 const outages: Record<string, number> = {
   'courier.example': 3.2 * hour,
   'prices.example': 3.2 * hour,
@@ -16,7 +16,7 @@ const outages: Record<string, number> = {
 /** Delay before an answer. */
 const answerMs = 2 * second
 
-/** Answers all requests in this process, by the seed's clock. No request leaves the machine. */
+/** Answers requests in this process, on the seed's clock. No request leaves the machine. */
 export function serversUntil(end: number, clock: { now: number }): SafeStream {
   return (url, { body }) => {
     const { host, origin } = new URL(url)

@@ -1,7 +1,7 @@
 /**
  * The example grid: a small company with 15 agents, 4 people and about 2,500 messages within six days. `demo --serve`
- * serves it; pictures and walks through the console use it. It is created entirely by verbs, on a clock that ends now.
- * Texts and speakers are the same each time; ids and times of day are not.
+ * serves it, and the console's screenshots and walks use it. Only verbs create its content, on a clock that ends now.
+ * Texts and speakers are the same in each run; ids and times of day differ.
  */
 import { Buffer } from 'node:buffer'
 import { callingAgent, callingUser, type UserActor } from '../../auth/actor.ts'
@@ -66,14 +66,14 @@ export interface World {
   keys: Record<AgentName, string>
 }
 
-/** Maximum unread messages of an inbox in the example grid, so that one inbox is nearly full. */
+/** Maximum number of unread messages in an inbox of the example grid. One inbox is nearly full. */
 export const unreadPerInbox = 300
 const daysOfTalk = 6
 const ordinaryMessages = 1_500
 const loopTurns = 200
 const endedTasks = 30
 
-/** Fills a configuration's empty database. Takes some seconds. All people get the password. */
+/** Fills a configuration's empty database, which takes some seconds. All people get the same password. */
 export async function seedWorld(config: Config, password: string): Promise<World> {
   const end = Date.now()
   const clock = { now: end - daysOfTalk * day }
@@ -142,7 +142,7 @@ class Seed {
   readonly #end: number
   readonly #people = {} as Record<PersonName, () => AccountStore>
   readonly #random = randomNumbers(48)
-  /** Events in addition to the ordinary talk, by time. */
+  /** Scheduled events in addition to the ordinary messages, by time. */
   readonly #agenda: { at: number; run: () => Promise<unknown> }[] = []
 
   constructor(store: Store, outboxes: Outboxes, clock: { now: number }, accountId: string) {
@@ -163,7 +163,7 @@ class Seed {
     if (role !== 'viewer') await chooseAlias(this.#people[person](), { alias: person, description })
   }
 
-  /** A person's change, with a row in the activity log. */
+  /** Makes a change as a person, with a row in the activity log. */
   async act<T>(
     person: PersonName,
     tool: string,
@@ -236,7 +236,7 @@ class Seed {
     await this.act('tomas', 'create_webhook', hook, (admin) => createWebhook(admin, hook))
   }
 
-  /** Days of ordinary talk until the end, with the scheduled events. */
+  /** Sends the ordinary messages of all days and runs the scheduled events. */
   async talk(): Promise<void> {
     const until = this.#end
     const deck = exchanges.flatMap((exchange) => Array.from({ length: exchange[2] }, () => exchange))
@@ -265,7 +265,7 @@ class Seed {
     await this.#settle()
   }
 
-  /** The events of all days, and of the last hours before the end. */
+  /** Schedules the events of all days, and of the last hours before the end. */
   plan(): void {
     const end = this.#end
     const before = (minutes: number, run: () => Promise<unknown>) => this.#at(end - minutes * minute, run)
@@ -325,7 +325,7 @@ class Seed {
     await this.#passUntil(this.#clock.now + Math.floor(ms))
   }
 
-  /** Runs everything that is due. It may end after this time. */
+  /** Runs all due events and advances the clock to `time`, or later if an event ends later. */
   async #passUntil(time: number): Promise<void> {
     while (this.#agenda.length > 0 && this.#agenda[0].at <= time) {
       const { at, run } = this.#agenda.shift()!
@@ -335,7 +335,7 @@ class Seed {
     this.#clock.now = Math.max(this.#clock.now, time)
   }
 
-  /** A server's background work. */
+  /** Does the background work that a server does. */
   async #settle(): Promise<void> {
     await followLog(this.#store)
     await failTasks(this.#store)
@@ -349,12 +349,12 @@ class Seed {
     await this.#outboxes.settled()
   }
 
-  /** The account as an agent sees it. Counts as activity of the agent. */
+  /** The account as an agent sees it. Each use counts as activity of the agent. */
   async #as(agent: AgentName): Promise<AccountStore> {
     return await this.#authenticate(`Bearer ${this.world.keys[agent]}`)
   }
 
-  /** Sends as an agent; undefined if a guardrail blocks the message or it is held. */
+  /** Sends a message as an agent; undefined if a guardrail blocks or holds the message. */
   async #say(agent: AgentName, to: string, input: Omit<SendInput, 'to'>): Promise<{ id: string } | undefined> {
     const account = await this.#as(agent)
     try {
@@ -377,7 +377,7 @@ class Seed {
     for (const agent of Object.keys(agents) as AgentName[]) await this.#read(agent)
   }
 
-  /** A person reads their unread conversations, and opens the newest ones. */
+  /** A person reads their unread conversations and opens the newest ones. */
   async #visit(person: PersonName): Promise<void> {
     await followLog(this.#store)
     const account = this.#people[person]()
@@ -387,7 +387,7 @@ class Seed {
     for (const { id } of threads) await see(id)
   }
 
-  /** A task that ends within two hours. */
+  /** Runs a task that ends within two hours. */
   async #work(n: number): Promise<void> {
     const [client, worker, text, done] = tasks[n % tasks.length]
     const task = await this.#startTask(client, worker, text.replace('{n}', String(100 + this.#random(900))))
@@ -414,7 +414,7 @@ class Seed {
     await this.#say('billing', '@courier', { text })
   }
 
-  /** The owner decides on everything that is held. */
+  /** The owner decides on all held messages. */
   async #decide(isRefused: boolean): Promise<void> {
     const owner = this.#people.olga()
     for (const { id, fromAlias: agent, recipient: to } of await heldMessages(owner)) {
@@ -478,7 +478,7 @@ class Seed {
     })
   }
 
-  /** Events of the last hour. */
+  /** Adds the events of the last hour. */
   async #holdShortly(): Promise<void> {
     const plan = await this.#say('ops', '@releaser', { text: 'The replica is back. You may deploy 2.14.' })
     await this.#pass(40 * second)
@@ -498,7 +498,7 @@ class Seed {
     await reserve(await this.#as(agent), { names, note, space, seconds: 4 * 3_600 }, { seconds: 0 })
   }
 
-  /** A report that its reader answers at her next visit. */
+  /** Sends a report that its reader answers at her next visit. */
   async #report(): Promise<void> {
     const report = await this.#say('planner', '@olga', {
       text: [
@@ -528,7 +528,7 @@ class Seed {
 
 const pickUp = "Please collect the customer's return and credit 12.50 EUR."
 
-/** Shortly after a time, between 8 and 18 o'clock UTC. */
+/** A time shortly after the given one, between 8 and 18 o'clock UTC. */
 function atWork(time: number): number {
   const soon = time + 5 * minute
   const ofDay = soon % day
@@ -540,7 +540,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64')
 }
 
-/** The same numbers for each seed, from 0 up to `below`. The generator is mulberry32. */
+/** Pseudorandom integers from 0 to below `below`, determined by the seed. The generator is mulberry32. */
 function randomNumbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -1,4 +1,4 @@
-/** Changes to a client's files: computed first, shown, and then all written, or none of them. */
+/** Changes to a client's files. All are computed and shown first. Then either all or none are written. */
 import {
   checkWritable,
   hasOtherMode,
@@ -33,17 +33,17 @@ export interface FileChange {
   mode?: number
   /** The file's current permissions, if they change. */
   oldMode?: number
-  /** What is recorded; undefined if none of our entries remain in the file. */
+  /** The new record of the file; undefined if none of our entries remain in the file. */
   written?: WrittenFile
-  /** What was written before, and is removed now. */
+  /** The previous record, whose entries are removed. */
   removed?: WrittenFile
-  /** What others have changed since, which stays: `path: place`. */
+  /** Entries that stay because others have changed them, as `path: key`. */
   left: string[]
 }
 
 /**
- * The change that adds the wanted entries to a file. `previous` is what was written into it before. What others have
- * put between our entries stays. Fails with `FileRefusedError`.
+ * The change that adds the wanted entries to a file. `previous` records what was written before. Other programs' text
+ * between our entries stays. Fails with `FileRefusedError`.
  */
 export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined): FileChange {
   const { path, format, hasKey } = wanted
@@ -71,7 +71,7 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
     after: hashOfText(next),
     folders: [...new Set([...previous?.folders ?? [], ...missingFolders(path)])],
     ...recorded,
-    // Insertions are recorded only if undoing them leaves none of our entries.
+    // Insertions are recorded only if undoing all of them removes all of our entries.
     insertions: isExact ? insertions : [],
     entries,
     made: isExact ? made : [...previous!.made ?? [], ...made],
@@ -82,17 +82,17 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
   return { path, current, next, mode, oldMode, written, removed: previous, left: skipped }
 }
 
-/** The change that removes what was written into a file. Others' changes stay. */
+/** The change that removes our entries from a file. Others' changes stay. */
 export function planRemoval(previous: WrittenFile): FileChange {
   const { path, mode } = previous
   const current = readText(path)
   const { text, left } = revert(previous, current)
   if (text !== current) checkWritable(path)
-  // The rest may contain the key, so other users still may not read it.
+  // The entries that stay may contain the key, so the file stays unreadable for other users.
   return { path, current, next: text, mode: left.length > 0 ? undefined : mode, removed: previous, left }
 }
 
-/** Makes the changes in order. If one fails, the earlier ones are undone. */
+/** Makes the changes in order. If one fails, reverts the earlier ones. */
 export function applyChanges(changes: readonly FileChange[]): void {
   const done: FileChange[] = []
   try {
@@ -109,13 +109,13 @@ export function applyChanges(changes: readonly FileChange[]): void {
   }
 }
 
-/** Whether a written file still contains the values that were written, whatever else is in it. */
+/** Whether a written file still contains our values. Other content is ignored. */
 export function stateOfFile(written: WrittenFile): EntryState {
   const { path, format, entries, after } = written
   const current = readText(path)
   if (current === undefined) return 'gone'
   if (format === 'own') return hashOfText(current) === after ? 'there' : 'changed'
-  // The user may change permissions at any time.
+  // Permissions are not compared, because the user may change them at any time.
   const states = statesOf(format, path, current, entries.filter(({ isOptional }) => !isOptional))
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }
@@ -144,15 +144,15 @@ function putOwn({ path, text: wanted }: WantedFile & { format: 'own' }, text: st
 
 interface Reverted {
   text: string | undefined
-  /** The entries that stay, because they are wanted. */
+  /** Entries that stay because they are still wanted. */
   kept: WrittenEntry[]
-  /** The places that others have changed. */
+  /** Entries that stay because others have changed them. */
   left: string[]
 }
 
 /**
- * The text without what was written into it, except for what is `wanted`: restored exactly if it was not changed since;
- * otherwise entry by entry.
+ * Removes our entries from a text, except the wanted ones. If the file is unchanged since we wrote it, restores the
+ * original text exactly; otherwise removes entries one by one.
  */
 function revert(written: WrittenFile, current: string | undefined, wanted?: WantedFile): Reverted {
   const { before, after, format, insertions } = written
@@ -173,7 +173,7 @@ function isAsWanted(wanted: WantedFile, { format, entries }: WrittenFile, curren
   return format !== 'own' && hasAll(wanted, entries, current)
 }
 
-/** Whether the file holds only its initial skeleton. */
+/** Whether the file contains only its initial content. */
 function isEmpty({ format, base = hashOfValue({}) }: WrittenFile, text: string): boolean {
   return text.trim() === '' || format === 'json' && hashOfFile(text) === base
 }

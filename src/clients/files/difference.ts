@@ -1,12 +1,12 @@
-/** Shows a person the changing lines of a file before it is written. */
+/** Shows a person which lines of a file will change before it is written. */
 import { homedir } from 'node:os'
 import { sep } from 'node:path'
 import { printable } from '../../lib/redact.ts'
 import { type FileChange, isChange } from './change.ts'
 
-/** Maximum number of lines shown of a file that only this program writes. */
+/** Maximum number of lines shown for a file that only this program writes. */
 const shownLines = 12
-/** Of a longer line, only the change is shown, with `around` characters on each side. */
+/** Only the changed part of a longer line is shown, with `around` characters on each side. */
 const wholeLine = 160
 const around = 20
 
@@ -37,8 +37,8 @@ function linesOf(text: string | undefined): string[] {
 function changedLines(before: readonly string[], after: readonly string[]): string[] {
   const [start, same] = commonEnds(before, after)
   const [old, fresh] = [before.slice(start, before.length - same), after.slice(start, after.length - same)]
-  // Dynamic programming: `common[i][j]` is the length of the longest common subsequence of the lines from `old[i]` and
-  // `fresh[j]` on.
+  // Dynamic programming: `common[i][j]` is the length of the longest common subsequence of `old` from line `i` and
+  // `fresh` from line `j`.
   const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(fresh.length + 1))
   for (let i = old.length - 1; i >= 0; i--) {
     for (let j = fresh.length - 1; j >= 0; j--) {
@@ -68,14 +68,14 @@ function changedLines(before: readonly string[], after: readonly string[]): stri
   return lines
 }
 
-/** A long line without what it has in common with the line that replaces it. */
+/** The part of a long line that differs from its replacement. */
 function shortened(line: string, other: string | undefined): string {
   if (other === undefined || line.length <= wholeLine) return line
   const [start, same] = commonEnds(line, other)
   return `…${line.slice(Math.max(0, start - around), line.length - Math.max(0, same - around))}…`
 }
 
-/** The length of two texts' (or lists of lines') common prefix, and then of their common suffix. */
+/** The lengths of the common prefix and the common suffix of two texts or two lists of lines. */
 function commonEnds(a: ArrayLike<string>, b: ArrayLike<string>): [start: number, end: number] {
   const length = Math.min(a.length, b.length)
   let start = 0

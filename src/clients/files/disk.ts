@@ -1,4 +1,4 @@
-/** Other programs' files on disk: read and replaced so that links, permissions and owners are preserved. */
+/** Reads and replaces other programs' files on disk. Links, permissions and owners are preserved. */
 import { randomUUID } from 'node:crypto'
 import {
   accessSync,
@@ -24,7 +24,7 @@ import { FileRefusedError } from './written-file.ts'
 export const privateMode = 0o600
 const commonMode = 0o644
 
-/** A file's text; undefined if there is none. Fails with `FileRefusedError` if it is not text, or a dangling link. */
+/** A file's text; undefined if it is missing. Fails with `FileRefusedError` if it is not text, or a dangling link. */
 export function readText(path: string): string | undefined {
   if (!existsSync(path)) {
     if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -41,7 +41,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** The permissions of a file that others may read; undefined if they may not, and on Windows. */
+/** A file's permissions, if other users may access the file; otherwise undefined. Always undefined on Windows. */
 export function openMode(path: string): number | undefined {
   if (process.platform === 'win32' || !existsSync(path)) return undefined
   const mode = statSync(path).mode & 0o777
@@ -52,9 +52,7 @@ export function hasOtherMode(path: string, mode: number): boolean {
   return process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & 0o777) !== mode
 }
 
-/**
- * Fails with `FileRefusedError` if the file or its folder is not writable. Read-only files are refused to root, too.
- */
+/** Fails with `FileRefusedError` if the file or its folder is not writable. Root is refused read-only files, too. */
 export function checkWritable(path: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   if (existsSync(target) && (statSync(target).mode & 0o200) === 0) {
@@ -73,8 +71,8 @@ export function checkWritable(path: string): void {
 }
 
 /**
- * Fails with `FileRefusedError` if a link leads out of the project. A project may belong to someone else, and its links
- * could lead to any of the user's files.
+ * Fails with `FileRefusedError` if a link leads out of the project. A project may belong to someone else, whose links
+ * could point to any of the user's files.
  */
 export function checkInside(path: string, project: string): void {
   if (!path.startsWith(join(project, sep)) || !existsSync(project)) return
@@ -97,21 +95,21 @@ export function removeFolders(folders: readonly string[]): void {
     try {
       rmdirSync(folder)
     } catch {
-      // The file was changed or removed meanwhile.
+      // The folder is not empty, or no longer exists.
     }
   }
 }
 
 /**
- * Replaces a file's text atomically, or creates the file. `mode` sets its permissions; without it an existing file
- * keeps its own, and a new one is readable by all.
+ * Replaces a file's text atomically, or creates the file. `mode` sets its permissions. By default an existing file
+ * keeps its permissions, and a new one is readable by all.
  */
 export function writeText(path: string, text: string, mode?: number): void {
   mkdirSync(dirname(path), { recursive: true })
   const target = existsSync(path) ? realpathSync(path) : path
   const old = statSync(target, { throwIfNoEntry: false })
   const permissions = mode ?? (old === undefined ? commonMode : old.mode & 0o7777)
-  // Replacing the file would leave the old text under its other names (hard links).
+  // A file with other names (hard links) is overwritten. Replacing it would leave the old text under those names.
   if (old !== undefined && old.nlink > 1) {
     writeFileSync(target, text)
     return chmodSync(target, permissions)

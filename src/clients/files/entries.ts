@@ -1,6 +1,6 @@
 /**
- * Our entries in other programs' files, handled alike in JSON and TOML: single values are added and removed, and
- * everything that others put between them stays.
+ * Our entries in other programs' JSON and TOML files. Values are added and removed one by one, so other programs' text
+ * between them stays.
  */
 import { putEntry, readValue, takeEmpty, takeEntry } from './json-edit.ts'
 import { putKey, readToml, takeEmptyTable, takeKey } from './toml-edit.ts'
@@ -30,9 +30,9 @@ type Format = keyof typeof editors
 
 export interface PutAll extends Put {
   next: string
-  /** Those that existed before, and those that were added. */
+  /** The entries that existed before and the added entries. */
   entries: WrittenEntry[]
-  /** The places of optional entries that have a different value. */
+  /** Optional entries that were not added because another value exists, as dotted keys. */
   skipped: string[]
 }
 
@@ -41,7 +41,7 @@ export function statesOf(format: Format, path: string, text: string, entries: re
   return entries.map((entry) => stateOf(file, entry))
 }
 
-/** Whether a file contains what is wanted, and nothing else of ours. */
+/** Whether a file contains all wanted entries, and none of our other entries. */
 export function hasAll(wanted: WantedEntries, written: readonly WrittenEntry[], text: string): boolean {
   const file = editors[wanted.format].read(wanted.path, text)
   const isThere = (entry: Entry) => {
@@ -53,8 +53,8 @@ export function hasAll(wanted: WantedEntries, written: readonly WrittenEntry[], 
 }
 
 /**
- * Adds the wanted entries to a text, which already contains the entries in `kept`. Fails with `FileRefusedError` if
- * something else is in the place of a required one.
+ * Adds the wanted entries to a text that already contains the entries in `kept`. Fails with `FileRefusedError` if a
+ * required entry has another value.
  */
 export function putEntries(
   wanted: WantedEntries,
@@ -78,7 +78,7 @@ export function putEntries(
     }
     if (state === 'changed') throw foreignEntry(path, [...entry.container, entry.name!])
     try {
-      // An existing entry is taken over, for example after the list of connections was lost.
+      // An existing entry with the same value counts as ours, for example after `connections.json` was lost.
       if (state === 'gone') add(all, putSafely(wanted, all.next, entry))
     } catch (error) {
       if (!entry.isOptional) throw error
@@ -90,7 +90,7 @@ export function putEntries(
   return all
 }
 
-/** Removes from a text what was written into it, except for what is wanted. */
+/** Removes our entries from a text, except the wanted ones. */
 export function takeEntries(
   { path, format, made = [], table, entries }: WrittenFile,
   current: string,
@@ -102,7 +102,7 @@ export function takeEntries(
   const isInTable = ({ container }: WrittenEntry) => table?.every((name, n) => container[n] === name) ?? false
   const kept = entries.filter(isState('there')).filter((entry) => isIn(wanted, entry))
   const changed = entries.filter(isState('changed')).filter(({ isOptional }) => !isOptional)
-  // Clients do not start with a partial table, so all of it stays or is removed, including what others put into it.
+  // Clients do not start with a partial table, so the table stays or is removed as a unit, with others' entries.
   const whole = { container: table?.slice(0, -1) ?? [], name: table?.at(-1), hash: '' }
   const isWhole = table !== undefined && wanted.length === 0 && valueAt(file, table) !== undefined
   const isLeft = isWhole && changed.some(isInTable)
@@ -130,7 +130,7 @@ function add(all: PutAll, { insertions, made }: Put): void {
   all.made.push(...made)
 }
 
-/** After the edit, the file must contain what it contained before, plus the new value. */
+/** Adds an entry. Verifies that the file then contains its previous values plus the new one. */
 function putSafely({ path, format, table = [] }: WantedEntries, text: string, entry: Entry): Put {
   const { put, read } = editors[format]
   const done = put(path, text, entry, table)

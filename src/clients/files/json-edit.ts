@@ -1,7 +1,4 @@
-/**
- * Adds and removes values in other programs' JSON files without touching anything else. Comments and order are
- * preserved.
- */
+/** Adds and removes values in other programs' JSON files. Everything else stays, including comments and order. */
 import { readFileSync } from 'node:fs'
 import {
   createScanner,
@@ -22,13 +19,13 @@ import {
   type WrittenEntry,
 } from './written-file.ts'
 
-/** The relevant kinds of tokens, numbered as in jsonc-parser's `SyntaxKind`. */
+/** Token kinds, numbered as in jsonc-parser's `SyntaxKind`. */
 const kinds = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, space: 15, endOfFile: 17 }
 
-/** Adds a value to a file's text. Fails with `FileRefusedError` if there is no place for it. */
+/** Adds a value to a file's text. Fails with `FileRefusedError` if the value cannot be added at its path. */
 export function putEntry(path: string, text: string, entry: Entry): Put {
   const { container: names, name } = entry
-  // The containers that are missing below a depth.
+  // The paths of the containers missing below a depth.
   const madeFrom = (depth: number) => names.map((_, n) => names.slice(0, n + 1)).slice(depth)
   if (text.trim() === '') {
     const insertion = { at: text.startsWith('\ufeff') ? 1 : 0, text: `${JSON.stringify(nested(entry, 0), null, 2)}\n` }
@@ -45,19 +42,19 @@ export function putEntry(path: string, text: string, entry: Entry): Put {
   return { insertions, made: madeFrom(depth) }
 }
 
-/** A file's value; undefined if it is empty. Fails with `FileRefusedError`. */
+/** A file's value; undefined if the file is empty. Fails with `FileRefusedError`. */
 export function readValue(path: string, text: string): Json | undefined {
   return text.trim() === '' ? undefined : getNodeValue(parseFile(path, text))
 }
 
-/** The hash of a file's value; undefined if it is not JSON, or contains comments, which would be lost. */
+/** The hash of a file's value; undefined for invalid JSON, and for a file with comments, which would be lost. */
 export function hashOfFile(text: string): string | undefined {
   const errors: ParseError[] = []
   const value = parse(withoutMark(text), errors, { allowTrailingComma: true })
   return errors.length > 0 || /\/[/*]/.test(text) ? undefined : hashOfValue(value)
 }
 
-/** A file's value, with or without comments; nothing if it cannot be parsed. */
+/** A file's value; comments are allowed. Returns an empty object if the file cannot be parsed. */
 export function readJsonc(path: string): Record<string, unknown> {
   try {
     const value = parse(readFileSync(path, 'utf8'), [], { allowTrailingComma: true })
@@ -67,7 +64,7 @@ export function readJsonc(path: string): Record<string, unknown> {
   }
 }
 
-/** Removes the element with the given hash, or the member with the given name, from a file's text. */
+/** Removes an array element by its hash, or an object member by its name. */
 export function takeEntry(path: string, text: string, { container: names, name, hash }: WrittenEntry): string {
   const root = parseFile(path, text)
   const container = findNodeAtLocation(root, [...names])!
@@ -85,12 +82,12 @@ export function takeEmpty(path: string, text: string, names: readonly string[]):
   return node === root ? '' : without(text, node.parent!.parent!, node.parent!)
 }
 
-/** Inserts a value after a container's last one, following the file's layout. */
+/** Inserts a value as a container's last one, following the file's layout. */
 function insert(text: string, container: Node, name: string | undefined, value: Json): Insertion[] {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const unit = indentUnit(text, rootOf(container))
   const last = container.children?.at(-1)
-  // An empty container is split into lines if the file has several.
+  // An empty container is split into lines if the file has several lines.
   const isOpen = unit !== undefined && (last === undefined || spanOf(text, container).includes('\n'))
   const indent = isOpen ? indentIn(text, container, unit) : ''
   const space = unit === undefined && !/":\s/.test(text) ? '' : ' '
@@ -109,7 +106,7 @@ function insert(text: string, container: Node, name: string | undefined, value: 
   return [{ at: after, text: ',' }, { at: endOfLine(text, after, container) + 1, text: line }]
 }
 
-/** Removes a value from a container, with the white space before it and a comma. */
+/** Removes a value from a container, with one comma and the white space before the value. */
 function without(text: string, container: Node, node: Node): string {
   const siblings = container.children!
   let start = node.offset
@@ -127,7 +124,7 @@ function without(text: string, container: Node, node: Node): string {
   return /^\s*$/.test(rest.slice(from, to)) ? cut(from, to, rest) : rest
 }
 
-/** Parses a file with comments and trailing commas. Fails with `FileRefusedError`, which names the line. */
+/** Parses a file. Comments and trailing commas are allowed. Fails with `FileRefusedError`, which names the line. */
 function parseFile(path: string, text: string): Node {
   const errors: ParseError[] = []
   const root = parseTree(withoutMark(text), errors, { allowTrailingComma: true })
@@ -137,12 +134,14 @@ function parseFile(path: string, text: string): Node {
   throw new FileRefusedError(path, `is not valid JSON at ${where}. Nothing was changed; fix it first.`)
 }
 
-/** Replaces the byte order mark, which JSON does not allow, with a space. */
+/** Replaces the byte order mark with a space, because JSON does not allow the mark. */
 function withoutMark(text: string): string {
   return text.replace(/^\ufeff/, ' ')
 }
 
-/** The innermost existing container on the path. Fails if something else is in its place, or if it occurs twice. */
+/**
+ * The innermost existing container on the path. Fails if another kind of value or a duplicate member is in the path.
+ */
 function placeOf(path: string, root: Node, { container: names, name }: Entry): { container: Node; depth: number } {
   let node = root
   for (let depth = 0;; depth++) {
@@ -165,7 +164,7 @@ function membersNamed(node: Node, name: string): Node[] {
   return (node.children ?? []).filter((member) => member.type === 'property' && member.children![0].value === name)
 }
 
-/** The value inside the containers that are missing below `depth`. */
+/** A value, nested in the containers that are missing below `depth`. */
 function nested({ container, name, value }: Entry, depth: number): Json {
   const innermost: Json = name === undefined ? [value] : { [name]: value }
   return container.slice(depth).reduceRight<Json>((inner, outer) => ({ [outer]: inner }), innermost)
@@ -175,7 +174,7 @@ function rootOf(node: Node): Node {
   return node.parent ? rootOf(node.parent) : node
 }
 
-/** One level of indentation; undefined if the file is a single line. */
+/** One level of indentation; undefined if the file has a single line. */
 function indentUnit(text: string, root: Node): string | undefined {
   const children = root.children ?? []
   if (children.length > 0 && !spanOf(text, root).includes('\n')) return undefined
@@ -197,7 +196,7 @@ function lineStart(text: string, offset: number): string {
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
 }
 
-/** The end of the comments that follow an offset in its line. */
+/** The end offset of the comments that follow on the same line. */
 function endOfLine(text: string, from: number, container: Node): number {
   let end = from
   for (const { kind, start, stop } of tokens(text, from, container)) {
@@ -207,12 +206,12 @@ function endOfLine(text: string, from: number, container: Node): number {
   return end
 }
 
-/** The offset of the first comma after a container's value; undefined if there is none. */
+/** The offset of the comma after a value; undefined if there is none. */
 function commaAfter(text: string, value: Node, container: Node): number | undefined {
   return tokens(text, value.offset + value.length, container).find(({ kind }) => kind === kinds.comma)?.start
 }
 
-/** The end of the last comment in an empty container, or the container's beginning. */
+/** The end offset of the last comment in an empty container; without comments, the offset where its content begins. */
 function endOfComments(text: string, container: Node): number {
   const start = container.offset + 1
   const isComment = (kind: number) => kind === kinds.lineComment || kind === kinds.blockComment
@@ -223,7 +222,7 @@ function closing(container: Node): number {
   return container.offset + container.length - 1
 }
 
-/** The text between an offset in a container and its end. */
+/** The tokens between an offset in a container and the container's end. */
 function tokens(text: string, from: number, container: Node): { kind: number; start: number; stop: number }[] {
   const found = []
   const scanner = createScanner(text, false)

@@ -1,4 +1,4 @@
-/** Adds and removes keys in other programs' TOML files, by whole lines. Everything else stays. */
+/** Adds and removes keys in other programs' TOML files, by complete lines. Everything else stays. */
 import { parse } from 'smol-toml'
 import {
   type Entry,
@@ -12,10 +12,10 @@ import {
 
 /** A table header, or a key with its value. */
 interface Statement {
-  /** The path to what it defines, from the top of the file. */
+  /** The full path of the defined table or key. */
   path: string[]
   isHead: boolean
-  /** Its lines: from the first one up to, but excluding, `end`. */
+  /** The statement's lines, from `start` up to but excluding `end`. */
   start: number
   end: number
 }
@@ -31,7 +31,7 @@ export function readToml(path: string, text: string): Json {
   }
 }
 
-/** Adds a key below the nearest header of its table, or below a new one at the end of the file. */
+/** Adds a key below the nearest header of its table, or below a new header at the end of the file. */
 export function putKey(_path: string, text: string, { container, name, value }: Entry, table: string[]): Put {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const statements = statementsOf(text)
@@ -52,13 +52,13 @@ export function putKey(_path: string, text: string, { container, name, value }: 
   return { insertions: [{ at: before.length, text: insertion }], made: [] }
 }
 
-/** Removes a key, or a table including its subtables. Undefined if it is not on lines of its own. */
+/** Removes a key, or a table with its subtables. Undefined if other keys share their lines. */
 export function takeKey(path: string, text: string, { container, name }: WrittenEntry): string | undefined {
   const own = [...container, name!]
   const lines = linesOf(text)
   const taken = statementsOf(text).filter((statement) => isBelow(statement.path, own))
   for (const { isHead, start, end } of taken.toReversed()) {
-    // A table is preceded by an empty line.
+    // The empty line before a table header is removed too.
     const from = isHead && lines[start - 1]?.trim() === '' ? start - 1 : start
     lines.splice(from, end - from)
   }
@@ -77,7 +77,7 @@ export function takeEmptyTable(path: string, text: string, table: readonly strin
   return takeKey(path, text, { container: table.slice(0, -1), name: table.at(-1), hash: '' }) ?? text
 }
 
-/** Each statement can be parsed alone; a multi-line one only with its last line. */
+/** The statements of a text. Lines are collected until they can be parsed, because a statement may span several. */
 function statementsOf(text: string): Statement[] {
   const statements: Statement[] = []
   const lines = linesOf(withoutMark(text))
@@ -98,7 +98,7 @@ function statementsOf(text: string): Statement[] {
   return statements
 }
 
-/** The path to a statement's only value. */
+/** The path of the only key in a parsed statement. */
 function namesIn(value: Json): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
   const names = Object.keys(value)
@@ -139,7 +139,7 @@ function toJson(value: unknown): Json {
 }
 
 /**
- * The hash of all values but one. Tables that become empty are omitted too, because they may have been created for it.
+ * The hash of all values except one. Empty tables are omitted too, because they may have been created for that value.
  */
 function restOf(value: Json, path: readonly string[]): string {
   const without = (inner: Json, [key, ...names]: readonly string[]): Json => {

@@ -5,12 +5,12 @@ import { ClientError } from '../grid-call.ts'
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
 export interface Entry {
-  /** The path of the object or array that the value is added to. Missing objects are created. */
+  /** The path of the object or array that contains the value. Missing objects are created. */
   container: string[]
-  /** The value's name in an object; without a name, it becomes the last element of an array. */
+  /** The value's name in an object. A value without a name becomes the last element of an array. */
   name?: string
   value: Json
-  /** An existing value at this place stays, and does not become ours. */
+  /** An existing value with this name stays, and is not recorded as ours. */
   isOptional?: true
 }
 
@@ -24,16 +24,18 @@ interface WantedPath {
 export interface WantedEntries extends WantedPath {
   format: 'json' | 'toml'
   entries: Entry[]
-  /** The initial content of a new file, such as its version. */
+  /** The initial content of a new file, such as a version number. */
   base?: { [name: string]: Json }
-  /** The path of an object that is meaningless without our entries. What others add to it stays as long as ours. */
+  /**
+   * The path of an object that is meaningless without our entries. It is removed with them, including others' entries.
+   */
   table?: string[]
 }
 
-/** Other kinds are files that only this program writes. */
+/** A file to write. Format `own`: only this program writes the file. */
 export type WantedFile = WantedEntries | WantedPath & { format: 'own'; text: string }
 
-/** An inserted piece of text that replaced nothing. */
+/** An inserted piece of text. Insertions never replace text. */
 export interface Insertion {
   /** Offset in UTF-16 units, in the text before the insertion. */
   at: number
@@ -46,7 +48,7 @@ export interface WrittenEntry extends Pick<Entry, 'container' | 'name' | 'isOpti
   hash: string
 }
 
-/** Text that adds an entry, and the containers that it creates; `[]` is the whole file. */
+/** The text that adds an entry, and the paths of the created containers. `[]` is the root container. */
 export interface Put {
   insertions: Insertion[]
   made: string[][]
@@ -55,25 +57,25 @@ export interface Put {
 export type EntryState = 'there' | 'changed' | 'gone'
 
 export interface WrittenFile {
-  /** As named by the client. If it is a symbolic link, it stays one. */
+  /** The path as the client names it. A symbolic link stays a link. */
   path: string
   format: WantedFile['format']
-  /** SHA-256 of its bytes before; null if there was no file. */
+  /** SHA-256 of the file's bytes before the change; null if there was no file. */
   before: string | null
-  /** SHA-256 of its bytes after. */
+  /** SHA-256 of the file's bytes after the change. */
   after: string
-  /** Folders that were missing, outermost first. They are removed with the file if they are empty then. */
+  /** Folders that were created for the file, outermost first. They are removed with the file if they are empty. */
   folders: string[]
-  /** The previous permissions, if they were narrowed because the file now contains a key. */
+  /** The file's previous permissions, if they were restricted because the file now contains a key. */
   mode?: number
   insertions: Insertion[]
-  /** The hash of a new file's initial content, so that the file is removed if nothing else remains. */
+  /** The hash of a new file's initial content. If nothing else remains, the file is removed. */
   base?: string
-  /** Empty for a separate file. */
+  /** Our entries; empty for a separate file. */
   entries: WrittenEntry[]
-  /** The containers that were created, which are removed when they are empty. */
+  /** The containers that were created. They are removed once they are empty. */
   made?: string[][]
-  /** The wanted `table`. It is removed with whatever others put into it, unless they changed our entries. */
+  /** The wanted `table`. It is removed with all entries that others added, unless they changed ours. */
   table?: string[]
 }
 
@@ -84,7 +86,7 @@ export class FileRefusedError extends ClientError {
   }
 }
 
-/** The hash of a value, independent of the order of its members. */
+/** The hash of a value, independent of member order. */
 export function hashOfValue(value: unknown): string {
   return hashOfText(canonicalJson(value))
 }
@@ -97,7 +99,7 @@ export function insertAll(text: string, insertions: readonly Insertion[]): strin
   return insertions.reduce((before, { at, text }) => before.slice(0, at) + text + before.slice(at), text)
 }
 
-/** Removes the pieces again; undefined if they are not where they were inserted. */
+/** Removes the insertions; undefined if the text at their positions differs. */
 export function takeOut(text: string, insertions: readonly Insertion[]): string | undefined {
   let rest = text
   for (const { at, text: piece } of insertions.toReversed()) {
@@ -107,7 +109,7 @@ export function takeOut(text: string, insertions: readonly Insertion[]): string 
   return rest
 }
 
-/** The leaf values of a value: this program owns these, and not the objects around them. */
+/** A value's leaf values. This program owns only the leaves, not the objects around them. */
 export function leavesOf(path: string[], value: Json): Entry[] {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return Object.entries(value).flatMap(([name, member]) => leavesOf([...path, name], member))
@@ -122,7 +124,7 @@ export function valueAt(value: Json | undefined, path: readonly string[]): Json 
   }, value)
 }
 
-/** Whether a file's value contains an entry. */
+/** Whether a file's value contains an entry, contains another value instead, or lacks it. */
 export function stateOf(file: Json | undefined, { container, name, hash }: WrittenEntry): EntryState {
   const value = valueAt(file, name === undefined ? container : [...container, name])
   if (name === undefined) {
@@ -141,7 +143,7 @@ export function withEntry(value: Json | undefined, { container, name, value: add
   return { ...members, [first]: withEntry(valueAt(members, [first]), { container: rest, name, value: added }) }
 }
 
-/** The name of a place in a file, for messages: `mcpServers.agent-grid`. */
+/** The dotted key of an entry, for messages: `mcpServers.agent-grid`. */
 export function placeName({ container, name }: Pick<Entry, 'container' | 'name'>): string {
   return [...container, ...(name === undefined ? [] : [name])].join('.')
 }

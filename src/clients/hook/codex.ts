@@ -1,6 +1,6 @@
 /**
- * Codex in a terminal. Its hooks run as children of a daemon that several terminals share and that outlives them, so a
- * terminal's process has to be searched for. See docs/client-reference.md, "What wakes a session".
+ * Codex in a terminal. A daemon runs the hooks, is shared by several terminals, and outlives them. The terminal's
+ * process must therefore be searched for. See docs/client-reference.md, "What wakes a session".
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { findSession, liveSessions } from '../state/sessions.ts'
 import type { HookInput, HookWords } from './call.ts'
 
 const programName = /^codex(?:-[\w-]+)?(?:\.exe)?$/
-/** Codex commands that show a session to nobody, or to no person. */
+/** Codex commands without an interactive session. */
 const otherCommands =
   /^(?:exec|e|review|login|logout|mcp|mcp-server|app-server|queue|apply|a|cloud|completion|debug|sandbox|features|plugin|update|doctor)$/
 
@@ -28,27 +28,27 @@ interface WaiterSession {
 }
 
 /**
- * The terminal that shows a hook's session; undefined if none does, as for `codex exec`, whose queued messages would be
- * lost.
+ * The terminal process that shows a hook's session; undefined if there is none. For example, `codex exec` has no
+ * terminal, and messages queued for it would be lost.
  */
 export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
   if (originatorOf(transcript) !== 'codex-tui') return undefined
-  // Other systems cannot report a process's folder quickly.
+  // Other systems have no fast method to report a process's folder.
   const isHere = (pid: number) => process.platform !== 'linux' || folderOf(pid) === cwd
   const terminals = terminalProcesses().filter(({ pid, words }) => showsSession(words) && isHere(pid))
-  // A terminal with its own configuration runs its hooks itself.
+  // A terminal with its own configuration runs its hooks itself, not through the daemon.
   const parent = clientProcess(process.env)
   if (terminals.some(({ pid }) => pid === parent?.pid)) return parent
   const claimed = liveSessions(agent).filter(({ client }) => client === 'codex')
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)
   const free = terminals.filter(({ pid }) => !claimed.some((other) => other.pid === pid))
-  // A terminal shows a different session after /new.
+  // After `/new`, a terminal shows a different session.
   const shown = free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
   return shown && { pid: shown.pid, start: shown.start }
 }
 
-/** Whether `codex exec` created the session, which ends by itself and has no terminal. */
+/** Whether `codex exec` created the session. Such a session ends by itself and has no terminal. */
 export function isOneShot({ transcript }: HookInput): boolean {
   return originatorOf(transcript) === 'codex_exec'
 }
@@ -101,23 +101,23 @@ export function startCodexWaiter(
   child.unref()
 }
 
-/** The session that this process waits for; undefined if it is not a waiter. */
+/** The session that this process waits for; undefined if this process is not a waiter. */
 export function codexWaiterSession(): WaiterSession | undefined {
   const text = process.env[waiterVariable]
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** While its model works, a queued message would wait for a separate turn, so the hooks announce it earlier. */
+/** A session is considered busy for at most this long. Meanwhile only hooks announce messages, which is faster. */
 const busyMs = 10 * 60_000
 
 /** Whether the terminal's session accepts a notice. */
 export function isCodexIdle(agent: GridAgent, terminal: ProcessMark): boolean {
   const session = findSession(agent, { ...terminal, client: 'codex' })
-  // An interrupted turn has no end.
+  // Codex reports no end for an interrupted turn.
   return !session?.busy || Date.now() - session.at > busyMs
 }
 
-/** Queues a text for the session that a terminal shows. Tries twice. */
+/** Queues a text for the session that a terminal shows. Tries at most twice. */
 export async function queueForCodex(
   agent: GridAgent,
   terminal: ProcessMark,
@@ -135,7 +135,7 @@ export async function queueForCodex(
   }
 }
 
-/** The same Codex binary that the terminal runs. */
+/** The path of the Codex binary that the terminal runs. */
 function programOf({ pid }: ProcessMark): string {
   try {
     return readlinkSync(`/proc/${pid}/exe`)

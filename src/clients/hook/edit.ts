@@ -1,5 +1,5 @@
 /**
- * The hook before an edit: it warns of a file that another agent has reserved, and never blocks the edit. See
+ * The hook before an edit. It warns of files that another agent has reserved, but never blocks the edit. See
  * docs/clients.md.
  */
 import { dirname, join, resolve } from 'node:path'
@@ -20,7 +20,7 @@ import type { HookCall } from './fast-hook.ts'
 const keptMs = 10 * second
 const waitMs = 500
 
-/** Warns once per session for each file and agent. Omits names and notes, which others wrote. */
+/** Warns once per session, file and agent. Omits names and notes, because other agents wrote them. */
 export async function editAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook: { client, event, isPlugin }, connection: agent, input, grid } = call
   if (input.file === undefined) return silence
@@ -47,7 +47,7 @@ export async function editAnswer(call: HookCall): Promise<HookAnswer> {
 
 type Kept = Record<string, { at: number; all: Reservation[] }>
 
-/** A space's reservations as of a few seconds ago. Empty if the grid has failed since. */
+/** A space's reservations, cached for a few seconds. Empty after a failed request. */
 async function recentReservations(
   agent: GridAgent,
   grid: GridClient,
@@ -62,7 +62,7 @@ async function recentReservations(
       return act(kept, (all) => writeJson(path, { ...kept, [key]: { at: now, all } }))
     })
   const recent = await change((kept, keep) => {
-    // Other hooks skip the request meanwhile, and for a while if it fails.
+    // Storing an empty list makes other hooks skip the request while it runs, and for a while if it fails.
     if (!kept[key]) keep([])
     return kept[key]?.all
   })

@@ -1,4 +1,4 @@
-/** The hooks that a client waits for: at session start, at a prompt, after a tool, and at the end of a turn. */
+/** The hooks that block the client: at session start, at a prompt, after a tool, and at the end of a turn. */
 import process from 'node:process'
 import { isCredentialGone } from '../grid-call.ts'
 import type { GridClient } from '../grid-client.ts'
@@ -30,7 +30,7 @@ export interface HookCall {
   grid: GridClient
 }
 
-/** Answers a hook. Fails if the grid cannot be reached, which must not affect the client. */
+/** Answers a hook. Fails if the grid is unreachable; the caller must not let that affect the client. */
 export async function fastHook(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, connection: agent, input, grid } = call
   if (event === 'end') {
@@ -40,7 +40,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   }
   if (event === 'start') return await startAnswer(call)
   await keepSession(call, event !== 'stop')
-  // A client that was kept from stopping once may stop now.
+  // A client that was prevented from stopping once may stop now.
   if (event === 'stop' && input.isStopActive) return silence
   if (!await mayPeek(agent, false)) return silence
   const { text, isRefusal } = await newsFor(hook, agent, grid, input.session)
@@ -49,7 +49,7 @@ export async function fastHook(call: HookCall): Promise<HookAnswer> {
   return event === 'stop' ? stopAnswer(text) : contextAnswer(client, event, input, text)
 }
 
-/** The session's agent, and unread messages. Reported at every start, even to a session that others know. */
+/** The answer at a session start: the agent and unread messages, including those announced to other sessions. */
 async function startAnswer(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, input, connection: agent, grid } = call
   try {
@@ -57,13 +57,13 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
     const text = [...lines, ...otherSessions(call)].join('\n')
     return contextAnswer(client, event, input, text, isRefusal ? text : undefined)
   } finally {
-    // The session's waiter starts when the session is recorded.
+    // The session is recorded last, because its waiter starts then.
     await keepSession(call, false)
     if (client === 'codex' && call.client && agent.wake === 'auto') startCodexWaiter(call.hook, input, call.client)
   }
 }
 
-/** The context at a session's start: its agent and unread messages, or that the key does not work. */
+/** The context at a session start: the agent and unread messages, or a note that the key does not work. */
 export async function startLines(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
@@ -85,10 +85,10 @@ export async function startLines(
   }
 }
 
-/** Announced once per session, like a message. */
+/** A refused key is announced once per session, like a message. */
 const refusal = { message_id: 'refused key', user: '' }
 
-/** The context for a running session: new messages, or that the key no longer works. */
+/** The context for a running session: new messages, or a note that the key no longer works. */
 export async function newsFor(
   hook: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,

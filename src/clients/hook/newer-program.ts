@@ -1,4 +1,4 @@
-/** Announces once that the grid has a newer program than this machine. See docs/stability.md, "Client programs". */
+/** Announces once that the grid has a newer client program. See docs/stability.md, "Client programs". */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../lib/version.ts'
@@ -6,18 +6,18 @@ import { connectAgain } from '../connections.ts'
 import { type GridAgent, stateRoot } from '../state/paths.ts'
 import type { HookWords } from './call.ts'
 
-/** A line with the command that updates this program; none if this version was already announced on this machine. */
+/** A line with the command that updates this program; empty if this version was already announced on this machine. */
 export function newerProgram(
   { client, isPlugin }: Pick<HookWords, 'client' | 'isPlugin'>,
   agent: GridAgent,
   served: unknown,
   own = version,
 ): string[] {
-  // Another grid may send any text.
+  // The version is checked, because another grid may send any text.
   if (typeof served !== 'string' || !/^\d{1,4}(\.\d{1,4}){2}$/.test(served) || !isNewer(served, own)) return []
   try {
     mkdirSync(stateRoot(), { recursive: true, mode: 0o700 })
-    // If several sessions start together, only one creates the file.
+    // If several sessions start at once, only one of them creates the file.
     writeFileSync(join(stateRoot(), `newer-program-${served}`), '', { flag: 'wx', mode: 0o600 })
   } catch {
     return []

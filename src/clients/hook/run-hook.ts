@@ -1,6 +1,6 @@
 /**
- * `agent-grid hook CLIENT EVENT`: what coding clients run at session events. A hook never disturbs its client: whatever
- * goes wrong, it exits with 0, silently and in time. See docs/client-reference.md, "Hooks".
+ * `agent-grid hook CLIENT EVENT`, which coding clients run at session events. A hook never disturbs its client: after
+ * any error it exits with 0, silently and in time. See docs/client-reference.md, "Hooks".
  */
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,16 +24,13 @@ import {
 import { codexTerminal, codexWaiterSession, isCodexIdle, isOneShot, queueForCodex } from './codex.ts'
 import type { HookCall } from './fast-hook.ts'
 
-/** Clients wait for most hooks. Counted from the start of the process. */
+/** Time limit of a hook, counted from process start. Clients block on most hooks. */
 const limitMs = 1_500
-/** A later response would be useless. */
+/** Time limit of a grid call. A later response would be useless. */
 const callMs = 1_000
 const stdinMs = 300
 
-/**
- * Runs the hook given by the arguments that follow `hook` on the command line. Writes its output, and resolves to its
- * exit code.
- */
+/** Runs the hook given by the arguments after `hook`. Writes the output, and resolves to the exit code. */
 export async function runHook(words: readonly string[]): Promise<number> {
   const hook = parseHookWords(words)
   if (!hook || isSilenced(hook)) return 0
@@ -44,7 +41,7 @@ export async function runHook(words: readonly string[]): Promise<number> {
 }
 
 /**
- * Nobody reads notices to a child of `agent-grid run`, to `claude -p`, or to editors that also run Claude Code's hooks.
+ * Whether nobody reads notices: in children of `agent-grid run`, `claude -p`, and editors that run Claude Code's hooks.
  */
 function isSilenced({ client }: HookWords): boolean {
   const { AGENT_GRID_RUN, CLAUDE_CODE_ENTRYPOINT } = process.env
@@ -76,14 +73,14 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
 }
 
 /**
- * Undefined if there is none, or if another connection is nearer: with one for the user and one for the project, the
- * hooks of both run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
+ * The hook's agent; undefined if there is none, or if another connection is nearer, because the hooks of all
+ * connections run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
  */
 function hookConnection(
   { client, as, url, isProject = false, isPlugin }: HookWords,
   input: HookInput,
 ): HookConnection | undefined {
-  // The session may have moved to another folder since.
+  // The session may have changed its folder since it started.
   const cwd = (client === 'claude' && process.env.CLAUDE_PROJECT_DIR) || input.cwd
   const { AGENT_GRID_URL, AGENT_GRID_KEY, AGENT_GRID_ALIAS } = process.env
   const isGiven = Boolean(AGENT_GRID_URL && AGENT_GRID_KEY && AGENT_GRID_ALIAS)
@@ -101,7 +98,7 @@ function findClient({ client }: HookWords, agent: GridAgent, input: HookInput): 
   return client === 'codex' ? codexTerminal(agent, input) : clientProcess(process.env)
 }
 
-/** Fails if `promise` takes longer. */
+/** Rejects if `promise` takes longer than the limit. */
 function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`It took longer than ${limitMs} ms.`)), ms)
@@ -109,7 +106,7 @@ function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   })
 }
 
-/** Resolves when the text was written, because the process exits afterwards. */
+/** Resolves once the text is written, because the process exits afterwards. */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => stream.write(text, () => resolve()))
 }
@@ -117,14 +114,14 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
 /** Maximum wait for the concurrent hook that announces unread messages at session start. */
 const startMs = 2 * second
 
-/** Waits for messages to announce to a session. Silent if its client ends, or has another waiter. */
+/** Waits for messages to announce to a session. Silent if the client ends or the session has another waiter. */
 async function waitHook(call: HookCall & { client: ProcessMark }): Promise<HookAnswer> {
   const { connection: agent, hook, client: terminal, grid, input } = call
   const ending = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => ending.abort())
   const about = { agent, grid, client: hook.client, process: terminal, signal: ending.signal }
   const isClaude = hook.client === 'claude'
-  // Loaded only here, because clients wait for the other hooks.
+  // Imported only here, because clients block on the other hooks.
   const { newMessages } = await import('./waiter.ts')
   const messages = isClaude
     ? newMessages({ ...about, begin: () => input.eventName === 'SessionStart' ? startIsNotified() : Promise.resolve() })

@@ -1,6 +1,6 @@
 /**
- * Waits for messages while a person attends a session. A client process has one waiter. Of an agent's waiters, only the
- * one of the newest session listens to the grid. The others stand by.
+ * Waits for messages while a person attends a session. Each client process has one waiter. Only the waiter of the
+ * agent's newest session listens to the grid; the others stand by.
  *
  * See docs/client-reference.md, "What wakes a session".
  */
@@ -13,11 +13,11 @@ import { claimUnnotified, countWake, findSession, liveSessions, saveSession, wak
 import { isAlive, type Lock, type ProcessMark, takeLock } from '../state/lock.ts'
 import { WakeSignals } from '../wake-signals.ts'
 
-/** How soon a killed client or a newer session is noticed. */
+/** How often the waiter checks for a killed client or a newer session. */
 const checkEveryMs = second
-/** Messages that arrive within this time are announced together, except the first, which is announced at once. */
+/** Messages that arrive within this time are announced together. The first one is announced immediately. */
 const batchMs = 300
-/** How soon to check again a session that accepts no notice at the moment. */
+/** How often to check a session that does not accept notices at the moment. */
 const readyMs = 50
 /** An announced message that stays unread is announced once more after this time. */
 const againAfterMs = 15 * minute
@@ -27,28 +27,25 @@ export interface WaiterOptions {
   grid: GridClient
   /** The client's name, which the grid shows as attending. */
   client: string
-  /** The client's process. The waiter ends with it. */
+  /** The client's process. The waiter stops when this process ends. */
   process: ProcessMark
-  /** The id of the session that the client currently shows; by default that of its hooks. */
+  /** The id of the session that the client currently shows; by default the id that its hooks recorded. */
   session?(): string
-  /**
-   * Whether the session accepts a notice now. While it does not, messages are left for later; by default it always
-   * does.
-   */
+  /** Whether the session accepts a notice now. Until then, messages stay pending. By default it always accepts. */
   isReady?(): boolean
-  /** Resolves when the waiter may check for the first time. */
+  /** Resolves when the waiter may check the inbox for the first time. */
   begin?(): Promise<void>
   signal: AbortSignal
 }
 
 interface Waiter extends WaiterOptions {
-  /** When its session opened, in ms since 1970. */
+  /** When the client's session opened, in ms since 1970. */
   since: number
 }
 
 /**
- * Yields messages to announce to the session, again and again, until `signal` aborts or the client has ended. Ends at
- * once, without calling the grid, if the client process already has a waiter.
+ * Yields messages to announce to the session, until `signal` aborts or the client ends. Returns immediately, without a
+ * grid call, if the client process already has a waiter.
  */
 export async function* newMessages(options: WaiterOptions): AsyncGenerator<MessageSummary[]> {
   const { agent, client, process } = options
@@ -63,7 +60,7 @@ export async function* newMessages(options: WaiterOptions): AsyncGenerator<Messa
   }
 }
 
-/** Listens whenever this is the newest session. */
+/** Listens while this is the newest session; otherwise stands by. */
 async function* takeTurns(waiter: Waiter): AsyncGenerator<MessageSummary[]> {
   const { agent, client, since, process, signal } = waiter
   const about = { client, since, clientPid: process.pid }
@@ -79,7 +76,7 @@ async function* takeTurns(waiter: Waiter): AsyncGenerator<MessageSummary[]> {
 }
 
 /**
- * Listens while this process holds the lock. Returns whether the grid refuses the key, which waiting does not change.
+ * Listens while this process holds the lock. Returns whether the grid refuses the key; waiting does not change that.
  */
 async function* listenWhile(lock: Lock, waiter: Waiter): AsyncGenerator<MessageSummary[], boolean> {
   const { agent, grid, client, process } = waiter
@@ -124,7 +121,7 @@ async function* listen(waiter: Waiter, signals: WakeSignals): AsyncGenerator<Mes
   }
 }
 
-/** The unread messages to announce to the session. They count as announced. */
+/** The unread messages to announce to the session. They are recorded as announced. */
 async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummary[]> {
   const { agent, grid, client, process } = waiter
   try {
@@ -133,13 +130,13 @@ async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummar
     return await claimUnnotified(agent, messages, { session, againAfterMs })
   } catch (error) {
     logLine(agent, `${client}: ${(error as Error).message}`)
-    // A refused key also ends the stream.
+    // A retry is safe, because a refused key also ends the stream.
     signals.raiseIn(retryAfterMs(error) ?? 5 * second)
     return []
   }
 }
 
-/** Whether no wakeable session opened after this one. */
+/** Whether no other wakeable session opened later. */
 function isNewest({ agent, process: { pid }, since }: Waiter): boolean {
   return !liveSessions(agent).some((other) =>
     other.wakes && other.pid !== pid && (other.since > since || (other.since === since && other.pid > pid))

@@ -1,4 +1,4 @@
-/** A child's standard input, and the recipients of its output. */
+/** The child's standard input, and the recipients of the child's output. */
 import { Buffer } from 'node:buffer'
 import { maxTextBytes } from '../../lib/text.ts'
 import type { InboxMessage } from '../grid-client.ts'
@@ -9,12 +9,12 @@ export type InputFormat = 'json' | 'text'
 interface PromptOptions {
   /** With `@`. */
   agent: string
-  /** The previous child's session could not be resumed. */
+  /** The previous session could not be resumed. */
   isForgotten?: boolean
 }
 
 /**
- * The prompt for a model. Each message is one JSON object per line, so that no message text can look like part of the
+ * The prompt for a model. Each message is a JSON object on its own line, so that no message text can imitate the
  * prompt.
  */
 export function promptOf(messages: readonly InboxMessage[], { agent, isForgotten }: PromptOptions): string {
@@ -74,12 +74,12 @@ export class UnclearOutput extends Error {
   override readonly name = 'UnclearOutput'
 }
 
-/** A model outputs this if no answer is needed. Empty output means the same. */
+/** The output that a model writes if no answer is needed. Empty output means the same. */
 const noReply = 'NO_REPLY'
 
 /**
- * The answers in an output. If all messages belong to one thread, the whole output answers the last one. For several
- * threads, each line is a JSON object `{"reply_to_message_id", "message"}`. Fails with `UnclearOutput`.
+ * The answers in an output. If all messages belong to one thread, the complete output answers the last message. For
+ * several threads, each line is a JSON object `{"reply_to_message_id", "message"}`. Fails with `UnclearOutput`.
  */
 export function answersIn(output: string, messages: readonly InboxMessage[]): Answer[] {
   const text = output.trim()
@@ -121,7 +121,7 @@ function answerTo(messages: readonly InboxMessage[], text: string): Answer[] {
   return [{ to, replyTo: last.message_id, text: shortened(text), messageIds }]
 }
 
-/** The grid refuses longer messages. */
+/** Shortens an answer to the grid's maximum message length. */
 function shortened(text: string): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= maxTextBytes) return text

@@ -1,4 +1,4 @@
-/** Runs a program in its own process group, which never outlives this process. */
+/** Runs a program in its own process group. The group never outlives this process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 
@@ -8,36 +8,36 @@ interface GroupOptions {
   folder: string
   env: Record<string, string | undefined>
   timeoutMs: number
-  /** Delay between asking the group to end and killing it. */
+  /** Delay between asking the group to exit and killing it. */
   graceMs?: number
   signal: AbortSignal
 }
 
 interface GroupResult {
-  /** Null if a signal terminated it. */
+  /** Null if a signal terminated the program. */
   code: number | null
   stdout: string
   stderr: string
-  /** Why it was terminated, if it did not exit by itself. */
+  /** Why the program was terminated, if it did not exit by itself. */
   ended?: 'timeout' | 'stopped' | 'output'
 }
 
 const defaultGraceMs = 10_000
-/** More than a model writes in one turn. */
+/** Maximum length of the output. It exceeds a model's output in one turn. */
 const maxStdout = 32 * 1024 * 1024
 const keptStderr = 4_000
-/** Time for reading what a program leaves in its pipes when it exits. */
+/** Time limit for reading the remaining output after a program exits. */
 const drainMs = 500
 
 /**
- * The shell starts a second process that waits on a pipe from us, and then becomes the program itself. When the pipe
- * closes, because we closed it or were killed, the second process kills the group. Until then it prevents the group's
- * number from being reused.
+ * The shell starts a second process that waits on a pipe from us, and then replaces itself with the program. When the
+ * pipe closes, because we closed it or were killed, the second process kills the group. Until then, it keeps the
+ * group's id from being reused.
  */
 const lifeline = '(read -r _ || kill -s KILL -- -$$) <&3 >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /**
- * Runs a program to its end. Everything it started in its group ends with it. Never rejects: a program that cannot be
+ * Runs a program until it exits. Every process in its group ends with it. Never rejects: a program that cannot be
  * started has code 127, as in a shell.
  */
 export async function runGroup(options: GroupOptions): Promise<GroupResult> {
@@ -80,7 +80,7 @@ export async function runGroup(options: GroupOptions): Promise<GroupResult> {
   return { code, stdout, stderr, ...(ended && { ended }) }
 }
 
-/** Terminates the rest of the group, once its last output has been read. */
+/** Kills the rest of the group, after the last output is read. */
 async function drained(child: ChildProcess): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     child.stdout!.once('close', resolve)
@@ -116,6 +116,6 @@ function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // The whole group has ended.
+    // The group no longer exists.
   }
 }

@@ -10,9 +10,9 @@ export interface TurnOutput {
 
 export interface Program {
   name: string
-  /** The command line of one turn. The prompt is passed on standard input. */
+  /** The command line for one turn. The prompt is passed on standard input. */
   words(turn: { sessionId?: string; maxUsd?: number; extra: readonly string[] }): string[]
-  /** Parses the output of a turn that ended with exit code 0. */
+  /** Parses the output of a turn that exited with code 0. */
   read(stdout: string): TurnOutput
   isSessionGone(output: string): boolean
   tellsCost: boolean
@@ -103,7 +103,7 @@ const opencode: Program = {
 
 export const programs = { claude, codex, opencode } as const
 
-/** A command that is not a client: it has no sessions, and its whole output is the answer. */
+/** A command that is not a coding client. It has no sessions, and its complete output is the answer. */
 export function commandProgram(words: readonly string[]): Program {
   return {
     name: 'command',

@@ -1,4 +1,4 @@
-/** A runner's state on disk, so that the next one can continue where it was killed. */
+/** A runner's state on disk, so that a new runner can resume after the old one was killed. */
 import { join } from 'node:path'
 import { day, hasPassed, hour } from '../../lib/time.ts'
 import { budgetPause, readJson, writeJson } from '../state/sessions.ts'
@@ -23,7 +23,7 @@ export function runnerLock(agent: GridAgent): string {
   return join(folderOf(agent), 'runner.lock')
 }
 
-/** The files of one agent's runner, used only by the process that holds the runner's lock. */
+/** The state files of one agent's runner. Only the process with the runner's lock uses them. */
 export class RunState {
   readonly #folder: string
   readonly #now: () => number
@@ -41,7 +41,7 @@ export class RunState {
     writeJson(this.#path('leases'), ids)
   }
 
-  /** The program's session for a thread; undefined if there is none from the last 30 days. */
+  /** The program's session for a thread; undefined if the thread had none in the last 30 days. */
   session(thread: string, program: string): string | undefined {
     return this.#sessions().find((kept) => kept.thread === thread && kept.program === program)?.id
   }
@@ -57,7 +57,7 @@ export class RunState {
     return listIn<KeptTurn>(this.#path('turns')).filter(({ at }) => !hasPassed(at, day, this.#now()))
   }
 
-  /** Counts a turn before it begins, so that killed turns count too. */
+  /** Records a turn before it begins, so that killed turns count too. */
   beginTurn(): void {
     writeJson(this.#path('turns'), [...this.turns(), { at: this.#now(), usd: 0 }])
   }
@@ -83,7 +83,7 @@ export interface TurnBudget {
   perDayUsd?: number
 }
 
-/** How long to wait for the next turn, in ms, and why; 0 if it may begin. */
+/** How long to wait before the next turn, in ms, and why; 0 if it may begin. */
 export function waitForTurn(turns: readonly KeptTurn[], { perHour, perDayUsd }: TurnBudget, now: number): {
   ms: number
   why?: string
@@ -93,7 +93,7 @@ export function waitForTurn(turns: readonly KeptTurn[], { perHour, perDayUsd }: 
   if (perDayUsd === undefined) return { ms: 0 }
   let usd = turns.reduce((sum, turn) => sum + turn.usd, 0)
   if (usd < perDayUsd) return { ms: 0 }
-  // The oldest turns leave the window until the budget allows another one.
+  // Removes the oldest turns from the window until the budget allows another turn.
   const until = turns.find((turn) => (usd -= turn.usd) < perDayUsd)!
   return { ms: until.at + day - now, why: `$${perDayUsd} within a day` }
 }

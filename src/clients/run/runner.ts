@@ -1,4 +1,4 @@
-/** Runs a program for an unattended agent: one child per message or conversation. */
+/** Runs a program for an unattended agent, with one child process per message or conversation. */
 import { minute, second } from '../../lib/time.ts'
 import { GridCallError, isCredentialGone, mayRepeat, pause, retryAfterMs } from '../grid-call.ts'
 import type { GridClient, Lease, MessageSummary } from '../grid-client.ts'
@@ -11,11 +11,11 @@ import { type HeldLease, HeldLeases, isStale, runTurn, type TurnOptions, type Tu
 import { type RunState, type TurnBudget, waitForTurn } from './run-state.ts'
 
 export interface RunnerOptions extends TurnOptions, TurnBudget {
-  /** How long a lease outlives this runner, in seconds. */
+  /** How long a lease remains after this runner stops, in seconds. */
   leaseSeconds: number
-  /** The pause after a failed turn, and after a call without a response. It doubles each time. */
+  /** The pause after a failed turn or an unanswered call. It doubles with each failure. */
   backoff: { firstMs: number; longestMs: number }
-  /** How often a runner on standby checks whether the person has left. */
+  /** How often a runner on standby checks whether the person has left the session. */
   standByMs: number
   now(): number
   log(message: string): void
@@ -29,7 +29,7 @@ interface Retry extends Work {
 
 const maxFailures = 5
 export const usualBackoff = { firstMs: 5 * second, longestMs: 10 * minute }
-/** A signal is only a hint, so the inbox is checked this often anyway. */
+/** How often the inbox is checked even without a signal, because signals are only hints. */
 const peekMs = minute
 export const usualStandByMs = 15 * second
 const peekLimit = 50
@@ -69,9 +69,9 @@ class Runner {
   readonly #signals: WakeSignals
   readonly #signal: AbortSignal
   readonly #retries = new Map<string, Retry>()
-  /** The messages unread at the last check, except those that this runner has leased. */
+  /** Unread messages at the last check, except messages that this runner has leased. */
   #unread: readonly MessageSummary[] = []
-  /** The messages leased together with the last answer. */
+  /** The turn for messages that were leased together with the last answer. */
   #next: Retry | undefined
   #lastSaid = ''
 
@@ -112,13 +112,13 @@ class Runner {
     }
   }
 
-  /** Does one turn if there is something to do. Resolves to how long to wait for a signal, in ms. */
+  /** Runs one turn if there are messages to handle. Resolves to how long to wait for a signal, in ms. */
   async #step(): Promise<number> {
     const { now } = this.#options
     const budget = waitForTurn(this.#state.turns(), this.#options, now())
     if (budget.ms > 0) {
       this.#say(`The budget is used up: ${budget.why}. Messages wait.`)
-      // Signals do not end this wait, because the messages stay unread and would signal again.
+      // Signals do not end this wait, because the messages stay unread and would raise signals again.
       await pause(Math.min(budget.ms, peekMs), this.#signal)
       return 0
     }
@@ -151,7 +151,7 @@ class Runner {
     return nextThread(this.#unread, this.#options.per, (key) => this.#retries.has(key))
   }
 
-  /** Keeps the lease on a thread for the next turn. */
+  /** Stores a leased thread for the next turn. */
   #hold({ key, messageIds }: Thread, leased: Lease): void {
     this.#unread = this.#unread.filter(({ message_id }) => !messageIds.includes(message_id))
     const lease = this.leases.hold(leased)
@@ -203,7 +203,9 @@ class Runner {
     lease.drop()
   }
 
-  /** Sends answers, each in one unit with the end of the lease on what it answers, and acknowledges the rest. */
+  /**
+   * Sends answers, each in one transaction with the acknowledgment of its messages. Acknowledges the other messages.
+   */
   async #send({ id, messages, lost }: HeldLease, answers: Answer[]): Promise<void> {
     const rest = new Set(messages.map(({ message_id }) => message_id))
     for (const answer of answers) {
@@ -214,7 +216,7 @@ class Runner {
     if (rest.size > 0) await this.#persist(lost, () => this.#grid.ack(id, [...rest]))
   }
 
-  /** What to lease with an answer; undefined if no turn follows at once. */
+  /** The thread to lease with an answer; undefined if no turn follows immediately. */
   #upcoming(): Thread | undefined {
     const isBusy = this.#signal.aborted || this.#next !== undefined || liveSessions(this.#agent).length > 0
     const budget = waitForTurn(this.#state.turns(), this.#options, this.#options.now())
@@ -222,8 +224,8 @@ class Runner {
   }
 
   /**
-   * Sends an answer, and leases the next thread with it. Resolves to whether something was stored: the answer, or a
-   * note if the grid refuses the answer.
+   * Sends an answer, and leases the next thread with it. Resolves to whether the grid stored the answer, or a note if
+   * it refused the answer.
    */
   async #sendOne(leaseId: string, lost: AbortSignal, answer: Answer, thread?: Thread): Promise<boolean> {
     const { to, replyTo, text, messageIds } = answer
@@ -245,7 +247,7 @@ class Runner {
     return await send(refusedNote(refusal), `${leaseId}:${replyTo}:refused`) === undefined
   }
 
-  /** Repeats a call until the grid responds or the lease is lost. */
+  /** Retries a call until the grid responds or the lease is lost. */
   async #persist<T>(lost: AbortSignal, call: () => Promise<T>): Promise<T> {
     const ended = AbortSignal.any([lost, this.#signal])
     for (let failures = 0;; failures++) {
@@ -264,19 +266,19 @@ class Runner {
     return Math.min(firstMs * 2 ** failures, longestMs)
   }
 
-  /** Logs something once while it lasts. */
+  /** Logs a message once, until a different one is logged. */
   #say(message: string): void {
     if (message !== '' && message !== this.#lastSaid) this.#options.log(message)
     this.#lastSaid = message
   }
 }
 
-/** There was no response, or an intermediary failed, so the request may or may not have been executed. */
+/** Whether the request may or may not have been executed, because there was no response or an intermediary failed. */
 function isUnanswered(error: unknown): error is GridCallError {
   return mayRepeat(error) || error instanceof GridCallError && (error.status < 400 || error.code === 'not_a_grid')
 }
 
-/** The grid understood a message and refuses it, for example because of a guardrail or a missing recipient. */
+/** Whether the grid understood a message but refuses it, for example because of a guardrail or a missing recipient. */
 function isRefusal(error: unknown): error is GridCallError {
   return error instanceof GridCallError && !isStale(error) && !isCredentialGone(error) && !isUnanswered(error)
 }
@@ -285,7 +287,7 @@ function refusedNote({ code }: GridCallError): string {
   return `My answer was not delivered: the grid refused it (${code}).`
 }
 
-/** The note to senders when all turns for their messages have failed. */
+/** A note to each sender after all turns for the messages have failed. */
 function notes({ messages }: HeldLease, agent: string): Answer[] {
   const last = new Map(messages.filter(({ type }) => type !== 'system').map((message) => [message.user, message]))
   return [...last.values()].map(({ user, message_id }) => ({

@@ -1,11 +1,11 @@
-/** A systemd unit that keeps a runner running for one user. See docs/runners.md, "Run an agent". */
+/** A systemd unit that runs a runner permanently for one user. See docs/runners.md, "Run an agent". */
 
 interface ServiceOptions {
   /** With `@`. */
   agent: string
   words: readonly string[]
   folder: string
-  /** Where the runner finds the agent's program. */
+  /** The `PATH` in which the runner finds the agent's program. */
   path: string
 }
 
@@ -17,7 +17,7 @@ interface ServiceOptions {
  */
 export function systemdUserUnit({ agent, words, folder, path }: ServiceOptions): string {
   const broken = [agent, folder, path, ...words].find((value) => /[\p{Cc}\u2028\u2029]/u.test(value))
-  // A line break would start a new setting of the unit.
+  // A line break would begin another setting in the unit.
   if (broken !== undefined) {
     throw new Error(`A unit cannot have a line break or another control character: ${JSON.stringify(broken)}`)
   }

@@ -1,6 +1,6 @@
 import type { InboxMessage, MessageSummary } from '../grid-client.ts'
 
-/** `thread`: the messages of one conversation; `batch`: all waiting messages. */
+/** How messages are grouped. `thread`: the messages of one conversation; `batch`: all waiting messages. */
 export type Per = 'thread' | 'batch'
 
 /** Messages that are handled together, oldest first. */
@@ -12,7 +12,7 @@ export interface Thread {
 /** Maximum number of messages in a lease. */
 const maxMessages = 50
 
-/** A message belongs to its conversation, otherwise to its channel, otherwise to its sender. */
+/** The key of a message's thread: its conversation, otherwise its channel, otherwise its sender. */
 function threadKey({ conversation_id, channel, user }: MessageSummary): string {
   if (conversation_id !== undefined) return `conversation ${conversation_id}`
   return channel !== undefined && channel !== 'direct' ? `channel ${channel}` : `agent ${user}`
@@ -32,7 +32,7 @@ export function nextThread(
   return { key, messageIds: own.slice(0, maxMessages).map(({ message_id }) => message_id) }
 }
 
-/** The groups of messages that one answer can reply to: a batch may contain several threads. */
+/** Groups of messages that one answer can reply to. A batch may contain several threads. */
 export function byThread(messages: readonly InboxMessage[]): InboxMessage[][] {
   const groups = new Map<string, InboxMessage[]>()
   for (const message of messages) {

@@ -1,4 +1,4 @@
-/** One turn: a child works on the messages of a lease. */
+/** One turn, in which a child process handles the messages of a lease. */
 import process from 'node:process'
 import { second } from '../../lib/time.ts'
 import { GridCallError } from '../grid-call.ts'
@@ -14,12 +14,12 @@ export interface TurnOptions {
   agent: string
   program: Program
   extra: readonly string[]
-  /** The input of a command; clients get a prompt. */
+  /** The input format of a command. Coding clients get a prompt instead. */
   format: InputFormat
   per: Per
   folder: string
   timeoutMs: number
-  /** Delay between asking a child to end and killing it; 10 s by default. */
+  /** Delay between asking a child to exit and killing it; 10 s by default. */
   graceMs?: number
   maxUsdPerTurn?: number
 }
@@ -33,8 +33,8 @@ export interface Work {
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**
- * Runs the program once. A client whose session is gone gets a new one, and hears of it once. `stopping` terminates the
- * child, and so does the end of the lease.
+ * Runs the program once. If a client's session no longer exists, the client gets a new session and one notice about it.
+ * `stopping` or the end of the lease terminates the child.
  */
 export async function runTurn(
   options: TurnOptions,
@@ -59,7 +59,7 @@ async function runOnce(
   stopping: AbortSignal,
   { sessionId, isForgotten }: { sessionId?: string; isForgotten?: boolean },
 ): Promise<TurnResult | { isSessionGone: true }> {
-  // A failed child may still have done its work.
+  // A failed child may still have done the work.
   const messages = failures === 0
     ? lease.messages
     : lease.messages.map((message) => ({ ...message, redelivered: true }))
@@ -70,7 +70,7 @@ async function runOnce(
     words: program.words({ sessionId, maxUsd: maxUsdPerTurn, extra }),
     input,
     folder,
-    // Silences our hooks in the child.
+    // Disables our hooks in the child.
     env: { ...process.env, AGENT_GRID_RUN: '1' },
     timeoutMs,
     graceMs,
@@ -99,19 +99,19 @@ function answersOf(text: string, messages: InboxMessage[]): TurnResult {
   }
 }
 
-/** The end of a child's output, for the runner's log. The sender does not get it. */
+/** The failure or the last line of a child's error output, for the runner's log. The sender does not get it. */
 function hint({ failure }: TurnOutput, stderr: string): string {
   const last = failure || stderr.trim().split('\n').at(-1)
   return last ? ` It said: ${last.slice(0, 300)}` : ''
 }
 
-/** A lease that is extended until it is no longer needed. */
+/** A lease that is extended until it is released or dropped. */
 export interface HeldLease {
   id: string
   messages: InboxMessage[]
-  /** Aborts when the lease has ended unexpectedly: work on its messages can no longer be acknowledged. */
+  /** Aborts when the lease has ended unexpectedly. Its messages can then no longer be acknowledged. */
   lost: AbortSignal
-  /** Stops extending it, because it was acknowledged, released or lost. */
+  /** Stops the extension of a lease that was acknowledged, released or lost. */
   drop(): void
 }
 
@@ -129,7 +129,7 @@ export class HeldLeases {
     this.#log = log
   }
 
-  /** Releases what a killed runner held, so that its messages do not wait until the lease expires. */
+  /** Releases the leases of a killed runner, so that their messages do not wait until the leases expire. */
   async releaseLeft(): Promise<void> {
     for (const id of this.#state.leases()) {
       await this.#grid.release(id).catch(ignoreStale)
@@ -142,7 +142,7 @@ export class HeldLeases {
     return { message_ids: messageIds, limit: messageIds.length, seconds: this.#seconds }
   }
 
-  /** Keeps a lease that the grid has created; undefined if another reader has the messages by now. */
+  /** Extends a lease that the grid has created; undefined if it is empty because another reader has the messages. */
   hold({ lease_id: id, messages }: Lease): HeldLease | undefined {
     if (id === null) return undefined
     const lost = new AbortController()
@@ -182,7 +182,7 @@ export class HeldLeases {
     try {
       await this.#grid.extend(id, this.#seconds)
     } catch (error) {
-      // Without a response the lease may still be live; the next call shows it.
+      // Without a response, the lease may still be valid. The next call reports it.
       if (isStale(error)) lost.abort()
     }
   }

@@ -1,4 +1,4 @@
-/** Locks between the client programs of one machine: files that name the process holding them. */
+/** Locks between the client programs of one machine. A lock is a file that names the process holding it. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -10,18 +10,18 @@ interface LockHolder extends ProcessMark {
 }
 
 export interface Lock {
-  /** Whether the process still holds it: the file may have been removed. */
+  /** Whether this process still holds the lock. The file may have been removed. */
   isOurs(): boolean
   /** Releases the lock. Does nothing if this process no longer holds it. */
   release(): void
 }
 
-/** Maximum time to write a lock after creating its file, or to take over a dead process's lock. */
+/** Time limit for writing a lock after creating its file, and for taking over a dead process's lock. */
 const writingMs = 5_000
 
 /**
  * Takes the lock in the file at `path`; undefined if a living process holds it. Only one process takes over a dead
- * process's lock. `about` is written into it for others.
+ * process's lock. `about` is stored in the file for other processes.
  */
 export function takeLock(path: string, about: Record<string, unknown> = {}): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -39,8 +39,8 @@ export function lockHolder(path: string): LockHolder | undefined {
 }
 
 /**
- * Resolves to the result of `act`, which runs while this process holds the lock; to undefined if others held it for
- * `waitMs`.
+ * Runs `act` while holding the lock, and resolves to its result. Resolves to undefined if other processes held the lock
+ * for `waitMs`.
  */
 export async function withLock<T>(path: string, waitMs: number, act: () => T): Promise<T | undefined> {
   const until = performance.now() + waitMs
@@ -63,7 +63,7 @@ function create(path: string, text: string): boolean {
   try {
     file = openSync(path, 'wx', 0o600)
   } catch (error) {
-    // Windows answers EPERM while a removed file is still open somewhere.
+    // Windows responds with EPERM while another process has the removed file open.
     if (['EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code!)) return false
     throw error
   }
@@ -76,8 +76,8 @@ function create(path: string, text: string): boolean {
 }
 
 /**
- * Removes a dead process's lock. Only one process does so at a time: otherwise the second could remove the lock that
- * the first has just taken.
+ * Removes a dead process's lock. Only one process does so at a time, because a second one could remove the first one's
+ * new lock.
  */
 function removeStale(path: string): boolean {
   if (!isStale(path)) return false
@@ -95,7 +95,7 @@ function removeStale(path: string): boolean {
   }
 }
 
-/** An empty lock file is being written, unless it is old. */
+/** Whether a lock file's process has ended. An empty file is still being written, unless it is old. */
 function isStale(path: string): boolean {
   const text = read(path)
   if (text === undefined) return false
@@ -138,7 +138,7 @@ function remove(path: string): void {
 
 export interface ProcessMark {
   pid: number
-  /** When the process started, as formatted by the system; empty where the system does not report it (Windows). */
+  /** When the process started, as the system formats it; empty on Windows, which does not report it. */
   start: string
 }
 
@@ -148,10 +148,10 @@ interface ProcessInfo extends ProcessMark {
   words: string[]
 }
 
-/** Clients start hooks through these programs. */
+/** Shells and runtimes through which clients start hooks. */
 const shells = /^(?:-?(?:ba|da|z|fi|k)?sh|env|cmd(?:\.exe)?|pwsh|powershell(?:\.exe)?)$/
 
-/** The identity of a running process; undefined if no process has that number. */
+/** The identity of a running process; undefined if no process has that id. */
 export function markOf(pid: number): ProcessMark | undefined {
   if (!isRunning(pid)) return undefined
   const start = startOf(pid)
@@ -167,7 +167,7 @@ export function isAlive({ pid, start }: ProcessMark): boolean {
 }
 
 /**
- * The client process that runs a hook: the one that Claude Code names, otherwise the nearest ancestor that is not a
+ * The client process that runs a hook: the process that Claude Code names, otherwise the nearest ancestor that is not a
  * shell. Undefined if it has ended.
  */
 export function clientProcess(env: Record<string, string | undefined>): ProcessMark | undefined {
@@ -182,7 +182,7 @@ export function clientProcess(env: Record<string, string | undefined>): ProcessM
   return pid > 1 ? markOf(pid) : undefined
 }
 
-/** The processes with a terminal, newest last. Windows does not list them. */
+/** The processes with a terminal, newest last. Always empty on Windows. */
 export function terminalProcesses(): ProcessInfo[] {
   const all = process.platform === 'linux'
     ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => linuxInfo(Number(name)) ?? [])
@@ -197,12 +197,12 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It belongs to another user.
+    // EPERM: the process belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** Waiters check every second, and a number is not reused that quickly. */
+/** How long a process's start time is cached. Process ids are not reused that quickly. */
 const askAgainMs = 20 * second
 const asked = new Map<number, { start: string | undefined; at: number }>()
 
@@ -221,13 +221,13 @@ function infoOf(pid: number): ProcessInfo | undefined {
 }
 
 /**
- * Its start is in ticks since the machine booted. A process whose exit code has not been read yet has ended.
+ * The start time is in ticks since boot. A zombie process counts as ended.
  *
  * @see https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 function linuxInfo(pid: number): ProcessInfo | undefined {
   try {
-    // The program's name is in parentheses, and may itself contain parentheses.
+    // The program's name is in parentheses, and may contain parentheses itself.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (/[ZX]/.test(fields[0])) return undefined

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { printable } from '../../lib/redact.ts'
 
-/** An agent on a grid. Its data on this machine is stored under these two. */
+/** An agent on a grid. URL and alias determine where its data is stored on this machine. */
 export interface GridAgent {
   /** The grid's URL, such as `https://grid.example.com`. */
   url: string
@@ -26,8 +26,8 @@ export function configFolder(): string {
 }
 
 /**
- * The folder for data about one agent that is specific to this machine: sessions, locks, announced messages, the log.
- * It is `$XDG_STATE_HOME/agent-grid/GRID+ALIAS`, by default below `~/.local/state`; on Windows below `%LOCALAPPDATA%`.
+ * The folder for this machine's data about one agent: sessions, locks, announced messages, the log. It is
+ * `$XDG_STATE_HOME/agent-grid/GRID+ALIAS`, by default below `~/.local/state`; on Windows below `%LOCALAPPDATA%`.
  * Created if missing.
  */
 export function stateFolder(agent: GridAgent): string {
@@ -58,14 +58,14 @@ function ownFolder(kind: 'config' | 'state' | 'data', variable: string, byDefaul
   return join(env[variable] || join(homedir(), byDefault), 'agent-grid')
 }
 
-/** The name of an agent's folder. A URL contains no `_` before its path, so two agents share a name only by intent. */
+/** The name of an agent's folder. URLs contain no `_` before the path, so two agents share a name only by intent. */
 function agentName({ url, alias }: GridAgent): string {
   const { protocol, host, pathname } = new URL(url)
   const grid = `${protocol === 'https:' ? '' : 'http_'}${host}${pathname.replace(/\/$/, '')}`
   return `${grid.toLowerCase().replace(/[^a-z0-9.-]/g, '_')}+${alias.replace(/^@/, '').replace(/[^\w-]/g, '_')}`
 }
 
-/** At this size the log is renamed to `client.log.1`, and a new one begins. */
+/** The size at which the log is renamed to `client.log.1`. A new log begins then. */
 const maxBytes = 1_000_000
 
 /** Appends a line to `client.log` in an agent's state folder. Never fails. */

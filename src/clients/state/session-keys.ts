@@ -1,4 +1,4 @@
-/** Keys of `agent-grid as` sessions, stored while they run, so that a killed session does not leave its key valid. */
+/** Keys of running `agent-grid as` sessions, stored so that the key of a killed session can be revoked later. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, ownMark, type ProcessMark } from './lock.ts'
@@ -7,21 +7,21 @@ import { readJson, writeJson } from './sessions.ts'
 
 const folderOf = (agent: GridAgent) => join(stateFolder(agent), 'session-keys')
 
-/** Stores this process's key. Call the returned function when the key is revoked. */
+/** Stores this process's key. The caller runs the returned function once the key is revoked. */
 export function keepSessionKey(agent: GridAgent, key: string): () => void {
   const path = join(folderOf(agent), `${ownMark().pid}.json`)
   writeJson(path, { ...ownMark(), key })
   return () => rmSync(path, { force: true })
 }
 
-/** The keys of processes that have ended. `forget` a key when it is revoked. */
+/** Keys of processes that have ended. The caller runs `forget` once a key is revoked. */
 export function leftSessionKeys(agent: GridAgent): { key: string; forget(): void }[] {
   const folder = folderOf(agent)
   let names: string[] = []
   try {
     names = readdirSync(folder).filter((name) => name.endsWith('.json'))
   } catch {
-    // No session was ever run as this agent.
+    // The folder is missing, because no session was ever run as this agent.
   }
   return names.flatMap((name) => {
     const path = join(folder, name)

@@ -1,4 +1,4 @@
-/** The open, attended sessions of coding clients, as reported by their hooks. */
+/** The open sessions of coding clients with a person present, as reported by their hooks. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -6,27 +6,27 @@ import { hour, minute, second } from '../../lib/time.ts'
 import { isAlive, type ProcessMark, withLock } from './lock.ts'
 import { type GridAgent, stateFolder } from './paths.ts'
 
-/** Hooks of the same event run concurrently, and wait this long for each other. */
+/** How long concurrent hooks of one event wait for each other. */
 const waitMs = 500
 
-/** A client process. It keeps its file when its session id changes, as after `/clear`. */
+/** A client process. Its file stays when its session id changes, for example after `/clear`. */
 export interface Session extends ProcessMark {
   client: string
   /** The id of the session or thread that the client currently shows. */
   id: string
-  /** When it opened, in ms since 1970. */
+  /** When the session opened, in ms since 1970. */
   since: number
-  /** It has a waiter, so new messages can wake it. */
+  /** The session has a waiter, so new messages can wake it. */
   wakes: boolean
-  /** Its model is working, as far as the hooks show. */
+  /** The model is working, as far as the hooks report. */
   busy: boolean
-  /** When a hook last recorded it, in ms since 1970. */
+  /** When a hook last recorded the session, in ms since 1970. */
   at: number
 }
 
 /**
- * Records the current state of a process. Fields missing in `news` are unchanged; an unknown process has just opened.
- * Resolves to the stored state.
+ * Records the current state of a process. Fields missing in `news` are unchanged; an unknown process counts as just
+ * opened. Resolves to the stored state.
  */
 export async function saveSession(
   agent: GridAgent,
@@ -52,7 +52,7 @@ export function endSession(agent: GridAgent, session: Pick<Session, 'client' | '
   forget(fileOf(agent, session))
 }
 
-/** The sessions whose process is running, newest last. The files of others are removed. */
+/** The sessions whose process is running, newest last. Files of ended processes are removed. */
 export function liveSessions(agent: GridAgent): Session[] {
   const folder = folderOf(agent)
   const live: Session[] = []
@@ -89,33 +89,33 @@ function forget(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // Another hook has removed it.
+    // Another hook has removed the file.
   }
 }
 
 interface Notified {
   id: string
-  /** When it was notified last, in ms since 1970. */
+  /** When the last notice was sent, in ms since 1970. */
   at: number
   times: number
   session: string
 }
 
-/** The session that is notified. */
+/** The session to notify, and its conditions. */
 interface NotifyOptions {
   session: string
-  /** It is starting, so it is also notified of messages announced only to earlier sessions. */
+  /** The session is starting, so it is also notified of messages announced only to other sessions. */
   isStart?: boolean
-  /** It is also notified again of messages announced once, at least this many ms ago. */
+  /** Repeats the notice of messages that were announced once, at least this many ms ago. */
   againAfterMs?: number
 }
 
-/** With a larger inbox, old messages may be announced again. */
+/** Maximum number of remembered messages. With a larger inbox, old messages may be announced again. */
 const keptIds = 200
 
 /**
- * Those of these unread messages that a session must be notified of. They count as announced from now on: of several
- * processes that ask at the same time, only one gets a message.
+ * The unread messages that a session must be notified of. They are recorded as announced, so that only one of several
+ * concurrent processes announces a message.
  */
 export async function claimUnnotified<M extends { message_id: string }>(
   agent: GridAgent,
@@ -130,7 +130,7 @@ export async function claimUnnotified<M extends { message_id: string }>(
     const unnotified = messages.filter(({ message_id }) => isUnnotified(known.get(message_id), options, now))
     for (const { message_id: id } of unnotified) {
       const times = (known.get(id)?.times ?? 0) + 1
-      // The last ones in the list are kept longest.
+      // The list is truncated from its beginning, so recent entries are last.
       known.delete(id)
       known.set(id, { id, at: now, times, session: options.session })
     }
@@ -154,10 +154,10 @@ function readNotified(path: string): Notified[] {
   return Array.isArray(notified) ? notified.filter((entry) => typeof entry?.id === 'string') : []
 }
 
-/** Minimum interval between inbox checks by one agent's hooks, across its sessions. */
+/** Minimum interval between inbox checks, shared by all hooks of one agent. */
 const peekEveryMs = 15 * second
 
-/** Whether a hook may check the inbox now. If so, records the check. A session start always may. */
+/** Whether a hook may check the inbox now. If so, records the check. At a session start a check is always allowed. */
 export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boolean> {
   const path = join(stateFolder(agent), 'peeks.json')
   const allowed = await withLock(`${path}.lock`, waitMs, () => {
@@ -170,9 +170,7 @@ export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boole
   return allowed ?? isStart
 }
 
-/**
- * How long, in ms, no session may be woken: at most 3 times a minute and 20 times an hour; 0 if one may be woken now.
- */
+/** How long, in ms, no session may be woken; 0 if allowed now. The limits are 3 times a minute and 20 times an hour. */
 export function wakePause(agent: GridAgent): number {
   const { AGENT_GRID_WAKES_PER_MINUTE: perMinute, AGENT_GRID_WAKES_PER_HOUR: perHour } = process.env
   const now = Date.now()
@@ -183,13 +181,13 @@ export function wakePause(agent: GridAgent): number {
   )
 }
 
-/** Records that a session is woken now. Only the process with the waiter's lock calls it. */
+/** Records that a session is woken now. Only the process with the waiter's lock calls this. */
 export function countWake(agent: GridAgent): void {
   const now = Date.now()
   writeJson(wakesPath(agent), [...wakesOf(agent, now), now])
 }
 
-/** How long to wait, in ms, for something allowed `count` times within `withinMs`; 0 if it is allowed now. */
+/** How long to wait, in ms, for an action allowed `count` times within `withinMs`; 0 if it is allowed now. */
 export function budgetPause(times: readonly number[], count: number, withinMs: number, now: number): number {
   const recent = times.filter((at) => at > now - withinMs)
   return recent.length < count ? 0 : recent[recent.length - count] + withinMs - now
@@ -217,7 +215,7 @@ export function readJson(path: string): unknown {
   }
 }
 
-/** Replaces a file atomically: a reader gets the old or the new text. Only the machine's user may read it. */
+/** Replaces a file atomically: readers get the old or the new text. Only the machine's user may read it. */
 export function writeJson(path: string, value: unknown): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`
