@@ -1,5 +1,5 @@
 /**
- * Responses and events use memory until they are sent: of their key, its account, and the process. See
+ * Unsent responses and events count towards memory limits of their key, its account, and the process. See
  * docs/security.md.
  */
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 
-/** An agent's task with a claimed size in bytes. */
+/** Starts a task of an agent, with the size in bytes set directly in the database. */
 async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<string> {
   const sent = send10({ metadata: undefined }, { configuration: { returnImmediately: true } })
   const { body } = await postA2a(grid, agent.key, sent, {}, endpointOf(to))
@@ -23,7 +23,7 @@ async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<st
   return id
 }
 
-/** Calls whose clients read the response when `take` is called. */
+/** Makes calls whose clients read the response only when `take` is called. */
 function slowClient() {
   const taken: (() => void)[] = []
   const call = async (agent: TestAgent, body: unknown, path = endpoint) => {
@@ -40,10 +40,10 @@ function slowClient() {
   return { call, take: () => taken.splice(0).forEach((resolve) => resolve()) }
 }
 
-/** One byte below the limit. */
+/** A task size of one byte below the limit. */
 const full = 8 * 2 ** 20 - 1
 
-test('unsent tasks use memory of their key, account and grid, and errors name the exhausted one', async () => {
+test('unsent tasks count towards the memory limits of their key, account and grid, and the error names the exhausted limit', async () => {
   grid = await testGrid()
   const { call, take } = slowClient()
   const carol = await grid.acme.agent('carol')
@@ -68,7 +68,7 @@ test('unsent tasks use memory of their key, account and grid, and errors name th
   expect(await call(grid.alice, get(ofAlice))).toBe(refused('The grid', '64,000,000'))
 })
 
-test('a send gets its response once there is memory, because it is already stored', async () => {
+test('a send above the memory limit gets its response later, because its message is already stored', async () => {
   grid = await testGrid()
   const { call, take } = slowClient()
   const id = await start(grid.alice, full)
@@ -85,7 +85,7 @@ test('a send gets its response once there is memory, because it is already store
   expect([first, await answer]).toEqual(['not yet', 'answered'])
 })
 
-test('streams of large tasks deliver the task and all its events, one at a time', async () => {
+test('two streams of a large task deliver the task one after the other, and then all its events', async () => {
   grid = await testGrid()
   const { ofAccounts } = grid.store.waiting.answerBytes
   const id = await start(grid.alice, full)
@@ -96,7 +96,7 @@ test('streams of large tasks deliver the task and all its events, one at a time'
   for (let n = 0; n < 3; n++) expect(await two.nextItem()).toEqual({ comment: 'heartbeat' })
   expect(ofAccounts.held).toBe(full)
 
-  // Its next request shows that it has read the task.
+  // The first stream's next read shows that its client has received the task.
   const ofOne = one.next()
   expect((await two.next())?.result.task.id).toBe(id)
   const ofTwo = two.next()
@@ -108,7 +108,7 @@ test('streams of large tasks deliver the task and all its events, one at a time'
   expect(ofAccounts.held).toBe(0)
 })
 
-test("limits an account's task streams separately, and leaves room for other accounts", async () => {
+test('the limit on task streams applies per account, and other accounts can open streams', async () => {
   grid = await testGrid({ limits: { waitsPerAccount: 2 } })
   const ids = [await start(grid.alice, 0), await start(grid.bob, 0, grid.alice)]
   const agents = [grid.alice, grid.bob]
@@ -126,7 +126,7 @@ test("limits an account's task streams separately, and leaves room for other acc
   await Promise.all(streams.map((stream) => stream.close()))
 })
 
-test('disconnects a client that reads nothing, and drops its unsent data', async () => {
+test('a client that does not read its stream is disconnected, and its unsent data is dropped', async () => {
   grid = await testGrid()
   const closed = new Promise<number>((resolve) => {
     const connection = new CallerConnection(new Request('http://localhost'), {

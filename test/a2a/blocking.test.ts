@@ -19,7 +19,7 @@ const open = async (callersWait: CallersWait) => {
   await updateAgent(grid.acme.store, { agent: 'bob', callersWait })
 }
 
-test('a call waits for a connected agent', async () => {
+test('a send waits for the answer of a connected agent', async () => {
   await open('auto')
   for (const send of [send10, send03]) {
     const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
@@ -35,19 +35,19 @@ test('a call waits for a connected agent', async () => {
   }
 })
 
-test('nothing waits for a disconnected agent', async () => {
+test('a send does not wait for a disconnected agent', async () => {
   await open('auto')
 
   expect(stateOf(await post(send10({ metadata: undefined }), bobs))).toBe('TASK_STATE_SUBMITTED')
   expect(stateOf(await post(send10(), endpoint, awaitReply))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test('a call waits for an agent that works on leased messages, and not once it is done', async () => {
+test('a send waits while the agent works on leased messages, but not after it has acknowledged them', async () => {
   await open('auto')
   await post(send10(), bobs)
   const { leaseId } = await leaseMessages(storeOf(grid, grid.bob), {})
   const answer = post(send10({ parts: [{ text: 'another' }] }), bobs)
-  // Bob is still working on the first task.
+  // Bob is still working on the first task's lease.
   const id = await newest()
   expect(await isSettled(answer)).toBe(false)
   await bob({ taskId: id, text: 'done' })
@@ -56,13 +56,13 @@ test('a call waits for an agent that works on leased messages, and not once it i
   await ackMessages(storeOf(grid, grid.bob), { leaseId: leaseId! })
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
 
-  // An expired lease does not count as work, even before its release.
+  // An expired lease does not count as work, even before it is released.
   await leaseMessages(storeOf(grid, grid.bob), { seconds: 30 })
   grid.clock.now += 31_000
   expect(stateOf(await post(send10(), bobs))).toBe('TASK_STATE_SUBMITTED')
 })
 
-test("a call waits for another account's agent according to that agent's setting", async () => {
+test("whether a send waits for another account's agent depends on that agent's setting", async () => {
   await open('yes')
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public' })
   const answer = postA2a(grid, grid.eve.key, send10(), {}, bobs)
@@ -76,7 +76,7 @@ test("a call waits for another account's agent according to that agent's setting
   expect(stateOf(await answer)).toBe('TASK_STATE_COMPLETED')
 })
 
-test('nothing waits for an agent configured that way, even while it is connected', async () => {
+test('a send never waits for an agent whose setting forbids it, even while the agent is connected', async () => {
   await open('no')
   const read = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 30 })
 
@@ -84,7 +84,7 @@ test('nothing waits for an agent configured that way, even while it is connected
   expect((await read).messages).toHaveLength(1)
 })
 
-test('a call waits for any agent configured that way, on the shared endpoint with the extension', async () => {
+test('a send waits for an agent whose setting requires it, on the shared endpoint only with the extension', async () => {
   await open('yes')
   const calls: [string, Record<string, string>][] = [[bobs, {}], [endpoint, awaitReply]]
   for (const [path, headers] of calls) {
@@ -94,7 +94,7 @@ test('a call waits for any agent configured that way, on the shared endpoint wit
     await bob({ taskId: id, state: 'input-required', text: 'Which?' })
     expect(stateOf(await answer)).toBe('TASK_STATE_INPUT_REQUIRED')
 
-    // A follow-up message on the task waits too.
+    // A follow-up message to the task waits too.
     const more = post(send10({ taskId: id, metadata: undefined }), path)
     await waitFor('the further message', async () => (await inboxOf(grid, grid.bob)).length > 0)
     expect(await isSettled(more)).toBe(false)
@@ -103,7 +103,7 @@ test('a call waits for any agent configured that way, on the shared endpoint wit
   }
 })
 
-test('a call that wants an immediate answer never waits, nor does a confirmation', async () => {
+test('a send that asks for an immediate response never waits, and neither does a confirmation', async () => {
   await open('yes')
 
   expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
@@ -115,7 +115,7 @@ test('a call that wants an immediate answer never waits, nor does a confirmation
 })
 
 test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
-  'Prefer: %s shortens the wait, and the task continues',
+  'the header Prefer: %s shortens the wait, and the task continues',
   async (prefer) => {
     await open('yes')
     const answer = await post(send10(), bobs, { Prefer: prefer })
@@ -127,7 +127,7 @@ test.each(['wait=1', 'respond-async, wait = 1', 'WAIT="1"'])(
   },
 )
 
-test('a waiting call does not reveal the answer to a revoked credential', async () => {
+test('a waiting send does not reveal the answer if its credential is revoked', async () => {
   await open('yes')
   const answer = post(send10(), bobs)
   const id = await newest()

@@ -1,4 +1,4 @@
-/** The official clients over a socket: each finds the card, sends a message, and understands an error. */
+/** The official clients over a socket. Each finds the card, sends a message, and understands an error. */
 import { Role, type SendMessageRequest } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, withA2AExtensions } from '@a2a-js/sdk/client'
@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test('the SDK 0.3 A2AClient sends, and gets the error for an unknown recipient', async () => {
+test('the SDK 0.3 A2AClient sends a message, and gets the error for an unknown recipient', async () => {
   const client = await sdk03.A2AClient.fromCardUrl(`${grid.url}/.well-known/agent-card.json`, {
     fetchImpl: fetchAs(grid.alice.key),
   })
@@ -24,7 +24,7 @@ test('the SDK 0.3 A2AClient sends, and gets the error for an unknown recipient',
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('the SDK 0.3 ClientFactory sends, and gets its own error classes', async () => {
+test('the SDK 0.3 ClientFactory sends a message, and gets its own error classes', async () => {
   const fetchImpl = fetchAs(grid.alice.key)
   const factory = new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
   const client = await factory.createFromUrl(grid.url)
@@ -37,7 +37,7 @@ test('the SDK 0.3 ClientFactory sends, and gets its own error classes', async ()
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
-test("the streams of SDK 0.3 throw the call's error, and that of a refused key", async () => {
+test("the streams of SDK 0.3 throw the call's error, and the error of a refused key", async () => {
   const clientOf = async (key: string) => {
     const transports = [new sdk03.JsonRpcTransportFactory({ fetchImpl: fetchAs(key) })]
     return await new sdk03.ClientFactory({ transports }).createFromUrl(grid.url)
@@ -54,7 +54,7 @@ test("the streams of SDK 0.3 throw the call's error, and that of a refused key",
   await expect(refused.sendMessageStream(message03('bob')).next()).rejects.toThrow(/401.*not a grid key/)
 })
 
-test('checklist 18: SDK 1.3 sends in 1.0, with an extension activated, and gets the error for a missing recipient', async () => {
+test('checklist 18: SDK 1.3 sends a message in 1.0 with an activated extension, and gets the error for a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 
   const answer = await client.sendMessage(message10('bob'), {

@@ -1,4 +1,4 @@
-/** Tasks and events in the format of each version. */
+/** Tasks and events in the formats of both versions. */
 import { expect, test } from 'vitest'
 import { codec03 } from '../../src/a2a/codec-03.ts'
 import { codec10 } from '../../src/a2a/codec-10.ts'
@@ -30,7 +30,7 @@ const task: Task = {
   generation: 7,
 }
 
-test('checklist 9: a task in 0.3 has kinds, and non-object data is wrapped', () => {
+test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wrapped', () => {
   expect(json(writeTask(task, codec03))).toEqual({
     kind: 'task',
     id: 't-1',
@@ -53,7 +53,7 @@ test('checklist 9: a task in 0.3 has kinds, and non-object data is wrapped', () 
   })
 })
 
-test('checklist 9: a 1.0 task has no kinds or empty members, and never exposes its generation', () => {
+test('checklist 9: a task in 1.0 has no kinds or empty members, and never contains its generation number', () => {
   const written = json(writeTask(task, codec10))
 
   expect(written).toEqual({
@@ -78,7 +78,7 @@ test('checklist 9: a 1.0 task has no kinds or empty members, and never exposes i
   expect(JSON.stringify(written)).not.toMatch(/"kind"|generation|""|null|\[\]|[a-z]_[a-z]+":/)
 })
 
-test('every state has a spelling in both versions', () => {
+test('every task state has a spelling in both versions', () => {
   for (const state of taskStates) {
     const changed = { ...task, status: { state, at } }
     expect(json(writeTask(changed, codec03)).status.state).toBe(state)
@@ -86,7 +86,7 @@ test('every state has a spelling in both versions', () => {
   }
 })
 
-test('only in 0.3, a state event says whether the stream ends', () => {
+test('a state event says whether it is final only in 0.3', () => {
   const event: TaskEvent = { n: 2, at, type: 'status', status: { state: 'completed', at } }
 
   expect(json(codec03.writeEvent(task, event, true))).toEqual({
@@ -101,7 +101,7 @@ test('only in 0.3, a state event says whether the stream ends', () => {
   })
 })
 
-test('in 1.0, an artifact event omits false values', () => {
+test('an artifact event in 1.0 omits false values', () => {
   const event: TaskEvent = {
     n: 2,
     at,
@@ -123,7 +123,7 @@ test('in 1.0, an artifact event omits false values', () => {
   })
 })
 
-/** As on the wire. */
+/** The value as a client receives it. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function json(value: unknown): any {
   return JSON.parse(JSON.stringify(value))

@@ -13,7 +13,7 @@ test.each([
   ['a malformed API key', () => 'nonsense', 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an unknown API key', unknownKey, 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an admin key', () => grid.acme.adminKey, 'Bearer realm="agent-grid", error="invalid_token"'],
-])('checklist 7: %s is HTTP 401 Unauthorized with a challenge and a JSON-RPC error', async (_, keyOf, challenge) => {
+])('checklist 7: a request with %s gets HTTP 401 with a challenge and a JSON-RPC error', async (_, keyOf, challenge) => {
   const key = await keyOf()
   const bodies = [send03(), send10(), request('no/such', {}), 'no JSON', []]
   for (const body of bodies) {
@@ -26,7 +26,7 @@ test.each([
       id: null,
       error: {
         code: -32054,
-        // The endpoint does not accept OAuth, so the message must not suggest it.
+        // The message must not suggest OAuth, which the endpoint does not accept.
         message: expect.not.stringContaining('OAuth'),
         data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'UNAUTHENTICATED', domain: 'localhost' }],
       },
@@ -35,7 +35,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('reads a body of 256 KiB, and refuses one declared larger before the key is checked', async () => {
+test('a body of 256 KiB is accepted, and one declared larger is refused before the key is checked', async () => {
   const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))
   const limit = 256 * 1024 - withText(0).length
 
@@ -48,7 +48,7 @@ test('reads a body of 256 KiB, and refuses one declared larger before the key is
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('limits a body of unknown length too, and does not read it without a key', async () => {
+test('a body of unknown length is limited too, and not read without a key', async () => {
   let pulled = 0
   const endless = (headers: Record<string, string>) => {
     const pull = (controller: ReadableStreamDefaultController) => {
@@ -65,7 +65,7 @@ test('limits a body of unknown length too, and does not read it without a key', 
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
-  'checklist 8: refuses a body of type %s before parsing it',
+  'checklist 8: a body of type %s is refused before it is parsed',
   async (type) => {
     const { status, body } = await post('no JSON', { 'Content-Type': type })
 
@@ -75,7 +75,7 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp
 )
 
 test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/a2a+json'])(
-  'reads a body of type %s',
+  'a body of type %s is accepted',
   async (type) => {
     const { headers, body } = await post(send03(), { 'Content-Type': type })
 
@@ -98,7 +98,7 @@ test.each([
 test.each([
   ['nested 100,000 deep', '['.repeat(100_000)],
   ['of 5,002 values', `[${'0,'.repeat(5_001)}0]`],
-])('JSON %s gets -32600, without being parsed', async (_, value) => {
+])('JSON %s gets -32600 without being parsed', async (_, value) => {
   const { status, body } = await post(`{"jsonrpc":"2.0","id":"mine","method":"GetTask","params":${value}}`)
 
   expect(status).toBe(200)
@@ -122,7 +122,7 @@ test.each([
   ['no jsonrpc', { ...send03(), jsonrpc: undefined }, 1],
   ['jsonrpc 1.0', { ...send03(), jsonrpc: '1.0' }, 1],
   ['no method', { ...send03(), method: undefined }, 1],
-])('%s is -32600', async (_, sent, id) => {
+])('an invalid request gets -32600: %s', async (_, sent, id) => {
   const { status, body } = await post(sent)
 
   expect(status).toBe(200)
@@ -138,7 +138,7 @@ test.each([['text'], [''], [0], [-1]])(
   },
 )
 
-test.each([[1.5], [null], [true], [{}]])('refuses the id %j, and sends nothing', async (id) => {
+test.each([[1.5], [null], [true], [{}]])('a request with the id %j is refused, and sends nothing', async (id) => {
   expect((await post({ ...send03(), id })).body).toMatchObject({ id: null, error: { code: -32600 } })
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
@@ -151,7 +151,7 @@ test('the response to a request without id has the id null', async () => {
 })
 
 test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'constructor', '__proto__'])(
-  'checklist 6: the method %j is unknown, before params are checked',
+  'checklist 6: the method %j is refused as unknown before params are checked',
   async (method) => {
     const { status, body } = await post(request(method, 'nonsense'))
 
@@ -179,7 +179,7 @@ test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelT
 )
 
 test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
-  'checklist 1: accepts A2A-Version %j',
+  'checklist 1: A2A-Version %j is accepted',
   async (version) => {
     for (const path of [endpoint, `${endpoint}/`]) {
       expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
@@ -210,7 +210,7 @@ test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
   },
 )
 
-test("the response has the method's version, otherwise the requested one", async () => {
+test('the response states the version of the method, or else the requested one', async () => {
   const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>
     (await post(body, headers, path)).headers.get('a2a-version')
 
@@ -222,7 +222,7 @@ test("the response has the method's version, otherwise the requested one", async
   expect(await version(request('no/such'))).toBeNull()
 })
 
-test('the response names activated extensions, and unknown extensions are ignored', async () => {
+test('the response names the activated extensions, and unknown extensions are ignored', async () => {
   const uri = 'http://localhost:8787/a2a/ext/grid-routing/v1'
   const both = `https://x.example/unknown, ${uri}`
 
@@ -236,7 +236,7 @@ test('the response names activated extensions, and unknown extensions are ignore
   expect(none.body.result.message.role).toBe('ROLE_AGENT')
 })
 
-test('logs an unexpected error, and omits its details from the response', async () => {
+test('an unexpected error is logged, and the response omits its details', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE messages RENAME TO lost', args: [] }])
 
   const { status, headers, body } = await post(send03())
@@ -255,7 +255,7 @@ function post(body: unknown, headers?: Record<string, string>, path?: string) {
   return postA2a(grid, grid.alice.key, body, headers, path)
 }
 
-test("refuses a number that cannot be represented by its path, under its request's id", async () => {
+test("a number that would lose digits is refused with its path and the request's id", async () => {
   const response = await grid.request('/a2a/v1/grid', {
     method: 'POST',
     headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/json' },

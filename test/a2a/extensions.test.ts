@@ -20,7 +20,7 @@ async function declaredAt(path: string): Promise<Declared[]> {
 
 const uri = (name: string) => `https://grid.example/a2a/ext/${name}/v1`
 
-test('the shared endpoint has three extensions, an agent has one, and none is required', async () => {
+test("the shared endpoint has three extensions, an agent's endpoint has one, and none is required", async () => {
   const shared = await declaredAt('/a2a/v1/grid')
   const ofAgent = await declaredAt('/a2a/v1/agents/bob')
 
@@ -31,12 +31,12 @@ test('the shared endpoint has three extensions, an agent has one, and none is re
     field: 'message.metadata.to',
     aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
   })
-  // As an ISO 8601 duration and in words.
+  // The params have an ISO 8601 duration, and the description has words.
   expect(shared[1].params).toEqual({ waitsAtMost: 'PT30S' })
   expect(await (await grid.request(shared[1].uri)).text()).toContain('after 30 seconds at the latest')
 })
 
-test('params contain no numbers, because signature verifiers format them differently', async () => {
+test('the params of extensions contain no numbers, because signature verifiers format them differently', async () => {
   const numbers: unknown[] = []
   JSON.stringify(await declaredAt('/a2a/v1/grid'), (_, value) => {
     if (typeof value === 'number') numbers.push(value)
@@ -46,7 +46,7 @@ test('params contain no numbers, because signature verifiers format them differe
   expect(numbers).toEqual([])
 })
 
-test('each extension is described at its own URI only', async () => {
+test('each extension has a description at its own URI, and an unknown URI gets 404', async () => {
   for (const extension of await declaredAt('/a2a/v1/grid')) {
     const text = await grid.request(extension.uri)
 

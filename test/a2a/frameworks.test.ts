@@ -1,4 +1,6 @@
-/** A framework calls an agent with only its URL and a key. `npm run lab -- a2a-clients` tries all known frameworks. */
+/**
+ * A framework calls an agent and knows only its URL and a key. `npm run lab -- a2a-clients` tests all known frameworks.
+ */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { faultsOf, frameworks, runDriver } from '../../scripts/a2a-clients/frameworks.ts'
@@ -6,7 +8,7 @@ import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { startResponder } from '../support/responder.ts'
 import { liveGrid } from '../support/server.ts'
 
-test('the AI SDK sends to an agent that is an MCP client, and streams its answer', async () => {
+test('the AI SDK sends to an agent that is an MCP client, and gets its answer as a stream', async () => {
   const grid = await liveGrid()
   await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', callersWait: 'yes' })
   const responder = await startResponder({ url: grid.url, key: grid.bob.key })

@@ -15,7 +15,7 @@ beforeEach(async () => {
 const atOnce = { configuration: { returnImmediately: true } }
 const send = (message: object = {}, params: object = {}) => send10({ ...message }, { ...params }).params
 
-test.each([`${shared}/message:send`, `${shared}/message:send/`])('%s confirms as JSON-RPC does', async (path) => {
+test.each([`${shared}/message:send`, `${shared}/message:send/`])('over HTTP+JSON, %s returns the same confirmation as JSON-RPC', async (path) => {
   const { status, headers, body } = await call('POST', path, send())
 
   expect([status, headers.get('content-type'), headers.get('a2a-version')]).toEqual([200, 'application/json', '1.0'])
@@ -24,7 +24,7 @@ test.each([`${shared}/message:send`, `${shared}/message:send/`])('%s confirms as
 })
 
 test.each([`${ofBob}/message:send`, `${shared}/bob/message:send`, `${shared}/@Bob/message:send/`])(
-  '%s returns the task',
+  'over HTTP+JSON, %s returns the task',
   async (path) => {
     const { body } = await call('POST', path, send({ metadata: undefined }))
 
@@ -35,7 +35,7 @@ test.each([`${ofBob}/message:send`, `${shared}/bob/message:send`, `${shared}/@Bo
   },
 )
 
-test('gets, lists and cancels a task', async () => {
+test('over HTTP+JSON, a client can get, list and cancel a task', async () => {
   const { task } = (await call('POST', `${ofBob}/message:send`, send({}, atOnce))).body
   for (const base of [shared, ofBob, `${shared}/bob`]) {
     expect((await call('GET', `${base}/tasks/${task.id}`)).body).toEqual(task)
@@ -62,7 +62,7 @@ test('gets, lists and cancels a task', async () => {
   })
 })
 
-test('streams carry the results without an envelope', async () => {
+test('over HTTP+JSON, streams carry results without an envelope', async () => {
   const sent = await open('POST', `${ofBob}/message:stream`, send({ metadata: undefined }))
   const { result: { task } } = (await sent.next())!
   const got = await open('GET', `${shared}/tasks/${task.id}:subscribe`)
@@ -87,7 +87,7 @@ test('streams carry the results without an envelope', async () => {
   })
 })
 
-test("the response has the request's media type, or the one it asks for", async () => {
+test("the response has the request's media type, or the one in its Accept header", async () => {
   const type = async (headers: Record<string, string>, method = 'POST', path = `${shared}/message:send`) =>
     (await call(method, path, method === 'POST' ? send() : undefined, headers)).headers.get('content-type')
 
@@ -111,7 +111,7 @@ test.each([
   ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
   ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 404, 'NOT_FOUND'],
   ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 404, 'NOT_FOUND'],
-])('%s: refuses %s %s with its status', async (_, method, path, body, headers, status, name) => {
+])('HTTP+JSON with %s: %s %s is refused with its own status', async (_, method, path, body, headers, status, name) => {
   for (const base of [shared, ofBob]) {
     const answer = await call(method, base + path, body, headers)
 
@@ -120,7 +120,7 @@ test.each([
   }
 })
 
-test('recipient, content and key errors each have their own status', async () => {
+test('HTTP+JSON errors about the recipient, the content and the key have different statuses', async () => {
   const error = async (body: unknown, headers?: Record<string, string>) => {
     const { error } = (await call('POST', `${shared}/message:send`, body, headers)).body
     return [error.code, error.details[0].reason]
@@ -133,7 +133,7 @@ test('recipient, content and key errors each have their own status', async () =>
   expect(await error(send({ messageId: 'other' }), { 'Idempotency-Key': 'k' })).toEqual([409, 'IDEMPOTENCY_CONFLICT'])
 })
 
-test("every path needs an agent's key", async () => {
+test("every HTTP+JSON path requires an agent's key", async () => {
   const paths = [['POST', '/message:send'], ['POST', '/message:stream'], ['GET', '/tasks'], ['GET', '/tasks/t']]
     .concat([['POST', '/tasks/t:cancel'], ['GET', '/tasks/t:subscribe'], ['GET', '/extendedAgentCard']])
   for (const [method, path] of paths) {
@@ -146,7 +146,7 @@ test("every path needs an agent's key", async () => {
   }
 })
 
-test('HEAD does not open a stream', async () => {
+test('a HEAD request does not open a stream', async () => {
   const { task } = (await call('POST', `${ofBob}/message:send`, send({}, atOnce))).body
   const response = await grid.request(`${shared}/tasks/${task.id}:subscribe`, {
     method: 'HEAD',

@@ -7,7 +7,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('checklist 21: the same Idempotency-Key is one message and one response, with the id of each request', async () => {
+test('checklist 21: repeats with the same Idempotency-Key store one message, and get its response with their own id', async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   const first = await post(send03(), key)
   const repeat = await post({ ...send03(), id: 'again' }, key)
@@ -16,7 +16,7 @@ test('checklist 21: the same Idempotency-Key is one message and one response, wi
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('a different request with the same Idempotency-Key is a conflict', async () => {
+test('a different request with the same Idempotency-Key gets a conflict', async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   await post(send03(), key)
 
@@ -29,7 +29,7 @@ test('a different request with the same Idempotency-Key is a conflict', async ()
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('checklist 21: with the extension, the messageId is the key unless the header provides another', async () => {
+test('checklist 21: with the extension, the messageId is the key unless a header has another', async () => {
   const uri = 'http://localhost:8787/a2a/ext/idempotency/v1'
   const headers = { 'A2A-Extensions': uri }
   const first = await post(send10(), headers)

@@ -1,4 +1,4 @@
-/** Invisible text from A2A clients. See docs/security.md, "Texts that models read". */
+/** Invisible characters from A2A clients. See docs/security.md, "Texts that models read". */
 import { beforeEach, expect, test } from 'vitest'
 import { inboxOf, postA2a, send03, send10 } from '../support/a2a.ts'
 import { rows } from '../support/database.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('is removed from text, data, metadata and names, and the receipt says so in both versions', async () => {
+test('invisible characters are removed from text, data, metadata and names, and the receipt says so in both versions', async () => {
   const old = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }))
   const parts = [{ text: `see${hidden}`, filename: `a\u202etxt.exe` }, { data: { [`k${hidden}`]: [`v\u200b`, 1] } }]
   const now = await post(send10({ parts, metadata: { to: '@bob', note: `n${hidden}` } }))
@@ -31,7 +31,7 @@ test('is removed from text, data, metadata and names, and the receipt says so in
   })
 })
 
-test('a message without it gets the usual receipt, and bytes are not changed', async () => {
+test('a message without invisible characters gets the usual receipt, and raw bytes are not changed', async () => {
   const raw = btoa('\x1b[31m')
   const { body } = await post(send10({ parts: [{ text: '👩‍🚀 نمی\u200cخواهم' }, { raw }] }))
 
@@ -42,7 +42,7 @@ test('a message without it gets the usual receipt, and bytes are not changed', a
   expect(read).toMatchObject({ message: '👩‍🚀 نمی\u200cخواهم', parts: [{ raw, bytes: 5 }] })
 })
 
-test('with A2A_PLAIN_RECEIPTS, only the text says so', async () => {
+test("with A2A_PLAIN_RECEIPTS, only the receipt's text mentions removed characters", async () => {
   grid = await testGrid({ env: { A2A_PLAIN_RECEIPTS: '1' } })
   const { body } = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }))
 
@@ -50,7 +50,7 @@ test('with A2A_PLAIN_RECEIPTS, only the text says so', async () => {
   expect(body.result.parts[0].text).toBe(receipt)
 })
 
-test.each(['messageId', 'contextId'])('refuses a %s with it, because it would be returned unchanged', async (name) => {
+test.each(['messageId', 'contextId'])('a %s with invisible characters is refused, because it would be returned unchanged', async (name) => {
   const { body } = await post(send03({ [name]: `c${hidden}` }))
 
   expect(body.error).toMatchObject({
@@ -59,7 +59,7 @@ test.each(['messageId', 'contextId'])('refuses a %s with it, because it would be
   })
 })
 
-test('compares an Idempotency-Key without it', async () => {
+test('repeats with an Idempotency-Key are compared without invisible characters', async () => {
   const key = { 'Idempotency-Key': 'k' }
   const first = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }), key)
   const repeat = await post(send03(), key)
@@ -68,7 +68,7 @@ test('compares an Idempotency-Key without it', async () => {
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test("shows older versions' details and large parts without it", async () => {
+test('invisible characters that older versions stored are removed from details and large parts when they are read', async () => {
   const long = 'x'.repeat(20_000)
   await post(send10({ parts: [{ text: 'see' }, { data: long }] }))
   await post(send10({ parts: [{ text: 'see', filename: 'a' }] }))
@@ -86,7 +86,7 @@ test("shows older versions' details and large parts without it", async () => {
   expect(page).toMatchObject({ text: `${'x'.repeat(4_001)}"`, bytes: 20_002, left: 0 })
 })
 
-test('a clean large data part stays unchanged; otherwise its texts are cleaned, not its JSON', async () => {
+test('a large data part is unchanged if it has no invisible characters, and otherwise its strings are cleaned', async () => {
   const clean = { he: 'שלום\n\u200fAPI של', more: 'x'.repeat(10_000) }
   await post(send10({ parts: [{ text: 'see' }, { data: clean }] }))
   await post(send10({ parts: [{ text: 'see' }, { data: { ...clean, esc: `\x1b[2J\x85${hidden}` } }] }))
@@ -98,7 +98,7 @@ test('a clean large data part stays unchanged; otherwise its texts are cleaned, 
   expect(await wholePart(second)).toEqual({ ...clean, esc: '[2J\n' })
 })
 
-test("an older version's large data part is cleaned as JSON, and a text as text", async () => {
+test("an older version's large data part is cleaned as JSON, and its text part as text", async () => {
   const long = 'x'.repeat(8_500)
   const dirty = { he: 'שלום\n\u200fAPI של', esc: `\x1b[2J${hidden}`, nel: 'a\x85b', long }
   const text = `{"esc":"\\u001b","he":"שלום"}${long}`

@@ -1,4 +1,4 @@
-/** Many streams: how many a key may have, their cost, and what keeps one open. */
+/** Many streams: how many a key may have, their cost, and heartbeats. */
 import { expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { endpoint, endpointOf, inboxOf, openA2aStream, postA2a, request, send10 } from '../support/a2a.ts'
@@ -8,7 +8,7 @@ let grid: TestGrid
 
 const stream = { ...send10({ metadata: undefined }), method: 'SendStreamingMessage' }
 
-test('a key has 100 streams; one more gets 429 before anything is stored, and a closed one frees a slot', async () => {
+test('a key has at most 100 streams, one more gets 429 before anything is stored, and closing one makes room', async () => {
   grid = await testGrid()
   const id = await start()
   const streams = await Promise.all(Array.from({ length: 100 }, () => open(id)))
@@ -44,7 +44,7 @@ test('a key has 100 streams; one more gets 429 before anything is stored, and a 
   await Promise.all([...streams, again].map((one) => one.close()))
 })
 
-test('a stream without events sends a sign of life within 4 seconds', async () => {
+test('a stream without events sends a heartbeat within 5 seconds', async () => {
   grid = await testGrid({})
   const one = await open(await start())
   expect(await one.nextItem()).toEqual({ comment: 'heartbeat' })
@@ -52,7 +52,7 @@ test('a stream without events sends a sign of life within 4 seconds', async () =
   const startedAt = performance.now()
 
   expect(await one.nextItem()).toEqual({ comment: 'heartbeat' })
-  // Clients give up after 5 s of silence.
+  // Clients disconnect after 5 s without data.
   expect(performance.now() - startedAt).toBeLessThan(4_900)
   await one.close()
 })

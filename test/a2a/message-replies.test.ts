@@ -1,4 +1,4 @@
-/** Agents whose plain replies are sent as messages over A2A. See docs/protocol/a2a.md, "Message replies". */
+/** Agents whose plain replies are returned as messages over A2A. See docs/protocol/a2a.md, "Message replies". */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
@@ -21,7 +21,7 @@ const stream10 = (params: object = {}) => ({ ...send10(plain, { ...params }), me
 const stream03 = () => ({ ...send03(plain), method: 'message/stream' })
 const atOnce = { configuration: { returnImmediately: true } }
 
-test('a waiting call gets only the plain reply, and its task is kept', async () => {
+test('a waiting send gets only the plain reply, and its task is stored', async () => {
   const answer = post(send10({ ...plain, contextId: 'mine' }))
   const { messageId, taskId } = await received()
   expect(await isSettled(answer)).toBe(false)
@@ -34,7 +34,7 @@ test('a waiting call gets only the plain reply, and its task is kept', async () 
   expect((await get(taskId)).artifacts).toMatchObject([{ parts: [{ text: 'Hello yourself' }] }])
 })
 
-test('the plain reply is the same message in 0.3, with a tenant and over HTTP+JSON', async () => {
+test('a plain reply is the same message in 0.3, with a tenant and over HTTP+JSON', async () => {
   const answer03 = post(send03(plain))
   await reply('one')
   expect((await answer03).body.result).toMatchObject({ kind: 'message', role: 'agent', parts: [{ text: 'one' }] })
@@ -48,7 +48,7 @@ test('the plain reply is the same message in 0.3, with a tenant and over HTTP+JS
   expect((await overHttp).body.message.parts).toEqual([{ text: 'three' }])
 })
 
-test('a stream is held back until the plain reply, which is its only event', async () => {
+test('a stream sends no event before the plain reply, which is its only event', async () => {
   for (const body of [stream10(), stream03()]) {
     const stream = await openStream(body)
     expect(await stream.nextItem()).toEqual({ comment: 'heartbeat' })
@@ -64,7 +64,7 @@ test('a stream is held back until the plain reply, which is its only event', asy
   }
 })
 
-test('update_task always produces a task: the whole task, and then its events', async () => {
+test('a reply with update_task is returned as a task, and a stream gets the task and all its events', async () => {
   const answer = post(send10(plain))
   await bob({ ...await received(), text: 'done' })
   expect((await answer).body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
@@ -79,7 +79,7 @@ test('update_task always produces a task: the whole task, and then its events', 
   ])
 })
 
-test("a plain reply after any update_task is the task's result, even after one that is not an event", async () => {
+test("a plain reply after any update_task becomes the task's result, even if the update caused no event", async () => {
   const answer = post(send10(plain))
   const first = await received()
   await bob({ ...first, state: 'working' })
@@ -94,7 +94,7 @@ test("a plain reply after any update_task is the task's result, even after one t
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('a task requested at once is returned at once, and a later reply is its result', async () => {
+test('a send that asks for an immediate response gets the task, and a later reply is its result', async () => {
   const { task } = (await post(send10(plain, atOnce))).body.result
   expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
   await reply('late')
@@ -106,7 +106,7 @@ test('a task requested at once is returned at once, and a later reply is its res
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('after the timeout the task is returned, and remains the answer', async () => {
+test('after the timeout a send gets the task, and so do its repeats', async () => {
   const wait = { Prefer: 'wait=1' }
   const key = { ...wait, 'Idempotency-Key': 'one' }
   const { task } = (await post(send10(plain), bobs, key)).body.result
@@ -120,7 +120,7 @@ test('after the timeout the task is returned, and remains the answer', async () 
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('a repeat under the same key gets the same message', async () => {
+test('a repeated send with the same key gets the same message', async () => {
   const key = { 'Idempotency-Key': 'one' }
   const answer = post(send10(plain), bobs, key)
   await reply('Hello')
@@ -130,7 +130,7 @@ test('a repeat under the same key gets the same message', async () => {
   expect((await post(send10(plain), bobs, key)).body.result).toEqual(result)
 })
 
-test('a canceled task is returned as a task', async () => {
+test('a send whose task is canceled gets the task', async () => {
   const answer = post(send10(plain))
   const { taskId } = await received()
   await post(request('CancelTask', { id: taskId }))
@@ -138,7 +138,7 @@ test('a canceled task is returned as a task', async () => {
   expect((await answer).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
 })
 
-test('the shared endpoint still confirms, and other agents still answer with tasks', async () => {
+test("the shared endpoint still returns confirmations, and other agents' replies are still returned as tasks", async () => {
   expect((await post(send10(), endpoint)).body.result.message.parts).toEqual([{ text: 'Message delivered to @bob' }])
   await inboxOf(grid, grid.bob)
 
@@ -146,11 +146,11 @@ test('the shared endpoint still confirms, and other agents still answer with tas
   const answer = post(send10(plain))
   await reply('Hello')
   expect((await answer).body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Hello' }] }])
-  // The task contains the reply, and the inbox does not.
+  // The reply is in the task, not in the inbox.
   expect(await inboxOf(grid, grid.alice)).toEqual([])
 })
 
-test('a held-back stream does not give the reply to a revoked credential', async () => {
+test('a stream that waits for the reply does not send it if the credential is revoked', async () => {
   const stream = await openStream(stream10())
   await stream.nextItem()
   const { messageId } = await received()
@@ -165,7 +165,7 @@ test('a held-back stream does not give the reply to a revoked credential', async
   expect(JSON.stringify(told)).not.toContain('for Alice alone')
 })
 
-/** Bob's next message: which one it is, and its task. */
+/** Waits for Bob's next message. Resolves to the message's and the task's id. */
 async function received(): Promise<{ messageId: string; taskId: string }> {
   const { message_id, task_id } = await waitFor('a message', async () => (await inboxOf(grid, grid.bob)).at(0))
   return { messageId: message_id, taskId: task_id! }

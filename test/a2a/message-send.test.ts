@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('delivers a documented message/send and confirms it in 0.3 form', async () => {
+test('the documented message/send is delivered, and confirmed in 0.3 form', async () => {
   const { status, headers, body } = await post(send03())
 
   const [message] = await inboxOf(grid, grid.bob)
@@ -49,7 +49,7 @@ test('delivers a documented message/send and confirms it in 0.3 form', async () 
   })
 })
 
-test('delivers SendMessage and confirms it in 1.0 form', async () => {
+test('SendMessage is delivered, and confirmed in 1.0 form', async () => {
   const { body } = await post(send10(), { 'A2A-Version': '1.0' })
 
   const [message] = await inboxOf(grid, grid.bob)
@@ -88,7 +88,7 @@ test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields k
   expect(first.conversation_id).toBe(second.conversation_id)
 })
 
-test('checklist 16: the same message in 0.3 and in 1.0 arrives identically in the inbox', async () => {
+test('checklist 16: the same message in 0.3 and in 1.0 looks identical in the inbox', async () => {
   const shared = { contextId: 'c-1', referenceTaskIds: ['t-1'], extensions: ['https://x.example/e', routing] }
   await post(send03({
     ...shared,
@@ -135,7 +135,7 @@ test('checklist 16: the same message in 0.3 and in 1.0 arrives identically in th
   ])
 })
 
-test('checklist 4: joins several text parts in order, and does not repeat them as parts', async () => {
+test('checklist 4: several text parts are joined in order, and not repeated as parts', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
   await post(send03())
 
@@ -147,7 +147,7 @@ test('checklist 4: joins several text parts in order, and does not repeat them a
 test.each([
   ['emoji and right-to-left text', '👩‍👩‍👧‍👦 שלום مرحبا', '👩‍👩‍👧‍👦 שלום مرحبا'],
   ['a lone surrogate', 'a\ud800b', 'a\ufffdb'],
-])('%s arrives', async (_, text, arrived) => {
+])('a message with %s is delivered', async (_, text, arrived) => {
   await post(send10({ parts: [{ text }] }))
 
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual([arrived])
@@ -166,14 +166,14 @@ test.each([
   ['no restriction of output modes', send03({}, { configuration: { blocking: true, acceptedOutputModes: [] } })],
   ['a call that does not wait (0.3)', send03({}, { configuration: { blocking: false, historyLength: 0 } })],
   ['a call that does not wait (1.0)', send10({}, { configuration: { returnImmediately: true } })],
-])('%s: delivered', async (_, body) => {
+])('a send is delivered: %s', async (_, body) => {
   const answer = await post(body)
 
   expect(answer.body).not.toHaveProperty('error')
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('accepts 1.0 fields in snake_case', async () => {
+test('1.0 fields in snake_case are accepted', async () => {
   const message = {
     message_id: 'm-1',
     context_id: 'c-1',
@@ -190,20 +190,20 @@ test('accepts 1.0 fields in snake_case', async () => {
   })
 })
 
-test("keeps a client's context id, and gives each message without one a new id", async () => {
+test("the client's context id is returned, and each message without one gets a new id", async () => {
   const kept = await post(send03({ contextId: 'my context' }))
   const made = await post(send03())
   const another = await post(send03())
 
   expect(kept.body.result.contextId).toBe('my context')
   expect(made.body.result.contextId).not.toBe(another.body.result.contextId)
-  // The recipient sees the grid's conversation: a client's own id must not lead into another client's.
+  // The recipient sees the grid's conversation id, because two clients may use the same context id.
   const conversations = (await inboxOf(grid, grid.bob)).map((message) => message.conversation_id)
   expect(new Set(conversations).size).toBe(3)
   expect(conversations).not.toContain('my context')
 })
 
-test('a context id is one conversation per sender and recipient', async () => {
+test('messages with the same context id are one conversation per sender and recipient', async () => {
   const context = { contextId: 'shared' }
   for (const { key } of [grid.alice, grid.alice, grid.bob]) {
     await postA2a(grid, key, send03(context))

@@ -1,4 +1,4 @@
-/** Push notifications of tasks: registration, requests, and webhooks that do not accept them. */
+/** Push notifications of tasks: registration, requests, and webhooks that fail. */
 import { StreamResponse } from '@a2a-js/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { createHash } from 'node:crypto'
@@ -31,7 +31,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** A webhook that gives these responses, and then 204. */
+/** Starts a webhook that gives these responses, and then 204. */
 async function webhook(...answers: WebhookAnswer[]): Promise<Webhook> {
   const hook = await startWebhook(() => answers.shift() ?? 204)
   hooks.push(hook)
@@ -43,20 +43,20 @@ const call = async (method: string, params: object, { key = grid.alice.key, path
 const set10 = async (taskId: string, config: object) =>
   (await call('CreateTaskPushNotificationConfig', { taskId, ...config })).result
 
-/** Alice sends Bob a message with this configuration. Returns the task's id. */
+/** Sends a message from Alice to Bob with this configuration. Returns the task's id. */
 async function newTask(configuration: object = { returnImmediately: true }): Promise<string> {
   const { body } = await postA2a(grid, grid.alice.key, send10({}, { configuration }))
   return body.result.task.id
 }
 
-/** Sends what is due after some time. */
+/** Advances the clock and sends what is due. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   await outboxes.run()
   await outboxes.settled()
 }
 
-/** Bob reads the task and completes it, after any chunks of text. */
+/** Reads the task as Bob and completes it, after sending any chunks of text. */
 async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await inboxOf(grid, grid.bob)
   const bob = storeOf(grid, grid.bob)
@@ -66,7 +66,7 @@ async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await updateTask(bob, { taskId, state: 'completed' })
 }
 
-/** Whether the task's webhook was given up. */
+/** Columns that show whether the task's webhook was given up. */
 async function endOf(id: string) {
   const columns = 'ended_at, claimed_by, due_at'
   const [row] = await rows(grid, `SELECT ${columns} FROM task_push_configs WHERE account_id = ? AND task_id = ?`, [
@@ -114,7 +114,7 @@ test('checklist 15: a 1.0 webhook gets each event after its registration as a St
   expect(configId).toEqual(expect.any(String))
 })
 
-test('checklist 15: a 0.3 webhook gets the whole task as of each event', async () => {
+test('checklist 15: a 0.3 webhook gets the complete task as it was at each event', async () => {
   const hook = await webhook()
   const id = await newTask()
   const url = hook.url
@@ -135,7 +135,7 @@ test('checklist 15: a 0.3 webhook gets the whole task as of each event', async (
 })
 
 test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'http://127.0.0.1:1/' } }])(
-  'checklist 15: after %o the same notification is retried under the same id, and later ones wait',
+  'checklist 15: after %o a notification is retried with the same id, and later ones wait',
   async (status) => {
     const hook = await webhook(status, status)
     const id = await newTask()
@@ -166,7 +166,7 @@ test('an accepted notification resets the retry delays', async () => {
   expect(shown(hook)).toEqual(['working', 'working', 'working', 'completed', 'completed'])
 })
 
-test('an always failing webhook is tried for a day, and then stays silent but readable', async () => {
+test('a webhook that always fails is retried for a day, then gets no more requests, and can still be read', async () => {
   const hook = await webhook(...Array(100).fill(500))
   const id = await newTask()
   const { id: configId } = await set10(id, { url: hook.url })
@@ -182,7 +182,7 @@ test('an always failing webhook is tried for a day, and then stays silent but re
   expect((await call('GetTaskPushNotificationConfig', { taskId: id, id: configId })).result.url).toBe(hook.url)
 })
 
-test("410 ends a webhook's notifications at once", async () => {
+test('a webhook that responds with 410 gets no more notifications', async () => {
   const hook = await webhook(410)
   const id = await newTask()
   await set10(id, { url: hook.url })
@@ -196,7 +196,7 @@ test("410 ends a webhook's notifications at once", async () => {
   expect(await endOf(id)).toEqual({ ended_at: endedAt, claimed_by: null, due_at: null })
 })
 
-test('a refusal at one path of a server does not pause its other paths', async () => {
+test("a failing path on a server does not pause the server's other paths", async () => {
   const hook = await startWebhook(({ path }) => path === '/hook' ? 204 : 404)
   hooks.push(hook)
   const tasks = [await newTask(), await newTask(), await newTask(), await newTask()]
@@ -211,7 +211,7 @@ test('a refusal at one path of a server does not pause its other paths', async (
   expect(hook.taken.map(({ path }) => path)).toEqual(['/hook/0', '/hook/1', '/hook/2', '/hook'])
 })
 
-test('checklist 15: a deleted webhook gets no more events at once, and another one still does', async () => {
+test('checklist 15: a deleted webhook gets no more events at once, and other webhooks continue', async () => {
   const id = await newTask()
   const url = '/a2a/v1/grid/tasks'
   const deleted = await startWebhook(async () => {
@@ -247,7 +247,7 @@ test('a webhook that replaces another with the same id gets only later events', 
   expect([shown(before), shown(after)]).toEqual([['working'], ['completed']])
 })
 
-test('the scheme Bearer without credentials sends a token about the body that the published keys verify', async () => {
+test('the scheme Bearer without credentials sends a signed token for the body, which the published keys verify', async () => {
   const hook = await webhook()
   const id = await newTask()
   await set10(id, { url: hook.url, authentication: { scheme: 'Bearer' } })
@@ -274,7 +274,7 @@ test('the scheme Bearer without credentials sends a token about the body that th
   })
 })
 
-test('a scheme other than Bearer without credentials sends no Authorization', async () => {
+test('another scheme without credentials sends no Authorization header', async () => {
   const hook = await webhook()
   await set10(await newTask(), { url: hook.url, authentication: { scheme: 'Basic' } })
 
@@ -284,7 +284,7 @@ test('a scheme other than Bearer without credentials sends no Authorization', as
   expect(hook.taken.map(({ headers }) => headers.authorization)).toEqual([undefined])
 })
 
-test('secrets are never shown again, and never stored in plain text', async () => {
+test("a webhook's secrets are never returned, and never stored in plain text", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   const secrets = { token: 's3cret-token', authentication: { scheme: 'Bearer', credentials: 's3cret-credential' } }
@@ -306,7 +306,7 @@ test('secrets are never shown again, and never stored in plain text', async () =
   expect(grid.logs.join()).not.toContain('s3cret')
 })
 
-test('a 0.3 configuration without id is the default one, which can be replaced and read without its id', async () => {
+test('a 0.3 configuration without an id is the default one, and can be replaced and read without an id', async () => {
   const id = await newTask()
   const set = (url: string) => call('tasks/pushNotificationConfig/set', { taskId: id, pushNotificationConfig: { url } })
   await set10(id, { id: 'older', url: 'https://x.example/older' })
@@ -322,7 +322,7 @@ test('a 0.3 configuration without id is the default one, which can be replaced a
   expect((await call('tasks/pushNotificationConfig/get', { id })).result.pushNotificationConfig.id).toBe('older')
 })
 
-test('over HTTP+JSON a configuration can be set, read, listed and deleted twice, even with a colon in its id', async () => {
+test('over HTTP+JSON a webhook can be set, read, listed and deleted repeatedly, even with a colon in its id', async () => {
   const id = await newTask()
   const path = `/a2a/v1/grid/tasks/${id}/pushNotificationConfigs`
   const headers = { authorization: `Bearer ${grid.alice.key}` }
@@ -343,7 +343,7 @@ test('over HTTP+JSON a configuration can be set, read, listed and deleted twice,
   expect(await answerOf({})).toEqual([200, {}])
 })
 
-test("refuses a task's eleventh configuration, also with a message, but accepts one with a known id", async () => {
+test("a task's eleventh webhook is refused, also with a message, but one with a known id is accepted", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   for (let n = 0; n < 10; n++) await set10(id, { id: `${n}`, url })
@@ -360,7 +360,7 @@ test("refuses a task's eleventh configuration, also with a message, but accepts 
     .toBe(undefined)
 })
 
-test("a task's configurations look missing to others, and at another agent's endpoint", async () => {
+test("other agents, and another agent's endpoint, get a task's webhooks as missing", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   await set10(id, { id: 'one', url })
@@ -382,7 +382,7 @@ test("a task's configurations look missing to others, and at another agent's end
 test.each<[name: string, send: typeof send10, configuration: string]>([
   ['0.3', send03, 'pushNotificationConfig'],
   ['1.0', send10, 'taskPushNotificationConfig'],
-])('a send of %s with a webhook returns the task at once, and repeats register it once', async (_, send, name) => {
+])('a send of %s with a webhook returns the task at once, and repeats register the webhook once', async (_, send, name) => {
   const hook = await webhook()
   const body = send({}, { configuration: { [name]: { url: hook.url, token: 'a token' } } })
   const repeat = () => postA2a(grid, grid.alice.key, body, { 'Idempotency-Key': 'k' })
@@ -396,7 +396,7 @@ test.each<[name: string, send: typeof send10, configuration: string]>([
   expect(hook.taken.map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['a token', 'a token'])
 })
 
-test("a further message with a webhook registers it before the message's own changes", async () => {
+test("a follow-up message's webhook is registered before the changes that the message causes", async () => {
   const hook = await webhook()
   const id = await newTask()
   await inboxOf(grid, grid.bob)
@@ -421,7 +421,7 @@ test("a deleted agent's webhooks get no more events", async () => {
   expect(shown(hook)).toEqual(['working'])
 })
 
-test('an agent that signed up cannot have a webhook before it is claimed', async () => {
+test('an agent that signed up cannot set a webhook before its account is claimed', async () => {
   const hook = await webhook()
   const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
   await signUpAs(grid, 'zoe@new.example', 'mate')
@@ -443,7 +443,7 @@ test('an agent that signed up cannot have a webhook before it is claimed', async
   expect((await set()).result).toMatchObject({ url: hook.url })
 })
 
-test('a webhook is removed with its task', async () => {
+test("a task's webhook is removed together with the task", async () => {
   const id = await newTask()
   await set10(id, { url: 'https://x.example' })
   await call('CancelTask', { id })
@@ -463,7 +463,7 @@ const refused = [
   'ftp://x.example/hook',
 ]
 
-test.each(refused)('checklist 15: refuses %s at registration, and names the field', async (url) => {
+test.each(refused)('checklist 15: registering %s is refused, and the error names the field', async (url) => {
   await grid.close()
   grid = await testGrid()
   const id = await newTask()
@@ -483,7 +483,7 @@ test.each(refused)('checklist 15: refuses %s at registration, and names the fiel
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('checklist 15: a name that resolves to loopback at delivery time gets nothing', async () => {
+test('checklist 15: a host that resolves to loopback at delivery time gets no request', async () => {
   await grid.close()
   grid = await testGrid()
   const { config, log } = grid.deps
@@ -510,7 +510,7 @@ test.each<[string, object, string]>([
   ['a token for two lines', { token: 'a\nb' }, 'token'],
   ['credentials without scheme', { authentication: { credentials: 'x' } }, 'authentication.scheme'],
   ['a scheme of two words', { authentication: { scheme: 'Bearer x' } }, 'authentication.scheme'],
-])('refuses a configuration with %s', async (_, config, field) => {
+])('a webhook with %s is refused', async (_, config, field) => {
   const url = field === 'url' ? {} : { url: 'https://x.example' }
 
   const { error } = await call('CreateTaskPushNotificationConfig', { taskId: await newTask(), ...url, ...config })
@@ -518,7 +518,7 @@ test.each<[string, object, string]>([
   expect(error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field }] }] })
 })
 
-test('a hanging receiver does not delay others', async () => {
+test('a hanging webhook does not delay others', async () => {
   const hanging = await startWebhook(() => 'hang')
   const others = await Promise.all(Array.from({ length: 20 }, () => webhook()))
   hooks.push(hanging)

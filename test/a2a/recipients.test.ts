@@ -19,16 +19,16 @@ test.each([
   ['under the name of the extension', { metadata: { [`${routing}/to`]: '@bob' } }, {}],
   ['several times, all alike', { metadata: { to: 'BOB' } }, { tenant: 'bob', metadata: { to: '@bob' } }],
   ['next to empty ones', { metadata: { to: 'bob' } }, { tenant: '', metadata: { to: null } }],
-])('checklist 2: the recipient may be named %s', async (_, message, params) => {
+])('checklist 2: the recipient may be given %s', async (_, message, params) => {
   const { body } = await post(send03(message, params))
 
-  // With a tenant, the response is that of the agent's endpoint.
+  // With a tenant, the response is a task, as at the agent's endpoint.
   expect(body.result.kind).toBe('tenant' in params && params.tenant ? 'task' : 'message')
 
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('an agent can write to itself', async () => {
+test('an agent can send to itself over A2A', async () => {
   const { body } = await post(send03({ metadata: { to: 'alice' } }))
 
   expect(body.result.parts[0].text).toBe('Message delivered to @alice')
@@ -39,7 +39,7 @@ test.each([
   ['no metadata', send03({ metadata: undefined })],
   ['an empty recipient', send03({ metadata: { to: '' } })],
   ['nothing but an @', send10({ metadata: { to: ' @ ' } })],
-])("checklist 3: with %s 'to' is missing: the error names message.metadata and asks for the alias", async (_, body) => {
+])('checklist 3: a message with %s gets the error that names message.metadata and asks for the alias', async (_, body) => {
   const answer = await post(body)
 
   expect(answer.status).toBe(200)
@@ -55,14 +55,14 @@ test.each([
   ['a text of 101 characters', { metadata: { to: 'x'.repeat(101) } }, {}],
   ['two different agents', { metadata: { to: 'bob' } }, { tenant: 'alice' }],
   ['different agents in message and params', { metadata: { to: 'bob' } }, { metadata: { to: 'alice' } }],
-])('a recipient that is %s is invalid', async (_, message, params) => {
+])('a recipient given as %s is invalid', async (_, message, params) => {
   const { body } = await post(send03(message, params))
 
   expect(body.error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: expect.any(String) }] }] })
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('checklist 2: unknown, deleted and foreign aliases get the same error', async () => {
+test('checklist 2: unknown, deleted and inaccessible recipients get the same error', async () => {
   await grid.acme.agent('carol')
   await grid.store.write([{
     sql: `UPDATE agents SET deleted_at = 1 WHERE alias = 'carol' AND "account_id" = ?`,
@@ -87,7 +87,7 @@ test('checklist 2: unknown, deleted and foreign aliases get the same error', asy
   expect(await inboxOf(grid, grid.eve)).toEqual([])
 })
 
-test('neither a channel of the caller nor a double @ names a recipient', async () => {
+test('a channel or a double @ is not accepted as a recipient', async () => {
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
 
   for (const to of ['#general', '@bob']) {

@@ -13,7 +13,7 @@ beforeEach(async () => {
 test.each([
   ['a file', send03({ parts: [{ kind: 'file', file: { bytes: 'AAAA' } }] })],
   ['data', send10({ parts: [{ data: [1] }] })],
-])('checklist 4: a message of only %s has no text content', async (_, body) => {
+])('checklist 4: a message of only %s is refused because it has no text', async (_, body) => {
   const answer = await post(body)
 
   expect(answer.status).toBe(200)
@@ -48,7 +48,7 @@ test.each([
   ['extensions that are not strings', params({ extensions: [1] }), 'message.extensions'],
   ['a fractional historyLength', { ...params(), configuration: { historyLength: 1.5 } }, 'configuration.historyLength'],
   ['blocking that is text', { ...params(), configuration: { blocking: 'no' } }, 'configuration.blocking'],
-])('%s: -32602 names the field', async (_, given, field) => {
+])('a send with %s gets -32602 with the name of the field', async (_, given, field) => {
   const { status, body } = await post(request('message/send', given))
 
   expect(status).toBe(200)
@@ -62,7 +62,7 @@ test.each([
   })
 })
 
-test('an unknown task id gets -32001, with or without a recipient', async () => {
+test('a send to an unknown task gets -32001, with or without a recipient', async () => {
   const named = await post(send10({ taskId: 't-1' }))
   const unnamed = await post(send10({ taskId: 't-1', metadata: undefined }))
 
@@ -74,7 +74,7 @@ test('an unknown task id gets -32001, with or without a recipient', async () => 
   expect(unnamed.body).toEqual(named.body)
 })
 
-test('reports the first error only: shape, missing recipient, unknown recipient, task, text, push', async () => {
+test('only the first error is reported, in the order shape, missing recipient, unknown recipient, task, text, push', async () => {
   const push = { configuration: { pushNotificationConfig: { url: 'https://10.0.0.1' } } }
   const noText = [{ kind: 'data', data: {} }]
   const codes = []
@@ -102,7 +102,7 @@ test('reports the first error only: shape, missing recipient, unknown recipient,
   ])
 })
 
-test('checklist 20: a trial ends with its 10th message: the 11th is refused and changes nothing', async () => {
+test("checklist 20: a trial's 11th message is refused and changes nothing", async () => {
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
   for (let n = 1; n <= 10; n++) await post(send03())
 
@@ -118,7 +118,7 @@ test('checklist 20: a trial ends with its 10th message: the 11th is refused and 
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(10)
 })
 
-test('checklist 20: a message that a guardrail blocks is refused over both bindings and leaves no trace', async () => {
+test('checklist 20: a message blocked by a guardrail is refused over both bindings, and nothing is stored', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'block' })
   const blocked = send10({ parts: [{ text: `a ${secret}` }] })
 
@@ -134,7 +134,7 @@ test('checklist 20: a message that a guardrail blocks is refused over both bindi
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(0)
 })
 
-test("checklist 20: a refused message changes no task, neither its sender's nor its recipient's", async () => {
+test('checklist 20: a refused message changes no task of its sender or recipient', async () => {
   const { id } = (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
   const bob = storeOf(grid, grid.bob)
   await updateTask(bob, { taskId: id, state: 'input-required', text: 'Which?' })
@@ -154,7 +154,7 @@ function post(body: unknown, headers?: Record<string, string>) {
   return postA2a(grid, grid.alice.key, body, headers)
 }
 
-/** Complete params of a 0.3 send, with these message fields overriding the usual ones. */
+/** Valid params of a 0.3 send, in which these message fields replace the usual ones. */
 function params(message: Record<string, unknown> = {}) {
   return send03(message).params as Record<string, unknown>
 }

@@ -1,6 +1,6 @@
 /**
- * What the official A2A suites (TCK and ACTS) ask of an agent, each identified by the beginning of a message, at the
- * endpoint of an agent that is an ordinary MCP client.
+ * The behaviour that the official A2A suites (TCK and ACTS) expect of an agent, at the endpoint of an ordinary MCP
+ * client. The suites choose the behaviour by the beginning of a message.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
@@ -45,7 +45,7 @@ async function stream(message: Record<string, unknown>) {
 
 const get = (id: string) => call(request('GetTask', { id }))
 
-/** Summarised: `task` and states, and the texts of artifacts. */
+/** The events in short: `task`, states, and the texts of artifacts. */
 // deno-lint-ignore no-explicit-any -- events have many shapes
 function inShort(event: { result?: Record<string, any> }): string {
   const { task, statusUpdate, artifactUpdate } = event.result!
@@ -59,7 +59,7 @@ function inShort(event: { result?: Record<string, any> }): string {
 const stateOf = (of: { status: { state: string } }) => of.status.state.replace('TASK_STATE_', '').toLowerCase()
 const partsOf = (task: { artifacts?: { parts: unknown[] }[] }) => (task.artifacts ?? []).map(({ parts }) => parts)
 
-describe('a message whose id begins with', () => {
+describe("the suites' message ids", () => {
   test.each([
     ['tck-artifact-text', 'completed', [[{ text: 'Generated text content' }]]],
     ['tck-artifact-file', 'completed', [[file]]],
@@ -71,7 +71,7 @@ describe('a message whose id begins with', () => {
     ['tck-artifact-data', 'completed', [[{ data: { key: 'value', count: 42 } }]]],
     ['tck-input-required', 'input_required', []],
     ['tck-reject-task', 'rejected', []],
-  ])('%s gets a task that is %s', async (beginning, state, artifacts) => {
+  ])('a message whose id begins with %s gets a task that is %s', async (beginning, state, artifacts) => {
     const task = await send(withId(`${beginning}-${crypto.randomUUID()}`))
 
     expect(stateOf(task)).toBe(state)
@@ -83,13 +83,13 @@ describe('a message whose id begins with', () => {
     ['tck-stream-001', ['Stream hello from TCK.', 'completed']],
     ['tck-stream-artifact-file', ['output.txt.', 'completed']],
     ['tck-stream-artifact-chunked', ['chunk-1 ', '+chunk-2.', 'completed']],
-  ])('%s gets a stream', async (beginning, events) => {
+  ])('a message whose id begins with %s gets a stream', async (beginning, events) => {
     const streamed = (await (await stream(withId(`${beginning}-${crypto.randomUUID()}`))).rest()).map(inShort)
 
     expect(streamed).toEqual(['task submitted', 'working', ...events])
   })
 
-  test("tck-message-response is answered with the agent's plain reply, as a message", async () => {
+  test("a message whose id begins with tck-message-response gets the agent's plain reply as a message", async () => {
     const { message } = await call(send10(withId('tck-message-response-1')))
     expect(message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] })
     expect(stateOf(await get(message.taskId))).toBe('completed')
@@ -98,7 +98,7 @@ describe('a message whose id begins with', () => {
     expect(streamed.map(({ result }) => result.message.parts)).toEqual([[{ text: 'Direct message response' }]])
   })
 
-  test('test-resubscribe-message-id takes longer than a second subscriber needs', async () => {
+  test('a task for test-resubscribe-message-id takes long enough for a second subscriber', async () => {
     const first = await stream(withId('test-resubscribe-message-id'))
     const { result: { task } } = (await first.next())!
     const second = await openA2aStream(grid, grid.alice.key, request('tasks/resubscribe', { id: task.id }), { path })
@@ -109,8 +109,8 @@ describe('a message whose id begins with', () => {
   })
 })
 
-describe('a message whose text begins with', () => {
-  test('tck-multi-turn asks again until told to finish', async () => {
+describe("the suites' message texts", () => {
+  test('a task for tck-multi-turn asks for input until told to finish', async () => {
     const { id } = await send(withText('tck-multi-turn begin'))
 
     expect(stateOf(await send(withText('more', { taskId: id })))).toBe('input_required')

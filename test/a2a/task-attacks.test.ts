@@ -1,4 +1,4 @@
-/** Attacks on others' tasks over A2A. See docs/security.md, "Account isolation". */
+/** Attacks over A2A on other clients' tasks. See docs/security.md, "Account isolation". */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 const call = (agent: TestAgent, body: unknown, path = endpoint, headers: Record<string, string> = {}) =>
   postA2a(grid, agent.key, body, { 'A2A-Version': '1.0', ...headers }, path)
 
-test('checklist 12: only its client can access a task, whatever path, tenant, context and event an attacker names', async () => {
+test('checklist 12: only its client can access a task, whatever path, tenant, context or event id an attacker sends', async () => {
   const before = await dump(grid, grid.acme)
   const scopes: [string, Record<string, unknown>][] = [[endpoint, {}], [endpoint, { tenant: '@bob' }], [
     endpointOf(grid.bob),
@@ -29,13 +29,13 @@ test('checklist 12: only its client can access a task, whatever path, tenant, co
     for (const [path, scope] of scopes) {
       const foreign = await answersTo(id, stranger, path, scope)
       expect(foreign).toEqual(await answersTo('00000000-0000-7000-8000-000000000000', stranger, path, scope))
-      // An agent that may not write to Bob cannot find him either.
+      // An agent that may not write to Bob gets the error for an unknown recipient.
       for (const answer of foreign) expect(answer).toMatch(/TASK_NOT_FOUND|RECIPIENT_NOT_FOUND/)
       const { body } = await call(stranger, request('ListTasks', { contextId: 'trip', ...scope }), path)
       expect(body.result ?? { tasks: [], totalSize: 0 }).toMatchObject({ tasks: [], totalSize: 0 })
     }
   }
-  // Another agent's endpoint does not show it to its client either.
+  // At another agent's endpoint, even the task's client does not find it.
   const elsewhere = await answersTo(id, grid.alice, endpointOf(carol))
   for (const answer of elsewhere) expect(answer).toContain('TASK_NOT_FOUND')
   for (const third of [storeOf(grid, carol), storeOf(grid, grid.alice)]) {
@@ -44,7 +44,7 @@ test('checklist 12: only its client can access a task, whatever path, tenant, co
   expect(await dump(grid, grid.acme)).toBe(before)
 })
 
-test("a page token of another list or agent, or a made-up one, shows nothing that is not the caller's", async () => {
+test("a page token that is forged, or belongs to another list or agent, shows only the caller's tasks", async () => {
   await call(grid.alice, send10({ metadata: undefined, messageId: 'm2' }), endpointOf(carol))
   const list = request('ListTasks', { pageSize: 1 })
   const token = (await call(grid.alice, list)).body.result.nextPageToken
@@ -58,7 +58,7 @@ test("a page token of another list or agent, or a made-up one, shows nothing tha
   }
 })
 
-/** Every method's response about a task: status, headers and body, without ids. */
+/** The responses of every method for a task: status, headers and body, with ids removed. */
 async function answersTo(task: string, agent: TestAgent, path: string, scope: Record<string, unknown> = {}) {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe']
   const sends = [

@@ -1,4 +1,4 @@
-/** Task lists, and how much history they include. */
+/** Task lists, and the history they include. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('an empty list has all four members, in both versions', async () => {
+test('an empty task list has all four members, in both versions', async () => {
   for (const method of ['ListTasks', 'tasks/list']) {
     for (const params of [undefined, {}]) {
       expect((await post(request(method, params))).body.result)
@@ -20,7 +20,7 @@ test('an empty list has all four members, in both versions', async () => {
   }
 })
 
-test('checklist 10: pages have no repeats while tasks change', async () => {
+test('checklist 10: the pages of a task list repeat no task while new tasks are added', async () => {
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
     grid.clock.now += 1_000
@@ -34,7 +34,7 @@ test('checklist 10: pages have no repeats while tasks change', async () => {
     seen.push(...result.tasks.map(({ id }: { id: string }) => id))
     pageToken = result.nextPageToken
     if (pageToken === '') break
-    // A new one comes before the rest.
+    // A new task comes before the rest of the list.
     grid.clock.now += 1_000
     await start()
   }
@@ -55,11 +55,11 @@ test.each([
   [{ pageToken: 'nonsense' }],
   [{ statusTimestampAfter: '2026-11-21' }],
   [{ includeArtifacts: 'yes' }],
-])('a list with %j gets -32602', async (params) => {
+])('a task list with %j gets -32602', async (params) => {
   expect((await post(request('ListTasks', params))).body.error.code).toBe(-32602)
 })
 
-test("filters a list by context, state, time and endpoint, and includes only the caller's tasks", async () => {
+test("a task list has only the caller's tasks, filtered by context, state, time and endpoint", async () => {
   const first = await start({ contextId: 'c-1' })
   grid.clock.now += 60_000
   const second = await start({ contextId: 'c-2' })
@@ -82,7 +82,7 @@ test("filters a list by context, state, time and endpoint, and includes only the
   expect(await list({}, endpoint, grid.eve.key)).toEqual([])
 })
 
-test('a list includes artifacts only on request', async () => {
+test('a task list includes artifacts only on request', async () => {
   const id = await start()
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, text: 'done' })
@@ -92,7 +92,7 @@ test('a list includes artifacts only on request', async () => {
   expect(await list({ includeArtifacts: true })).toMatchObject({ artifacts: [{ parts: [{ text: 'done' }] }] })
 })
 
-test('checklist 11: historyLength selects the newest messages in order, and 0 omits the member', async () => {
+test('checklist 11: historyLength returns the newest messages in order, and 0 omits the history', async () => {
   const id = await start({ messageId: 'm-1', parts: [{ text: 'one' }] })
   for (const text of ['two', 'three']) {
     const more = { taskId: id, messageId: text, metadata: undefined, parts: [{ text }] }
@@ -114,7 +114,7 @@ test('checklist 11: historyLength selects the newest messages in order, and 0 om
   expect(none.body.result).not.toHaveProperty('history')
 })
 
-/** Alice sends to Bob. Resolves to the task's id. */
+/** Sends a message from Alice to Bob. Resolves to the task's id. */
 async function start(message: Record<string, unknown> = {}): Promise<string> {
   return (await post(send10(message, atOnce))).body.result.task.id
 }

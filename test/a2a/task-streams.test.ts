@@ -1,4 +1,4 @@
-/** Task streams over JSON-RPC: what a send and a subscription deliver, in which order, and when they end. */
+/** Task streams over JSON-RPC: the events that sends and subscriptions deliver, their order, and the end. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import {
@@ -30,7 +30,7 @@ const stream03 = (message: object = {}) => ({
   method: 'message/stream',
 })
 
-test('checklist 14: a stream to a disconnected agent sends the task at once, after a comment', async () => {
+test('checklist 14: a stream to a disconnected agent sends a comment and then the task at once', async () => {
   const stream = await open(stream10(), bobs)
 
   expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -45,7 +45,7 @@ test('checklist 14: a stream to a disconnected agent sends the task at once, aft
   await stream.close()
 })
 
-test('checklist 14: a read, a reply and the end arrive in order, in 1.0', async () => {
+test('checklist 14: in 1.0, the events of a read, a reply and the end arrive in order', async () => {
   const stream = await open(stream10(), bobs)
   const { result: { task } } = (await stream.next())!
   await inboxOf(grid, grid.bob)
@@ -61,7 +61,7 @@ test('checklist 14: a read, a reply and the end arrive in order, in 1.0', async 
   expect(rest.map(({ id }) => id)).toEqual([3, 4])
 })
 
-test("in 0.3 the last event is final, and every frame has its request's id", async () => {
+test("in 0.3, a stream's last event is final, and every frame has its request's id", async () => {
   const response = await grid.request(bobs, {
     method: 'POST',
     headers: { Authorization: `Bearer ${grid.alice.key}`, 'Content-Type': 'application/json' },
@@ -86,7 +86,7 @@ test("in 0.3 the last event is final, and every frame has its request's id", asy
   ])
 })
 
-test('a send stream ends when the client is asked, and a subscription continues', async () => {
+test("a send's stream ends when the agent asks for input, and a subscription continues", async () => {
   const sent = await open(stream03(), bobs)
   const { result: task } = (await sent.next())!
   const subscribed = await open(request('tasks/resubscribe', { id: task.id }))
@@ -108,7 +108,7 @@ test('a stream on the shared endpoint is a single confirmation', async () => {
   expect(await inboxOf(grid, grid.bob)).toHaveLength(2)
 })
 
-test('checklist 13: an error before the stream is JSON in 1.0, and one event in 0.3', async () => {
+test('checklist 13: an error before a stream begins is JSON in 1.0, and an event in 0.3', async () => {
   const task = await submitted()
   await post(request('CancelTask', { id: task.id }))
   const answers = [
@@ -131,7 +131,7 @@ test('checklist 13: an error before the stream is JSON in 1.0, and one event in 
   expect(answers[4].body.id).toBe(7)
 })
 
-test('checklist 13: two subscribers get the same events, and one that leaves does not affect the other', async () => {
+test('checklist 13: two subscribers get the same events, even if a third one disconnects', async () => {
   const { id } = await submitted()
   const [first, second, third] = await Promise.all([1, 2, 3].map(() => open(request('SubscribeToTask', { id }))))
   const seen = [(await first.next())!, (await second.next())!, (await third.next())!]
@@ -146,7 +146,7 @@ test('checklist 13: two subscribers get the same events, and one that leaves doe
   expect(rest.map(summary)).toEqual(['TASK_STATE_WORKING', 'a', 'a', 'TASK_STATE_COMPLETED'])
 })
 
-test('Last-Event-ID resumes a stream after that event, even for an ended task', async () => {
+test('Last-Event-ID resumes a stream after that event, even if the task has ended', async () => {
   const { id } = await submitted()
   await inboxOf(grid, grid.bob)
   await bob({ taskId: id, text: 'done' })
@@ -157,13 +157,13 @@ test('Last-Event-ID resumes a stream after that event, even for an ended task', 
 
   expect((await (await from('0')).rest()).map(({ id }) => id)).toEqual([1, 2, 3, 4])
   expect((await (await from('2')).rest()).map(summary)).toEqual([expect.any(String), 'TASK_STATE_COMPLETED'])
-  // The client has noticed the end, or reports nothing that can be an event of the task.
+  // The client has already received the end, or its Last-Event-ID is not an event of the task.
   for (const seen of ['4', '5', 'nonsense', '-1', '99999999999999999']) {
     await expect(from(seen)).rejects.toThrow('-32004')
   }
 })
 
-test("a repeated stream with the same key follows the first one's task", async () => {
+test('a stream repeated with the same key continues with the same task', async () => {
   const key = { headers: { 'Idempotency-Key': 'k-1' }, path: bobs }
   const first = await openA2aStream(grid, grid.alice.key, stream10(), key)
   const { result: { task } } = (await first.next())!
@@ -183,7 +183,7 @@ async function submitted(): Promise<{ id: string }> {
   return (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
 }
 
-/** The state, or the artifact's id. */
+/** The event's state, or its artifact's id. */
 function summary({ result }: StreamedEvent): string {
   const update = result.statusUpdate ?? result.artifactUpdate ?? result
   if (update.artifact) return update.artifact.artifactId

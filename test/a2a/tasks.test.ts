@@ -1,4 +1,4 @@
-/** Tasks over JSON-RPC, in both versions: created, read, listed, continued and canceled by their sender. */
+/** Tasks over JSON-RPC in both versions: senders create, read, list, continue and cancel them. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'
@@ -16,7 +16,7 @@ beforeEach(async () => {
   bobs = endpointOf(grid.bob)
 })
 
-test("checklist 16: a send to an agent's endpoint is a task in 0.3, which 1.0 reads", async () => {
+test("checklist 16: a 0.3 send to an agent's endpoint creates a task, which can be read in 1.0", async () => {
   const { body } = await post(send03({ metadata: undefined, contextId: 'c-1' }), bobs)
   const [message] = await inboxOf(grid, grid.bob)
 
@@ -53,7 +53,7 @@ test("checklist 16: a send to an agent's endpoint is a task in 0.3, which 1.0 re
   })
 })
 
-test("checklist 16: a send to an agent's endpoint is a task in 1.0, which 0.3 reads with the reply", async () => {
+test("checklist 16: a 1.0 send to an agent's endpoint creates a task, which can be read with the reply in 0.3", async () => {
   const { body } = await post(send10({ metadata: undefined }), bobs)
   const { id, contextId } = body.result.task
   expect(body.result.task).toMatchObject({ id: uuid, contextId: uuid, status: { state: 'TASK_STATE_SUBMITTED' } })
@@ -80,7 +80,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('path, tenant and metadata that name different agents get -32602', async () => {
+test('a send whose path, tenant and metadata name different agents gets -32602', async () => {
   const bodies: [unknown, string][] = [
     [send10({ metadata: { to: 'alice' } }), bobs],
     [send10({ metadata: undefined }, { tenant: 'alice' }), bobs],
@@ -91,7 +91,7 @@ test('path, tenant and metadata that name different agents get -32602', async ()
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test("an unknown agent and another account's private agent in the path are not found", async () => {
+test("a path with an unknown agent or another account's private agent gets the same not-found error", async () => {
   for (const alias of ['nobody', 'eve', 'böb']) {
     const { body } = await post(send10({ metadata: undefined }), `/a2a/v1/agents/${encodeURIComponent(alias)}`)
     expect(body.error).toMatchObject({ code: -32602, data: [{ reason: 'RECIPIENT_NOT_FOUND' }] })
@@ -111,7 +111,7 @@ test("an agent's endpoint accepts files and data without text, but not an empty 
   expect(second).toMatchObject({ parts: [{ data: { answer: 42 } }] })
 })
 
-test("an agent's endpoint accepts a body of 4 MiB, and the shared one 256 KiB", async () => {
+test("an agent's endpoint accepts a body of 4 MiB, and the shared endpoint 256 KiB", async () => {
   const large = send10({ metadata: undefined, parts: [{ text: 'see' }, { raw: 'A'.repeat(3 * 1024 * 1024) }] })
 
   expect((await post(large, bobs)).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
@@ -119,7 +119,7 @@ test("an agent's endpoint accepts a body of 4 MiB, and the shared one 256 KiB", 
   expect((await post({ ...large, padding: 'x'.repeat(1024 * 1024) }, bobs)).status).toBe(413)
 })
 
-test('a confirmation names its task, and the task includes the reply', async () => {
+test('a confirmation names its task, and the task contains the reply', async () => {
   const { result } = (await post(send03())).body
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { messageId: result.messageId, text: 'done' })
@@ -130,7 +130,7 @@ test('a confirmation names its task, and the task includes the reply', async () 
   expect(task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
 })
 
-test('checklist 12: a message that names a task waiting for its client continues it', async () => {
+test('checklist 12: a message to a task that waits for input continues it', async () => {
   const { id, contextId } = (await post(send10({ metadata: undefined }, atOnce10), bobs)).body.result.task
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, state: 'input-required', text: 'Which?' })
@@ -149,7 +149,7 @@ test('checklist 12: a message that names a task waiting for its client continues
   expect(await inboxOf(grid, grid.bob)).toMatchObject([{ message: 'that', task_id: id }])
 })
 
-test('checklist 12: a canceled task refuses a second cancel and further messages', async () => {
+test('checklist 12: a canceled task cannot be canceled again, and accepts no messages', async () => {
   const { id } = (await post(send10({}, atOnce10))).body.result.task
 
   const canceled = await post(request('CancelTask', { id }))

@@ -1,4 +1,4 @@
-/** The official A2A clients, each with every task operation, on both endpoints of a grid known only by its URL. */
+/** Every task operation with each official A2A client, on both endpoints of a grid known only by its URL. */
 import { Role, type SendMessageRequest, type StreamResponse, type Task, taskStateToJSON } from '@a2a-js/sdk'
 import * as sdk03 from '@a2a-js/sdk-0.3/client'
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
@@ -7,28 +7,28 @@ import { expect } from 'vitest'
 import { callTool } from './client.ts'
 
 interface Agent {
-  /** Includes the `@`. */
+  /** The alias, with the `@`. */
   alias: string
   key: string
 }
 
-/** One official client in this test's terms. Events are the state that they name, or the artifact's text. */
+/** A common interface to the official clients. A stream yields an event's state, or the text of its artifact. */
 export interface TaskClient {
   /** Sends without waiting. Resolves to the task's id. */
   send(text: string): Promise<string>
   stream(text: string): AsyncGenerator<string>
   /** The task's state and the texts of its artifacts. */
   get(id: string): Promise<[state: string, ...artifacts: string[]]>
-  /** The tasks' ids; undefined if the client has no such call. */
+  /** The ids of the agent's tasks. Missing if the client has no such call. */
   list?(): Promise<string[]>
   cancel(id: string): Promise<string>
-  /** Sets a task's webhook. Resolves to the result of reading it and all of them back. */
+  /** Sets a task's webhook. Resolves to its URL, as read alone and in the list of the task's webhooks. */
   setWebhook(id: string, url: string): Promise<string[]>
   deleteWebhook(id: string): Promise<unknown>
   subscribe(id: string): AsyncGenerator<string>
 }
 
-/** How each client is created for an endpoint: `to` is in the metadata of its messages. */
+/** Creates a client for an endpoint. Its messages have `to` in their metadata. */
 export type MakeClient = (url: string, key: string, to?: string) => Promise<TaskClient>
 
 export const taskClients: Record<string, MakeClient> = {
@@ -52,7 +52,7 @@ export async function officialClients(base: string, signUp: (name: string) => Pr
   }
 }
 
-/** Sends, streams, gets, lists, cancels and subscribes. `plain`: the expected response to a plain send. */
+/** Sends, streams, gets, lists, cancels and subscribes. `plain` is the expected response to a plain send. */
 export async function usesTasks(
   base: string,
   client: TaskClient,

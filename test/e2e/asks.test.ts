@@ -1,6 +1,6 @@
 /**
- * Agents ask each other over REST and wait for the answers, while callers hang up and the server is killed: each answer
- * arrives at its own question, once, or again marked as redelivered. More: `ASKS=10000 ASK_KILLS=10
+ * Agents ask each other over REST and wait for the answers, while callers hang up and the server is killed. Each answer
+ * must arrive for its own question once, except repeats that are marked. For a longer run: `ASKS=10000 ASK_KILLS=10
  * ASK_RUNTIMES=node,deno,bun`.
  */
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const asks = Number(process.env.ASKS ?? 300)
 const kills = Number(process.env.ASK_KILLS ?? 1)
 const runtimes = (process.env.ASK_RUNTIMES ?? 'bun').split(',') as Runtime[]
 const pairs = 6
-/** The maximum for one key. Two of them ask the same agent at the same time. */
+/** Concurrent questions of each asking agent: the maximum for one key. */
 const lanes = 3
 
 interface Message {
@@ -34,7 +34,7 @@ test.each(runtimes)('each answer arrives for its own question on %s', async (run
   const { url, env, keys } = await prepared()
   let server = await startServe(runtime, env)
   let isDone = false
-  /** By question: each time its answer arrived. */
+  /** Every arrival of an answer, by question. */
   const arrived = new Map<string, Message[]>()
   const arrives = (question: string, message: Message) => {
     expect(message.message).toBe(`re ${question}`)
@@ -60,8 +60,8 @@ test.each(runtimes)('each answer arrives for its own question on %s', async (run
     server = await startServe(runtime, env)
   }
   await Promise.all(asking)
-  // Answers to abandoned calls are in the inbox, or were sent at the moment when the caller left: then a repeat gets
-  // them.
+  // The answer to an abandoned call is in the inbox. If it was sent just when the caller left, a repeat of the call
+  // gets it.
   for (const [pair, { asking }] of keys.entries()) {
     await until(async () => {
       const messages = await read(url, asking)
@@ -91,7 +91,7 @@ async function prepared() {
     const agents = [await grid.acme.agent(`a-${n}`), await grid.acme.agent(`b-${n}`)]
     for (const { alias, id } of agents) {
       await setAutomated(grid.acme.store, { agent: alias, isAutomated: true })
-      // A call does not wait for an agent that has never connected.
+      // Mark the agent as seen, because a call does not wait for an agent that has never connected.
       await grid.acme.store.write([grid.acme.store.change.agents.markSeen(id, grid.clock.now)])
     }
     keys.push({ asking: agents[0].key, answering: agents[1].key })
@@ -104,7 +104,10 @@ async function prepared() {
   return { url, env, keys }
 }
 
-/** Asks until the answer arrives. A caller that hangs up asks again with its key, or leaves the answer to its inbox. */
+/**
+ * Asks until the answer arrives. A caller that hangs up either repeats the call with its idempotency key, or leaves the
+ * answer to its inbox. Resolves to undefined in the latter case.
+ */
 async function ask(
   url: string,
   key: string,
@@ -145,7 +148,7 @@ async function answer(url: string, key: string, isDone: () => boolean): Promise<
   await Promise.all(answers)
 }
 
-/** Undefined if the process is down, or the caller has disconnected. */
+/** Sends a message. Resolves to undefined if the process is down, or the caller has disconnected. */
 async function send(url: string, key: string, idempotencyKey: string, body: object, signal?: AbortSignal) {
   const headers = {
     Authorization: `Bearer ${key}`,

@@ -23,7 +23,7 @@ import { Ledger, readAll, sendUntilGone } from './load.ts'
 const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
 const megabytes = Number(process.env.BACKUP_MEGABYTES ?? 0)
 const key = { BACKUP_KEY: 'correct horse battery' }
-/** Copies are made on threads, which work differently on each runtime. */
+/** The backup's copies are made on threads, which work differently on each runtime. */
 const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : ['node']
 
 let database: TemporaryDatabase
@@ -49,7 +49,7 @@ async function run(url: string, words: string[], env: Record<string, string> = k
   return { code, ...JSON.parse(stdout) }
 }
 
-/** Returns the message texts in a database that no server holds. */
+/** Returns the message texts in the database of a stopped server. */
 async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
   const client = createClient({ url })
   const { rows } = await client.execute('SELECT body FROM messages')
@@ -57,7 +57,7 @@ async function textsIn({ url }: TemporaryDatabase): Promise<Set<string>> {
   return new Set(rows.map(({ body }) => String(body)))
 }
 
-/** Adds one message with many 1 MB parts that compress to no less than half. Resolves to its text. */
+/** Adds a message with many parts of 1 MB that hardly compress. Resolves to its text. */
 async function enlarge({ url }: TemporaryDatabase): Promise<string> {
   const client = createClient({ url })
   await client.execute({
@@ -91,7 +91,7 @@ test.each(runners)(
       const begin = ledger.acknowledged.size + 100
       await waitFor('some messages', () => ledger.acknowledged.size > begin)
       const before = [...ledger.acknowledged]
-      // On Deno, the restore can read nothing else.
+      // The backup is in the target's folder, because on Deno a restore can read only that folder.
       const file = join(other.folder, `${round}.backup`)
       const startedAt = performance.now()
       expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, file, encrypted: true })
@@ -99,7 +99,7 @@ test.each(runners)(
       const [seconds, during] = [(performance.now() - startedAt) / 1_000, ledger.acknowledged.size - before.length]
       if (megabytes > 0) keepFigures('backup', runner, 0, { megabytes, seconds: Math.round(seconds), during })
     }
-    // The lock is still held.
+    // The running server still holds the database's lock.
     expect(await run(database.url, ['restore', copies[0].file])).toMatchObject({ error: { code: 'database_in_use' } })
     server.signal('SIGKILL')
     await Promise.all([load.done, server.ended])
@@ -115,7 +115,7 @@ test.each(runners)(
   600_000,
 )
 
-test('a restored grid refuses older cursors, and continues with numbers that nobody has seen', async () => {
+test('a restored grid refuses older cursors, and continues with sequence numbers that were never used', async () => {
   const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
   let server = await startServe('node', { DATABASE_URL: database.url })
   await callTool(server.url, ada.key, 'send_message', { to: reader.alias, message: 'one' })
@@ -142,7 +142,7 @@ test('a restored grid refuses older cursors, and continues with numbers that nob
   expect(rows[1].seq).toBeGreaterThan(1_000_000)
 })
 
-test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid unchanged', async (runner) => {
+test.each(runners)('on %s, kill -9 during a backup and during a restore leaves the grid unchanged', async (runner) => {
   const { agents: [reader, ada] } = await seedAgents(database.url, ['reader', 'ada'])
   let server = await startServe(runner, { DATABASE_URL: database.url })
   for (let n = 0; n < 20; n++) {
@@ -160,7 +160,7 @@ test.each(runners)('on %s, kill -9 during a backup and a restore leaves the grid
   expect(names().filter((name) => name.includes('.copy-'))).toEqual([])
   expect(await run(database.url, ['backup', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   await server.stop()
-  // The leftover of a killed restore.
+  // A partial file that a killed restore has left.
   copyFileSync(file, `${pathOf(database)}.restoring`)
   expect(await run(database.url, ['restore', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   server = await startServe(runner, { DATABASE_URL: database.url })

@@ -1,4 +1,4 @@
-/** Requests that a runtime cannot read completely. See docs/operating/install.md, "Runtimes". */
+/** Incomplete and malformed requests, which a runtime cannot read. See docs/operating/install.md, "Runtimes". */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ afterEach(async () => {
 const json = 'application/json'
 const form = 'application/x-www-form-urlencoded'
 
-test.each(runtimes)('%s: an interrupted upload does not log an error', async (runtime) => {
+test.each(runtimes)('%s: an interrupted upload does not cause an error in the log', async (runtime) => {
   await start(runtime)
   let sent = 0
   for (
@@ -31,7 +31,7 @@ test.each(runtimes)('%s: an interrupted upload does not log an error', async (ru
     for (const [length, text] of [['Content-Length: 999', '{"a":'], ['Transfer-Encoding: chunked', '5\r\n{"a":\r\n']]) {
       const socket = open(['POST', path], [`Content-Type: ${type}`, `Accept: ${json}, text/event-stream`, length], text)
       await once(socket, 'connect')
-      // Otherwise the server may see the end before it has started reading the body.
+      // Wait until the server has read the request's head. Otherwise it may see the end before it reads the body.
       await fetch(`${server.url}/healthz`)
       socket.destroy()
       sent++
@@ -39,11 +39,11 @@ test.each(runtimes)('%s: an interrupted upload does not log an error', async (ru
     }
   }
   const { stderr } = await server.stop()
-  // The first start creates a key ring, and warns about it.
+  // The only expected warning is that the first start created a key ring.
   expect(stderr.replace(/.*A new key ring was made.*/, '')).not.toMatch(/"level":"(warn|error)"/)
 })
 
-// HAProxy's plain `option httpchk` is such a request.
+// HAProxy sends such requests with a plain `option httpchk`.
 test.each(runtimes)(
   '%s: a request without Host gets 200 at probes and 400 elsewhere, without an error in the log',
   async (runtime) => {
@@ -87,7 +87,7 @@ test.each(runtimes)(
 )
 
 // Bun answers these itself, without a body.
-test.each(['node', 'deno'] as const)('%s: an unreadable request is refused with a body', async (runtime) => {
+test.each(['node', 'deno'] as const)('%s: a malformed request gets an error response with a body', async (runtime) => {
   await start(runtime)
 
   expect(await answerTo(open(['GET', '/healthz'], [`X: ${'x'.repeat(17_000)}`]))).toEqual([
@@ -109,7 +109,7 @@ async function start(runtime: (typeof runtimes)[number]): Promise<void> {
   server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'debug' })
 }
 
-/** The number of requests that the server has answered or tried to answer. */
+/** The number of requests other than probes that the server has logged. */
 function requestsLogged(): number {
   return server.stderr().split('"message":"request"').length - 1 -
     server.stderr().split('"path":"/healthz"').length + 1
@@ -133,7 +133,7 @@ async function answerTo(socket: Socket): Promise<[string, unknown]> {
 
 const head = 'POST /api/v1/agentic-signup HTTP/1.1\r\nContent-Type: application/json\r\n'
 
-/** The bytes that a client sends first, and then every second. */
+/** The bytes that a client sends first, and the bytes that it then sends every second. */
 const requests: Record<string, { first: string; then?: string }> = {
   'nothing': { first: '' },
   'half a header': { first: head },
@@ -142,7 +142,10 @@ const requests: Record<string, { first: string; then?: string }> = {
   'a body in drips': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{`, then: ' ' },
 }
 
-/** Every byte resets Bun's timeout, so dripping requests are not closed there. */
+/**
+ * The requests whose connections each runtime closes. Every byte resets Bun's timeout, so it never closes slow
+ * requests.
+ */
 const closed: Record<Runtime, string[]> = {
   node: Object.keys(requests),
   deno: Object.keys(requests),
@@ -162,7 +165,7 @@ describe.runIf(isLong)('in the long form', { concurrent: true }, () => {
   })
 })
 
-/** The seconds until the server closes the connection, at most a minute. */
+/** The seconds until the server closes the connection, at most 60. */
 async function secondsUntilClosed(port: number, { first, then }: { first: string; then?: string }): Promise<number> {
   const startedAt = performance.now()
   const seconds = () => (performance.now() - startedAt) / 1_000

@@ -6,30 +6,30 @@ import { keepFigures } from '../support/proof-log.ts'
 import { chaos, type ChaosOptions, fullTrials, noOutsideFaults, soundDatabase } from './chaos/chaos.ts'
 import { noFaults } from './chaos/ledger.ts'
 
-// `npm run chaos` sets these for a longer run.
+// `npm run chaos` sets these variables for a longer run.
 const { CHAOS_SECONDS, CHAOS_SEED, CHAOS_RUNTIMES, CHAOS_DATABASE, CHAOS_WEBHOOK } = process.env
 const seconds = CHAOS_SECONDS === undefined ? undefined : Number(CHAOS_SECONDS)
 const seed = Number(CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 32))
 const chosenRuntimes = CHAOS_RUNTIMES === undefined ? runtimes : CHAOS_RUNTIMES.split(',') as Runner[]
 const isLocalFile = CHAOS_DATABASE === 'file'
-// A longer run takes as long as the machine needs.
+// A longer run has no timeout, because it takes as long as the machine needs.
 const testTimeoutMs = seconds === undefined ? 120_000 : 0
 
-// Runs only in the long form, because the second test also kills processes.
+// This test runs only in the long form, because the next one also kills processes.
 test.skipIf(seconds === undefined || isLocalFile)(
-  'three processes, killed at random: nothing lost, nothing duplicated, in order',
+  'three randomly killed processes lose nothing, duplicate nothing, and keep the order',
   async () => {
     await expectPromises({ seconds: seconds ?? 6, killDatabase: false })
   },
   testTimeoutMs,
 )
 
-test.skipIf(isLocalFile)('with the libsql-server killed too, once in the middle', async () => {
+test.skipIf(isLocalFile)('randomly killed processes keep all guarantees when the libsql-server is killed too', async () => {
   await expectPromises({ seconds: seconds ?? 4, killDatabase: true })
 }, testTimeoutMs)
 
 if (isLocalFile) {
-  test.each(chosenRuntimes)('one process on a local file, on %s', async (runtime) => {
+  test.each(chosenRuntimes)('a randomly killed process on a local file keeps all guarantees, on %s', async (runtime) => {
     if (runtime === 'binary') await buildBinary()
     await expectPromises({ seconds: seconds ?? 6, killDatabase: false, isLocalFile, runtimes: [runtime] })
     if (runtime === 'binary') removeBinary()
@@ -44,8 +44,8 @@ async function expectPromises(
     seed,
     runtimes: chosenRuntimes,
     hasWebhook: CHAOS_WEBHOOK !== 'no',
-    // A dead process's leases are released after a minute, for which a short run does not wait; on a local file by the
-    // next process.
+    // A dead process's leases are released after a minute, or at the next start on a local file. A short run does not
+    // wait for that.
     releasedWithinMs: seconds === undefined ? undefined : isLocalFile ? 45_000 : 120_000,
     ...options,
   })

@@ -1,4 +1,4 @@
-/** Clients' requests, over HTTP to a grid known only by its URL. */
+/** Requests of clients over HTTP to a grid known only by its URL. */
 import { type Era, gridPath, wireRequest } from '../support/mcp.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -23,7 +23,7 @@ export async function post(
   return await answerOf(await fetch(base + path, { ...request, body: JSON.stringify(body) }))
 }
 
-/** Sends an MCP request as a well-behaved client of the era does, without a credential if `key` is undefined. */
+/** Sends an MCP request as a correct client of the era does, without a credential if `key` is undefined. */
 export function mcp(
   base: string,
   key: string | undefined,
@@ -49,8 +49,8 @@ export function toolOutput({ content: [{ text }] }: any): any {
 }
 
 /**
- * Resolves when the server has authenticated an agent's first call. A wait that the agent started with has then begun
- * too. `key` belongs to another agent of its account.
+ * Resolves when the server has authenticated the first call of an agent. A wait in this call has then begun too. `key`
+ * belongs to another agent of the account.
  */
 export async function firstCall(base: string, key: string, alias: string): Promise<void> {
   await waitFor(`the first call of @${alias}`, async () => {

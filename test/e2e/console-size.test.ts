@@ -1,4 +1,7 @@
-/** The pages of an account with a very long history. `npm run lab -- console-size` runs it, but the suite does not. */
+/**
+ * Response times of the pages of an account with a very long history. `npm run lab -- console-size` runs it, but the
+ * suite does not.
+ */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -14,7 +17,7 @@ import { keepFigures } from '../support/proof-log.ts'
 import { pause } from './load.ts'
 
 const messages = Number(process.env.CONSOLE_MESSAGES ?? 0)
-/** Each agent writes to the next one, so that there are as many conversations, each with a tenth of the messages. */
+/** The number of agents and of conversations. Each agent writes a tenth of the messages, all to the next agent. */
 const agents = 10
 const times = 10
 const pages = {
@@ -31,7 +34,7 @@ const pages = {
   network: '/network',
 }
 
-test.runIf(messages > 0)('every page answers', async () => {
+test.runIf(messages > 0)('every page responds in an account with a very long history', async () => {
   const first = await emptyGrid()
   const system = { type: 'system', job: 'test' } as const
   const { id } = await createAccount(first.store, { name: 'Acme', ownerEmail: 'ann@acme.example' }, system)
@@ -42,13 +45,13 @@ test.runIf(messages > 0)('every page answers', async () => {
   client.close()
 
   const grid = await emptyGrid({ url }) as TestGrid
-  // The bench writes messages dated within the last month.
+  // The benchmark's messages are dated within the last month.
   grid.clock.now = Date.now()
   const worker = await startWorker(grid.store)
   const startedAt = performance.now()
   const followers = (await rows(grid, 'SELECT name FROM projections')).map(({ name }) => name as StoredFollower)
   const isBehind = (name: StoredFollower) => grid.store.loop.behind(name) > 0
-  // Waits without a limit.
+  // This wait has no time limit.
   do await pause(1_000)
   while (grid.store.loop.pulse === undefined || followers.some(isBehind))
   const filedSeconds = Math.round((performance.now() - startedAt) / 1_000)

@@ -8,10 +8,10 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { Ledger, pause, sendUntilGone } from './load.ts'
 
 const rounds = isLong ? 6 : 2
-/** Together with the sender, a channel of the maximum of 500 members. */
+/** With the sender, these recipients fill a channel to its maximum of 500 members. */
 const recipients = 499
 
-test('kill -9 during a fan-out to a channel of 500: all or none', async () => {
+test('a post to a channel of 500 reaches all members or none after kill -9', async () => {
   const database = temporaryDatabase()
   const deps = processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' }))
   const aliases = Array.from({ length: recipients + 1 }, (_, n) => `member-${n}`)

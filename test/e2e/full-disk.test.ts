@@ -1,6 +1,6 @@
 /**
- * A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root, which can mount a
- * small one.
+ * A disk that fills up under a running grid (docs/operating/monitoring.md, "Full disk"). Needs root to mount a small
+ * disk.
  */
 import { join } from 'node:path'
 import process from 'node:process'
@@ -15,9 +15,9 @@ import { a2a, callTool, get } from './client.ts'
 const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
-// Skipped where mounting is not allowed, but fails there under CI.
+// Without permission to mount, the test is skipped, but fails in CI.
 describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) => {
-  test('an almost full disk refuses sends and continues with the rest; a full one is checked, a start works, and it recovers', async () => {
+  test('an almost full disk refuses only sends, and a grid on a full disk reports it, can start, and recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db` }
     const { adminKey, agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender', 'gone'])

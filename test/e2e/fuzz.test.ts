@@ -1,4 +1,6 @@
-/** Mutated requests to all interfaces, and what must never be returned. `npm run lab -- fuzz` sends more of them. */
+/**
+ * Mutated requests to all interfaces, and responses that must never occur. `npm run lab -- fuzz` sends more of them.
+ */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { keepFigures } from '../support/proof-log.ts'
@@ -11,13 +13,13 @@ const { FUZZ_FIRST, FUZZ_REQUESTS, FUZZ_SEED } = process.env
 const first = Number(FUZZ_FIRST ?? 0)
 const requests = Number(FUZZ_REQUESTS ?? 1_000)
 const seed = Number(FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
-/** Maximum number of requests to one grid, because some of them delete what others need. */
+/** Maximum number of requests to one grid, because some requests delete data that others need. */
 const requestsPerGrid = 5_000
 const connections = 8
 const runtime = ['bun', 'deno'].find((name) => name in process.versions) ?? 'node'
 const msPerRequest = 50
 
-/** Otherwise the limits would answer most requests. The clock advances with each of them. */
+/** Without these settings, most requests would only reach a limit. The clock advances with each request. */
 const env = {
   CALLS_PER_SECOND: '0',
   MESSAGES_PER_DAY: '0',
@@ -27,12 +29,12 @@ const env = {
   SIGNUP_PER_HOUR: '10000',
 }
 
-/** A request's number repeats it with the same seed. Faults of one kind are listed once. */
+/** The first fault of each kind. The request's number and the seed reproduce it. */
 const faults = new Map<string, { n: number; request: string; answer: string }>()
-/** The interfaces that served an unchanged request. */
+/** Whether each interface has served an unchanged request. */
 const served = new Map<string, boolean>()
 
-test('mutated requests to all interfaces: no 500, no -32603, no crash', async () => {
+test('mutated requests to all interfaces cause no 500, no -32603 and no crash', async () => {
   console.log(
     `Seed ${seed}: npm run lab -- fuzz --first ${first} --requests ${requests} --runtime ${runtime} --seed ${seed}`,
   )
@@ -56,7 +58,7 @@ async function fuzzOneGrid(from: number, to: number): Promise<void> {
   const doors = [...corpus.keys()]
   grid.logs.length = 0
   const inPrototype = Object.getOwnPropertyNames(Object.prototype).length
-  // Otherwise it might only test refusals of its own credentials.
+  // Check that the unchanged requests are served. Otherwise the test might only cover refused credentials.
   for (const [door, all] of corpus) {
     for (const one of all.filter(({ isLast }) => !isLast)) {
       const { status } = await exchange(Number(port), written(one, host))
@@ -77,12 +79,12 @@ async function fuzzOneGrid(from: number, to: number): Promise<void> {
       const text = Buffer.from(request.bytes).toString('latin1').slice(0, 2_000)
       const fault = (what: string) =>
         faults.set(`${base.door} ${what}`, { n, request: text, answer: answer.text.slice(0, 1_000) })
-      // Bun's own server reads the first line: it closes the connection for an unknown method, and answers 505 to an
+      // Bun's own server parses the first line. It closes the connection for an unknown method, and answers 505 to an
       // unknown version.
       const isOfBun = runtime === 'bun' && (/^get /.test(text) || answer.status === 505)
       if (answer.isLate) fault('no answer in time')
       else if (answer.status === 0 && !request.isBroken && !isOfBun) fault('closed without an answer')
-      // The single sign-on provider does not respond here.
+      // The single sign-on provider does not respond in this test.
       const isOfProvider = answer.status === 503 && /^\S+ \/sso\//.test(text)
       if (answer.status >= 500 && !isOfProvider && !isOfBun) fault(`status ${answer.status}`)
       if (/"code":-32603/.test(answer.text)) fault('-32603')

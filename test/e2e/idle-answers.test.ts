@@ -1,10 +1,10 @@
-/** How long Bun keeps a connection on which nothing is sent. `listen.test.ts` tests Node. */
+/** How long Bun keeps a connection without traffic. `listen.test.ts` tests Node. */
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startProgram } from '../support/process.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-test('a waiting GET gets its response, and a client that reads nothing of its response is disconnected', async () => {
+test('Bun does not close a connection that waits for a response, but disconnects a client that does not read', async () => {
   const server = await startProgram('test/e2e/idle-server.ts', [], { DATABASE_URL: 'file:none.db' }, 'bun')
   const stalled = connect(server.port, '127.0.0.1')
   stalled.on('error', () => {})

@@ -8,7 +8,7 @@ async function answer(request: Request): Promise<Response> {
     await sleep(14_000)
     return new Response('late')
   }
-  // More than the operating system buffers for a client that does not read.
+  // A response larger than the operating system buffers for a client that does not read.
   return new Response(new Uint8Array(64 * 2 ** 20))
 }
 

@@ -1,6 +1,6 @@
 /**
- * Processes are killed (SIGKILL) at any moment of their work: afterwards nothing is partly done. More kills: `KILLS=200
- * npx vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
+ * Processes are killed (SIGKILL) at random moments of their work, and nothing may be partly done. For more kills:
+ * `KILLS=200 npx vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ import { startSqld } from '../support/sqld.ts'
 
 const kills = Number(process.env.KILLS ?? 2)
 
-/** Each job of `test/support/killed-process.ts`, and what holds after kills. */
+/** The check after the kills, for each job of `test/support/killed-process.ts`. */
 const works: Record<string, (grid: TestGrid) => Promise<void>> = {
   conversations: expectPlaced,
   tasks: expectEvents,
@@ -34,14 +34,14 @@ const works: Record<string, (grid: TestGrid) => Promise<void>> = {
 }
 
 test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, 'libsql-server']]))(
-  'kills leave %s intact on %s',
+  'killed processes leave %s consistent on %s',
   async (work, on) => {
     const server = on === 'libsql-server' ? await startSqld({ isRelaxed: true }) : undefined
     const prepared = await testGrid({ url: server?.url })
     const { acme, evil, alice, bob, eve } = prepared
     const desk = await evil.agent('desk', { visibility: 'public' })
     await createChannel(acme.store, { name: 'general', members: ['alice', 'bob'] })
-    // Scripts' messages to each other never count as runaway.
+    // Messages between automated agents never count as runaway.
     for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
     await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
     if (work === 'approvals') {
@@ -70,7 +70,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
   60_000 + kills * 20_000,
 )
 
-/** Agents read little, and processes do nothing but their work. */
+/** Limits that the processes never reach, because they send a lot and read little. */
 const env = {
   DURABILITY: 'relaxed',
   MESSAGES_PER_DAY: '10000000',
@@ -79,7 +79,7 @@ const env = {
   SIGNUP_PER_HOUR: '10000',
 }
 
-/** The process kills itself: up to half a second after its work has begun, usually soon. */
+/** Starts a process that kills itself up to half a second after its work has begun, usually soon. */
 async function runAndKill(url: string, work: string, agents: string): Promise<void> {
   const ms = String(500 * Math.random() ** 3)
   const [node, ...script] = [...runtimeCommand('node'), 'test/support/killed-process.ts', work, agents, ms]
@@ -91,7 +91,10 @@ async function runAndKill(url: string, work: string, agents: string): Promise<vo
   expect(signal).toBe('SIGKILL')
 }
 
-/** Each message has its positions once, and the stored ones equal those of a rebuild. See docs/architecture.md. */
+/**
+ * Each message has each of its positions once, and the stored positions equal those of a rebuild. See
+ * docs/architecture.md.
+ */
 async function expectPlaced(grid: TestGrid): Promise<void> {
   await followLog(grid.store)
   const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))
@@ -131,7 +134,7 @@ async function expectEvents(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each agent is in one account, with its key, its inbox and the tasks it has to answer. */
+/** Each agent is in one account, together with its key, its inbox and the tasks it has to answer. */
 async function expectOneHome(grid: TestGrid): Promise<void> {
   const { acme, evil } = grid
   const accounts = await rows(grid, 'SELECT id, state FROM accounts WHERE id NOT IN (?, ?)', [acme.id, evil.id])
@@ -161,7 +164,8 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
 }
 
 /**
- * Each message was decided once, and delivered or refused once. A pair has its messages in the order of the decisions.
+ * Each message was decided once, and then delivered or refused once. A pair's messages are in the order of the
+ * decisions.
  */
 async function expectDecidedOnce(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid

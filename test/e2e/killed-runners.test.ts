@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The critical steps; `npm run lab -- runners` tries all of them, many times. */
+/** The critical steps. `npm run lab -- runners` covers all steps, many times. */
 const steps: KillStep[] = [
   'runner: lease answered',
   'runner: child begun',
@@ -29,9 +29,9 @@ const steps: KillStep[] = [
   'child: begun',
 ]
 
-test('a runner or its child is killed at a step: each message is answered once', async () => {
+test('each message is answered once, even if the runner or its child is killed at any critical step', async () => {
   const lane = { url: grid.url, asker: grid.alice, worker: grid.bob, folder }
-  // What a server's worker does: leases of killed runners expire by the grid's clock.
+  // Release expired leases by the grid's clock, as a server's worker does.
   const recovery = new LeaseRecovery(grid.store)
   const clock = setInterval(() => {
     grid.clock.now += 1_000

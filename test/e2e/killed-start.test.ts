@@ -17,13 +17,13 @@ test.each<[string, (path: string) => boolean]>([
   ['the first page of its log', (path) => sizeOf(`${path}-wal`) > 0],
   ['its tables', (path) => sizeOf(`${path}-wal`) > 100_000],
   ['its key ring', (path) => existsSync(`${path}.keys`)],
-])('a first start that is killed after creating %s starts again', async (what, isMade) => {
+])('a first start that was killed after creating %s can be repeated', async (what, isMade) => {
   const database = temporaryDatabase()
   const [program, ...args] = runtimeCommand('bun', database.url)
   const env = { PATH: process.env.PATH, DATABASE_URL: database.url }
   const child = spawn(program, [...args, 'src/main.ts', 'migrate'], { env, stdio: 'ignore' })
   const closed = once(child, 'close')
-  // The poll may be late.
+  // The process may already have ended when the condition is checked.
   await waitFor(what, () => isMade(join(database.folder, 'grid.db')) || child.exitCode !== null)
   child.kill('SIGKILL')
   await closed

@@ -1,6 +1,6 @@
 /**
- * A worker that takes the next message with each answer is killed or cut off at every step. See docs/protocol/rest.md,
- * "Inbox". The worker is a process that connects through a proxy, which knows the step.
+ * A worker that takes the next message with each answer is killed or disconnected at every step. See
+ * docs/protocol/rest.md, "Inbox". The worker is a process that connects through a proxy, which recognises the step.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
@@ -51,7 +51,7 @@ const steps = [
   'messages waits',
 ] as const
 const faults = ['kill', 'cut'] as const
-/** The long form has 200 kills and 200 cuts. */
+/** The long form has 200 kills and 200 disconnections. */
 const rounds = isLong ? Math.ceil(200 / steps.length) : 1
 
 let grid: LiveGrid
@@ -59,14 +59,14 @@ let proxy: Server
 let running: ChildProcess | undefined
 let armed: { step: string; fault: (typeof faults)[number] } | undefined
 let clock: NodeJS.Timeout
-/** The asking agent's key. Another agent in each round, because a conversation with so many turns would be paused. */
+/** The asking agent's key. Each round has another asker, because a conversation with so many turns would be paused. */
 let asker: string
 /** The calls that the grid has received and not yet answered. */
 const open = new Set<string>()
 
 beforeEach(async () => {
   grid = await liveGrid()
-  // What a server's worker does: leases of killed workers expire by the grid's clock.
+  // Release expired leases by the grid's clock, as a server's worker does.
   const recovery = new LeaseRecovery(grid.store)
   clock = setInterval(() => {
     grid.clock.now += 2 * second
@@ -110,7 +110,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-test('each question is answered exactly once, at whatever step a worker is killed or cut off', async () => {
+test('each question is answered exactly once, at whatever step the worker is killed or disconnected', async () => {
   const faultsFound: string[] = []
   let hits = 0
   for (let round = 0; round < rounds; round++) {
@@ -118,7 +118,8 @@ test('each question is answered exactly once, at whatever step a worker is kille
     for (const fault of faults) {
       for (const step of steps) {
         const [call, state] = step.split(' ')
-        // A worker that has just started takes a lease; one that has answered waits in its send.
+        // Only a worker that has just started requests a lease. After an answer it waits in the call that sent the
+        // answer.
         if (call === 'leases') await kill()
         armed = state === 'waits' ? undefined : { step, fault }
         start()
@@ -147,7 +148,7 @@ test('each question is answered exactly once, at whatever step a worker is kille
   expect(hits).toBe(rounds * faults.length * steps.length)
 }, 600_000)
 
-/** Kills the worker, or cuts off its call, if this is the step. */
+/** Kills the worker, or closes its connection, if the test is armed for this step. */
 async function reach(step: string): Promise<boolean> {
   if (armed?.step !== step) return false
   const { fault } = armed
@@ -171,7 +172,7 @@ async function kill(): Promise<void> {
   await ended
 }
 
-/** Every question is acknowledged, so any second answer has had its chance. */
+/** Whether every question is acknowledged. After that, no second answer can follow. */
 async function isAllDone(): Promise<boolean> {
   const sql = `SELECT 1 FROM v_deliveries WHERE account_id = ? AND agent_id = ?
     AND (state <> 'read' OR lease_id IN (SELECT id FROM leases WHERE account_id = ?))`
@@ -182,7 +183,7 @@ async function ask(message: string): Promise<string> {
   return (await post(grid, asker, { to: '@bob', message })).body.message_id
 }
 
-/** The questions that are answered by new messages to the asker. */
+/** The questions to which the asker has received new answers. */
 async function newAnswers(): Promise<string[]> {
   const { body } = await lease(grid, asker)
   if (body.lease_id === null) return []

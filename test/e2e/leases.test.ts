@@ -17,7 +17,7 @@ const claim = "^UPDATE deliveries SET state = 'read', lease_id"
 const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
-test('kill -9 between commit and response: on a file the messages are redelivered exactly once, marked', async () => {
+test('after kill -9 between commit and response, messages on a local file are redelivered once, and marked', async () => {
   const database = temporaryDatabase()
   const env = { DATABASE_URL: database.url }
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
@@ -37,7 +37,7 @@ test('kill -9 between commit and response: on a file the messages are redelivere
 }, 600_000)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
-  'for a process that was %s on libsql-server, another one releases after 60 s, exactly once and marked',
+  'messages of a process that was %s on libsql-server are redelivered by another after 60 s, once and marked',
   async (_, signal) => {
     const sqld = await startSqld()
     servers.push(sqld)
@@ -55,7 +55,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await recovery.start()
     await anyLease(grid)
 
-    // Heartbeats are 15 s apart. The other process wrote one when it started.
+    // The calls stand for heartbeats 15 s apart. The other process wrote a heartbeat when it started.
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const early = await readMessages(bob, {})
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
@@ -66,7 +66,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
     expect(rest.messages).toEqual([])
     if (signal === 'SIGSTOP') {
-      // The process continues, and its late response changes nothing.
+      // The process continues, and its late response has no effect.
       server.signal('SIGCONT')
       expect((await answer).messages).toMatchObject([{ message: 'hi' }])
       expect((await callTool(server.url, grid.bob.key, 'read_messages')).messages).toEqual([])

@@ -10,7 +10,7 @@ import { person, signedIn } from '../support/people.ts'
 import { type ServerProcess, startServe } from '../support/process.ts'
 import { useDatabase } from '../support/use-database.ts'
 
-describe.skipIf(!hasBrowser)('an open page', () => {
+describe.skipIf(!hasBrowser)('live pages across a restart', () => {
   const visit = useBrowser()
   const database = useDatabase()
   let visitor: Visitor
@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     await server?.stop()
   })
 
-  test('continues after the server is killed, with every message once and in order', async () => {
+  test('an open page shows every message once and in order after the server was killed and restarted', async () => {
     const port = await freePort()
     const url = `http://localhost:${port}`
     const env = { PORT: `${port}`, BASE_URL: url, DATABASE_URL: database.url }

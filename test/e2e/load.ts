@@ -1,8 +1,8 @@
-/** Senders that record what was acknowledged, and the comparison with the inbox. */
+/** Senders that record the acknowledged messages, and the comparison with the inbox. */
 import { setTimeout } from 'node:timers/promises'
 import { callTool } from './client.ts'
 
-/** The pace of a load: before a call is repeated, or up to a fault's planned or random moment. */
+/** Pauses a load: before a call is repeated, or until a planned or random fault. */
 export async function pause(ms: number): Promise<void> {
   await setTimeout(ms)
 }
@@ -12,7 +12,7 @@ export interface LoadedAgent {
   key: string
 }
 
-/** What senders sent. Every text is unique. */
+/** The messages of the senders. Every text is unique. */
 export class Ledger {
   readonly attempted = new Set<string>()
   readonly acknowledged = new Set<string>()
@@ -48,7 +48,7 @@ export function sendUntilGone(
   return { firstAnswer, stop: () => stopped = true, done }
 }
 
-/** Reads all unread messages. Resolves to the number of times that each text occurred. */
+/** Reads all unread messages. Resolves to the number of occurrences of each text. */
 export async function readAll(base: string, reader: LoadedAgent): Promise<Map<string, number>> {
   const times = new Map<string, number>()
   for (;;) {
@@ -58,7 +58,10 @@ export async function readAll(base: string, reader: LoadedAgent): Promise<Map<st
   }
 }
 
-/** Faults that must never occur: a message acknowledged but lost, stored twice, or never sent. */
+/**
+ * Faults that must never occur: an acknowledged message that is lost, a message that is stored twice, or one that was
+ * never sent.
+ */
 export function faults(ledger: Ledger, times: Map<string, number>) {
   return {
     lost: [...ledger.acknowledged].filter((text) => !times.has(text)),

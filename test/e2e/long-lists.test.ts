@@ -1,4 +1,4 @@
-/** A server with little memory survives many long lists and keeps serving others. */
+/** A server with little memory survives many long lists, and still serves other clients. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -26,7 +26,7 @@ afterEach(async () => {
   database.remove()
 })
 
-test("204 long lists that an admin's clients do not read leave a server with 256 MB alive, and others are served", async () => {
+test('a server with 256 MB survives 204 long lists that clients do not read, and serves other clients', async () => {
   const { adminKeys, honest, goodAdmin } = await fill()
   server = await startServe('node', { DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=256' })
   const before = memoryMb()
@@ -36,13 +36,13 @@ test("204 long lists that an admin's clients do not read leave a server with 256
     await callTool(server.url, honest, 'send_message', { to: '@helper', message: 'still here' })
   }
 
-  // Its lists are not in the attacker's budget.
+  // Another account's lists do not count towards the attacker's budget.
   expect((await ask(goodAdmin)).byteLength).toBeGreaterThan(100)
   const growth = memoryMb() - before
   const served = await Promise.all(stalled.map(bytesOf))
   const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
   console.log(`${megabytes.toFixed()} MB of lists were made; memory grew by ${growth.toFixed()} MB`)
-  // The operating system buffers some of each, which does not count.
+  // The lists must exceed the operating system's buffers, which are not the server's memory.
   expect(megabytes).toBeGreaterThan(8)
   expect(growth).toBeLessThan(100)
 })
@@ -72,7 +72,7 @@ async function askAndStall(key: string): Promise<Socket> {
   return socket
 }
 
-/** The bytes that arrive until the connection is closed. */
+/** The number of bytes that arrive until the connection is closed. */
 function bytesOf(socket: Socket): Promise<number> {
   let bytes = 0
   socket.on('data', (chunk) => bytes += chunk.length).resume()

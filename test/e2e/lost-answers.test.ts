@@ -18,9 +18,9 @@ import { callTool } from './client.ts'
 
 const rounds = isLong ? 60 : 10
 
-/** Whether the runtime reports that a client resets its connection after the response. */
+/** Whether the runtime notices that a client resets its connection after the response. */
 const reportsResets: Record<Runtime, boolean> = { node: true, deno: true, bun: false }
-/** How many seconds a read waits for released messages. */
+/** How many seconds a read waits for messages to be released. */
 const patience = 5
 
 describe.each(runtimes)('on %s', (runtime) => {
@@ -39,9 +39,9 @@ describe.each(runtimes)('on %s', (runtime) => {
     database.remove()
   })
 
-  test('redelivers a response sent to a client that has already disconnected', async () => {
+  test('messages are redelivered if the client disconnected before the response', async () => {
     const times = await lose(async (request) => {
-      // The request and its end have arrived before the server looks.
+      // The server is stopped, so that the request and the disconnection have arrived before it continues.
       server.signal('SIGSTOP')
       const socket = connect(server.port, '127.0.0.1')
       socket.write(request, () => socket.destroy())
@@ -52,15 +52,15 @@ describe.each(runtimes)('on %s', (runtime) => {
     expect(times).toEqual({ byItself: rounds, withSince: 0, lost: 0 })
   })
 
-  test('redelivers what a client did not read before it died if the runtime reports it, otherwise only with since', async () => {
+  test('messages that a client did not read before it died are redelivered if the runtime notices, and otherwise only with since', async () => {
     const times = await lose(async (request) => {
       const isLogged = requestLogged()
       const socket = connect(server.port, '127.0.0.1')
-      // Unread data stays with the operating system, which then resets the connection.
+      // A paused socket leaves the data in the operating system, which then resets the connection.
       socket.pause()
       socket.write(request)
       await waitFor('the log line of the read', isLogged)
-      // The response was written in the same turn as that line, so before this one.
+      // The server wrote the read's response together with that log line, so before it answers this request.
       await (await fetch(`${server.url}/healthz`)).text()
       socket.destroy()
       await once(socket, 'close')
@@ -71,8 +71,8 @@ describe.each(runtimes)('on %s', (runtime) => {
   })
 
   /**
-   * Sends a message and loses the response of the read that leases it, again and again. Resolves to how the messages
-   * were redelivered.
+   * Repeatedly sends a message and loses the response of the read that leases it. Resolves to how the messages were
+   * redelivered.
    */
   async function lose(read: (request: string) => Promise<void>, wait_seconds = patience) {
     const times = { byItself: 0, withSince: 0, lost: 0 }

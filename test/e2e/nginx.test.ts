@@ -26,7 +26,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     await sqld.stop()
   })
 
-  test('300 sends without keys do not notice the stop of a process, and 300 with keys not its death; none is sent twice', async () => {
+  test('while a process stops, no send fails, and when one is killed, no send with a key fails or is stored twice', async () => {
     const [first, second] = processes
 
     const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
@@ -37,7 +37,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
   })
 
-  test('repeats a send that a process accepted but did not answer only if it has a key', async () => {
+  test('nginx repeats a send that a process accepted but did not answer only if it has an idempotency key', async () => {
     let taken = 0
     const dying = createServer((socket) => {
       socket.on('error', () => {}).once('data', () => {
@@ -73,7 +73,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'part_not_found'])
   })
 
-  /** 300 sends, ten at a time, with an event after a quarter of them. */
+  /** Sends 300 messages, ten at a time, and calls `happen` after a quarter of them. */
   async function sendAll(name: string, happen: () => void, headersOf: (message: string) => Record<string, string>) {
     const texts = Array.from({ length: 300 }, (_, i) => `${name} ${i}`)
     const next = texts.entries()
@@ -94,7 +94,7 @@ describe.skipIf(!hasNginx)('behind nginx', () => {
     return to.request('POST', '/api/v1/messages', all, JSON.stringify({ to: '@bob', message }))
   }
 
-  /** The texts of all of @bob's unread messages, at the process that still runs. */
+  /** The texts of all of @bob's unread messages, from the process that still runs. */
   async function readAll(): Promise<string[]> {
     const texts: string[] = []
     for (;;) {

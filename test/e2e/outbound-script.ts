@@ -1,6 +1,6 @@
 /**
- * The grid's outgoing traffic, on the runtime that runs this script: requests to private addresses, to hostile servers
- * and to a friendly one; a notification; emails; and a password hash. Prints the facts as JSON. Arguments: the
+ * Sends the grid's outgoing traffic on the current runtime: requests to private addresses, to hostile servers and to a
+ * friendly one, a notification, and emails. Also hashes a password. Prints the results as JSON. Arguments: the
  * notification's browser as JSON, an SMTP server, an email address.
  */
 import process from 'node:process'
@@ -59,7 +59,7 @@ async function notification(browser: string) {
   return { status, publicKey: key.publicKey }
 }
 
-/** Sends an email to the address, and one to two addresses. Returns the log. */
+/** Sends an email to the address, and one to two addresses, which is refused. Returns the log. */
 async function emails(smtpUrl: string, to: string) {
   const config = readConfig({ SMTP_URL: smtpUrl, MAIL_FROM: 'grid@grid.example' })
   const lines: string[] = []

@@ -5,7 +5,7 @@ import { startPushService } from '../support/push-service.ts'
 import { startSmtpServer } from '../support/smtp.ts'
 
 test.each(runtimes)(
-  'on %s nothing private is reached, and notifications, emails and password hashes work',
+  'on %s, no private address is reached, and notifications, emails and password hashes work',
   async (runtime) => {
     const [pushService, emailServer] = [await startPushService(), await startSmtpServer()]
     const browser = JSON.stringify(pushService.subscription())
@@ -32,7 +32,7 @@ test.each(runtimes)(
       claims: { aud: pushService.url, sub: 'mailto:grid@grid.example' },
       headers: { ttl: '60', 'content-encoding': 'aes128gcm' },
     }])
-    // The email went to one address only.
+    // Only the email to a single address was sent.
     expect(emails).toContain('Email sent')
     expect(emailServer.received.map(({ to }) => to)).toEqual([['ann@acme.example']])
     expect(emailServer.received[0].raw).toContain('The agent @zoe signed up')

@@ -1,11 +1,14 @@
-/** What the first user does on the web, on a server known only by its URL. */
+/** The first user's actions on the web, on a server known only by its URL. */
 import { expect } from 'vitest'
 import { browser } from '../support/browse.ts'
 
 const email = 'olga@scenario.example'
 const password = 'correct horse battery'
 
-/** `setUpPath` is the link that an empty grid prints at its first start. Without it the user already exists. */
+/**
+ * `setUpPath` is the path of the link that an empty grid prints at its first start. Without it the user must already
+ * exist.
+ */
 export async function peopleScenario(base: string, setUpPath: string | undefined): Promise<void> {
   const request = (path: string, init: RequestInit = {}) => fetch(base + path, { ...init, redirect: 'manual' })
   const newBrowser = () => browser({ deps: { config: { appUrl: base } }, request })

@@ -1,4 +1,4 @@
-/** A real process's push notifications: killed in the middle, and with a hanging receiver. */
+/** Push notifications of a real process that is killed, or whose receiver hangs. */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -24,7 +24,8 @@ async function webhook(answer?: (notice: TakenNotice) => WebhookAnswer): Promise
 }
 
 /**
- * A process, and what alice and bob do with it. `restart` kills it and starts a new one; calls are repeated meanwhile.
+ * Starts a grid, and returns the actions of alice and bob on it. `restart` kills the process and starts a new one.
+ * Calls are repeated until it responds.
  */
 async function startGrid() {
   const grid = await testGrid()
@@ -117,7 +118,7 @@ test(`after ${events} events and ${kills} kills each receiver has each event, in
     expect(new Set(ids).size).toBe(events)
   }
   expect(killed).toBe(kills)
-  // A kill leaves at most one notification of a webhook that was answered but not recorded.
+  // Each kill repeats at most one notification per webhook: one that was answered but not recorded.
   expect(repeated).toBeLessThanOrEqual(4 * kills)
   await grid.settled()
 }, 600_000)

@@ -1,6 +1,6 @@
 /**
- * Parallel agents that reserve overlapping names, over kills: two never hold one name. `npm run lab -- reservations`
- * runs it longer.
+ * Parallel agents reserve overlapping names on servers that are killed. Two agents must never hold the same name. `npm
+ * run lab -- reservations` runs it longer.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts'
 const wanted = Number(process.env.RESERVATIONS ?? 500)
 const kills = Number(process.env.RESERVATION_KILLS ?? 2)
 const agentCount = 12
-/** Different patterns, most of which overlap some others. */
+/** Different patterns, most of which overlap with others. */
 const patterns = ['src/**', 'src/*', 'src/a?', '**/b', 'src/a/*', '*/a/b', 'src/b', 'docs/**', 'docs/?', '*/b', 'c/*/d']
 
 interface Held {
@@ -22,7 +22,7 @@ interface Held {
   name: string
 }
 
-/** What an agent certainly holds: its reservation was confirmed, and it has not started to release it. */
+/** The reservations that are certainly held: confirmed, and not yet being released. */
 class Holdings {
   readonly #held = new Set<Held>()
   readonly doubles: [Held, Held][] = []
@@ -53,7 +53,7 @@ async function call(url: string, key: string, body: object): Promise<{ status: n
     const { error } = await response.json()
     return { status: response.status, code: error?.code }
   } catch {
-    // The process was killed, so it is unknown whether it has stored anything.
+    // The process was killed, so it is unknown whether the reservation was stored.
     return undefined
   }
 }
@@ -77,13 +77,13 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
       done++
       killAtTime()
       if (answer?.status !== 200) {
-        // A reservation with an unknown outcome is released, as a restarted program does.
+        // Release a reservation with an unknown outcome, as a restarted program does.
         if (answer === undefined) await giveBack(key, name)
         else expect(['already_reserved', 'unavailable', 'write_conflict']).toContain(answer.code)
         continue
       }
       const held = holdings.add(agent, name)
-      // Held for the duration of another call.
+      // The name is held for the duration of another call.
       await call((await anyServer()).url, key, { names: [] })
       holdings.remove(held)
       await giveBack(key, name)
@@ -111,7 +111,7 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
 }
 
 test.runIf(isLong || process.env.RESERVATIONS).each<Runtime>(['node', 'bun', 'deno'])(
-  'on %s',
+  'on %s, two agents never hold overlapping names',
   async (runtime) => {
     const database = temporaryDatabase()
     const { doubles, granted } = await race(database.url, [runtime])
@@ -123,7 +123,7 @@ test.runIf(isLong || process.env.RESERVATIONS).each<Runtime>(['node', 'bun', 'de
   1_200_000,
 )
 
-test.runIf(isLong || process.env.RESERVATIONS)('by three processes on one libsql-server', async () => {
+test.runIf(isLong || process.env.RESERVATIONS)('two agents never hold overlapping names at three processes on one libsql-server', async () => {
   const sqld = await startSqld()
   const { doubles, granted } = await race(sqld.url, ['node', 'bun', 'deno'])
   console.log(`libsql-server: ${granted} of ${wanted} reservations held, ${kills} kills, ${doubles.length} held twice`)

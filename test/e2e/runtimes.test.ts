@@ -22,7 +22,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
-/** A remote database has no key ring next to it, and cards are unsigned without one. */
+/** A remote database has no key ring in its folder, and cards are unsigned without one. */
 const keys = newKeyRing()
 
 const database = useDatabase()
@@ -40,7 +40,7 @@ afterEach(async () => {
   server = undefined
 })
 
-/** Creates an account next to the running server. Resolves to its admin key. */
+/** Creates an account while the server runs. Resolves to its admin key. */
 async function adminKeyAt(url: string, env: Record<string, string> = {}): Promise<string> {
   const words = ['create-account', '--name', 'Acme', '--owner-email', 'cy@acme.example', '--json']
   const { stdout } = await runCommand('bun', words, { DATABASE_URL: url, ...env })
@@ -56,12 +56,12 @@ async function refusesSecond(runtime: Runner): Promise<void> {
 
 const metricsToken = 'a token for metrics'
 
-// The binary is Bun with the same sources.
+// The binary contains Bun and the same sources.
 const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : runtimes
 
-// OAUTH_CIMD=off: tests do not probe the internet.
+// OAUTH_CIMD=off, because tests must not access the internet.
 test.each(runners)(
-  'on %s the whole grid works on a local file, and refuses a second process',
+  'on %s, every interface works with a local file, and a second process is refused',
   async (runtime) => {
     const metricsPort = await freePort()
     server = await startServe(runtime, {
@@ -75,7 +75,7 @@ test.each(runners)(
     await scenario(server.url, await adminKeyAt(database.url))
     await isMeasured(server.url, metricsPort)
 
-    // The second process waits 20 seconds for the lock.
+    // The second process waits 20 s for the lock before it fails.
     if (isLong || runtime === 'bun') await refusesSecond(runtime)
     const stopped = await server.stop()
 
@@ -84,7 +84,7 @@ test.each(runners)(
   },
 )
 
-test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on libsql-server', async (runtime) => {
+test.each(isLong ? runners : ['node'] as const)('on %s, every interface works with libsql-server', async (runtime) => {
   server = await startServe(runtime, {
     DATABASE_URL: sqld.url,
     OAUTH_CIMD: 'off',
@@ -101,7 +101,7 @@ test.each(isLong ? runners : ['node'] as const)('on %s the whole grid works on l
   expect(logged(stopped)).toEqual([])
 })
 
-test('the binary is one file for this platform, reads no settings from its folder, and serves the client package and its manual', async () => {
+test('the binary works as a single file, reads no settings from its folder, and serves the client package and the manual', async () => {
   const folder = dirname(binaryFile)
   for (const name of ['.env', '.env.local']) writeFileSync(join(folder, name), 'BASE_URL=https://not-read.example\n')
   writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./missing.ts"]\n')
@@ -135,13 +135,12 @@ test('the binary is one file for this platform, reads no settings from its folde
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })
 
-/** The grid's warnings and errors, without output of the runtime itself. */
-/** Without a first start's warning that a key ring was created. */
+/** The grid's warnings and errors, except the first start's warning that a key ring was created. */
 function logged({ stderr }: ProcessResult): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was made'))
 }
 
-/** Prometheus reads its metrics, at both addresses. */
+/** Reads the metrics as Prometheus does, at both addresses. */
 async function isMeasured(url: string, port: number): Promise<void> {
   const headers = { Authorization: `Bearer ${metricsToken}` }
   const answers = [

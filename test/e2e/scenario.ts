@@ -1,4 +1,4 @@
-/** Uses every programming interface of a grid known only by its URL. */
+/** Uses every programming interface of a grid that is known only by its URL. */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { httpRequest } from '../../src/cli/http-request.ts'
@@ -9,7 +9,7 @@ import type { Era } from '../support/mcp.ts'
 import { a2a, callTool, get, mcp, post } from './client.ts'
 
 interface Agent {
-  /** Includes the `@`. */
+  /** The alias, with the `@`. */
   alias: string
   key: string
 }
@@ -31,7 +31,7 @@ export async function scenario(base: string, adminKey: string): Promise<void> {
 
   await hasACard(base)
   await talksA2a(base, ada, ben)
-  // They receive push notifications, which agents on trial cannot.
+  // Agents that receive push notifications, which agents on trial cannot.
   await officialClients(base, async (name) => {
     const alias = `${name}-${randomUUID().slice(0, 8)}`
     const { api_key: key } = await callTool(base, adminKey, 'admin_create_agent', { alias })
@@ -62,7 +62,7 @@ async function worksOverRest(base: string): Promise<void> {
   expect((await get(base, '/api/v1/openapi.json')).body.openapi).toMatch(/^3\.1/)
 }
 
-/** As decompressed by `fetch`. */
+/** Compares compressed responses, which `fetch` decompresses, with uncompressed ones. */
 async function compressesAssets(base: string): Promise<void> {
   const open = async (path: string, coding: string) => {
     const response = await fetch(base + path, { headers: { 'Accept-Encoding': coding } })
@@ -77,7 +77,7 @@ async function compressesAssets(base: string): Promise<void> {
   }
 }
 
-/** All agents have the same owner, because agents of different accounts could not write to each other. */
+/** All agents have the same owner, because trial agents of different accounts cannot write to each other. */
 async function signUp(base: string, name: string): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
   const { status, body } = await post(base, '/api/v1/agentic-signup', {

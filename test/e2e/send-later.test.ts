@@ -1,4 +1,4 @@
-/** Scheduled messages over kills: each is sent once. `LONG_TESTS=1` runs it. */
+/** Scheduled messages while the server is killed. Each is sent once. `LONG_TESTS=1` runs the test. */
 import { expect, test } from 'vitest'
 import { isLong } from '../support/long.ts'
 import { startServe, temporaryDatabase } from '../support/process.ts'
@@ -11,7 +11,7 @@ const messages = 100
 const kills = 6
 
 test.runIf(isLong).each([['a local file', 1], ['a libsql-server with two processes', 2]])(
-  'on %s, each message is sent once',
+  'on %s, each scheduled message is sent once although the server is killed',
   async (_, processes) => {
     const sqld = processes > 1 ? await startSqld() : undefined
     const file = temporaryDatabase()

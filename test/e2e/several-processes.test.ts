@@ -28,7 +28,7 @@ afterAll(async () => {
   await sqld.stop()
 })
 
-test('an agent deleted at one process is refused at all others, and its waits there end', async () => {
+test('an agent deleted at one process is refused at all others, and its waiting calls there end', async () => {
   const [here, there, elsewhere] = processes.map(({ url }) => url)
   const { key } = await grid.acme.agent('short-lived')
   const wait = mcp(there, key, 'tools/call', { name: 'read_messages', arguments: { wait_seconds: 20 } })
@@ -43,11 +43,11 @@ test('an agent deleted at one process is refused at all others, and its waits th
   expect(next.map(({ status }) => status)).toEqual([401, 401])
   expect((await wait).body.result).toMatchObject({ isError: true })
   while (await stream.frame() !== undefined);
-  // It takes 300 ms. The margin is for a loaded machine.
+  // Usually it takes 300 ms. The margin is for a loaded machine.
   expect(performance.now() - deletedAt).toBeLessThan(2_000)
 })
 
-test('60 parallel sends of one trial agent across all processes: exactly 10 are stored', async () => {
+test("a trial agent's 60 parallel sends to all processes store exactly 10 messages", async () => {
   const [sender, reader] = [await signUp('trial-sender', '198.51.100.1'), await signUp('trial-reader', '198.51.100.1')]
 
   const answers = await Promise.all(Array.from(
@@ -62,11 +62,11 @@ test('60 parallel sends of one trial agent across all processes: exactly 10 are 
   expect(ids(messages).sort()).toEqual(ids(stored).sort())
 })
 
-test("an address's signup limit covers all processes", async () => {
+test('the signup limit per address applies across all processes', async () => {
   const statuses = await Promise.all(Array.from({ length: 20 }, async (_, i) => {
     for (;;) {
       const { status } = await trySignUp(at(i), `crowd-${i}`, '198.51.100.2')
-      // 503 means that the call lost to parallel signups several times.
+      // A call gets 503 if it lost to parallel signups several times.
       if (status !== 503) return status
     }
   }))
@@ -75,7 +75,7 @@ test("an address's signup limit covers all processes", async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(20 - signupPerHour)
 })
 
-test('an idempotency key repeated at other processes gets the same response and stores once', async () => {
+test('an idempotency key repeated at other processes gets the same response and stores one message', async () => {
   const input = { to: 'bob', message: 'once', idempotency_key: randomUUID() }
   const parallel = await Promise.all(
     Array.from({ length: 40 }, (_, i) => send(at(i), grid.alice.key, input)),
@@ -86,7 +86,7 @@ test('an idempotency key repeated at other processes gets the same response and 
   expect((await callTool(at(0), grid.bob.key, 'read_messages')).messages).toMatchObject([{ message: 'once' }])
 })
 
-/** Sends under an idempotency key, and repeats while the outcome is unknown. */
+/** Sends with an idempotency key, and repeats the send while the outcome is unknown. */
 function send(base: string, key: string, input: { to: string; message: string; idempotency_key: string }) {
   return settled(() => tool(base, key, 'send_message', input))
 }

@@ -1,6 +1,6 @@
 /**
- * Days of steady traffic with a clock that jumps by four hours: as much is removed as arrives, and nothing is left
- * over. `npm run lab -- soak` runs it; the suite does not.
+ * Days of steady traffic with a clock that jumps by four hours. As much data is removed as arrives. `npm run lab --
+ * soak` runs it, but the suite does not.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -21,28 +21,32 @@ import { startWebhook } from '../support/webhook.ts'
 
 const days = Number(process.env.SOAK_DAYS ?? 0)
 const retentionDays = 7
-/** A jump costs about two seconds, until the process's loop runs again. */
+/** The clock jumps by this many hours. Each jump takes about two seconds, until the process's loop runs again. */
 const stepHours = 4
 /**
- * From this day on as much is removed as arrives: messages after 7 days, and the data of a task 7 days after its end.
+ * The first day from which as much is removed as arrives: messages after 7 days, and the data of a task 7 days after
+ * its end.
  */
 const steadyDay = 2 * retentionDays + 2
-/** Kept longer than the run: daily counts, a year's activity, accounts that signed up, and the search index. */
+/**
+ * Tables that are retained longer than the run: daily counts, a year's activity, accounts that signed up, and the
+ * search index.
+ */
 const growing = /^(traffic|usage|activity|accounts|signups|sqlite_\w+|\w*search\w*)$/
 
-test.runIf(days > 0)('as much is removed as arrives', async () => {
+test.runIf(days > 0)('with steady traffic, as much data is removed as arrives', async () => {
   const webhook = await startWebhook()
   const env = { RETENTION_DAYS: `${retentionDays}`, ALLOW_PRIVATE_TARGETS: '1', CALLS_PER_SECOND: '0' }
-  // `inspect` is replaced because the test counts the rows of all accounts.
+  // `inspect` is replaced because the test counts the rows of all accounts, which it would refuse.
   const grid = await testGrid({ env, inspect: () => {} })
-  // Log rows use the database's clock, so this number stays behind it.
+  // The start is in the past, because log rows have the database's time, which the test's clock must not pass.
   grid.clock.now = Date.now() - (days + 1) * day
   const { alice, bob, acme } = grid
   const carol = await acme.agent('carol')
   for (const { alias } of [alice, bob, carol]) await setAutomated(acme.store, { agent: alias, isAutomated: true })
   await createChannel(acme.store, { name: 'all', members: ['alice', 'bob', 'carol'] })
   await createWebhook(acme.store, { url: webhook.url, events: ['message'] })
-  // Hourly duties use the process's clock, which therefore jumps too.
+  // Hourly jobs use the process's monotonic clock, so it jumps too.
   const ticks = performance.now.bind(performance)
   let jumped = 0
   performance.now = () => ticks() + jumped
@@ -54,7 +58,7 @@ test.runIf(days > 0)('as much is removed as arrives', async () => {
     for (let n = 0; n < days; n++) {
       for (let at = 0; at < 24; at += stepHours) {
         await traffic(grid, carol, n, at, sent)
-        // No request is in progress during the jump, because it would have taken too long.
+        // No request may be in progress during the jump, because it would time out.
         await untilIdle(grid)
         grid.clock.now += stepHours * hour
         jumped += stepHours * hour
@@ -69,7 +73,7 @@ test.runIf(days > 0)('as much is removed as arrives', async () => {
     console.log(JSON.stringify({ ...sent, webhook: webhook.taken.length, heaps, rows: last }))
     expect(grown.map((table) => `${table}: ${counts.map((count) => count[table])}`)).toEqual([])
     expect(heaps.at(-1)).toBeLessThan(heaps[steadyDay - 1] * 1.3)
-    // Every message of the account and every scheduled one, except the last, which is not due yet.
+    // The webhook received every message, except the last scheduled ones, which are not due yet.
     expect(new Set(webhook.taken.map(({ body }) => body.data.message_id)).size).toBeGreaterThan(sent.messages * 0.98)
     expect(grid.logs.filter((line) => /"level":"(warn|error)"/.test(line))).toEqual([])
     const { messages, tasks } = sent
@@ -82,7 +86,7 @@ test.runIf(days > 0)('as much is removed as arrives', async () => {
   }
 }, 1_200_000)
 
-/** What agents do at a time: all interfaces, and everything that ends by itself. */
+/** The agents' calls before each jump: all interfaces, and everything that expires. */
 async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, sent: Record<string, number>) {
   const { alice, bob } = grid
   const call = async (agent: TestAgent, tool: string, args: object) => {
@@ -121,7 +125,10 @@ async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, 
   if (at !== 0) await call(bob, 'update_task', { task_id: task.id, state: 'completed', text: 'done' })
 }
 
-/** Every follower has read all messages, every webhook event is sent, and everything scheduled or expiring is done. */
+/**
+ * Resolves when every follower is up to date, every webhook event is sent, and all scheduled and expiring messages are
+ * done.
+ */
 async function untilIdle(grid: TestGrid): Promise<void> {
   const due = `SELECT (SELECT count(*) FROM webhook_events) AS events,
     (SELECT count(*) FROM scheduled_messages WHERE send_at <= :now) AS scheduled,

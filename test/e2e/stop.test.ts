@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { faults, Ledger, noFaults, readAll, sendUntilGone } from './load.ts'
 
 test.each(someRuntimes)(
-  'SIGTERM under load on %s: every acknowledged message is stored, exit code 0',
+  'after SIGTERM under load on %s, every acknowledged message is stored and the exit code is 0',
   async (runtime) => {
     const database = temporaryDatabase()
     const env = { DATABASE_URL: database.url }
@@ -25,7 +25,7 @@ test.each(someRuntimes)(
     await next.stop()
     database.remove()
     expect(stopped.code).toBe(0)
-    // Less than the grace period of 10 s: no connection kept the process from exiting.
+    // The stop took less than the grace period of 10 s, so no connection delayed it.
     expect(stopMs).toBeLessThan(8_000)
     expect(faults(ledger, times)).toEqual(noFaults)
   },

@@ -1,4 +1,4 @@
-/** Bodies in tiny chunks: no framing costs much more than a single piece. docs/security.md, "Requests". */
+/** Bodies in tiny chunks. No framing may cost much more than a single chunk. docs/security.md, "Requests". */
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -15,7 +15,8 @@ function cpuOf(pid: number): number {
 }
 
 /**
- * Sends a complete request, and resolves to the status and the rest of its response when the server closes or is done.
+ * Sends a complete request. Resolves to the status when the server closes the connection, or to `none` without a
+ * response.
  */
 function exchange({ port }: ServerProcess, head: string[], body: Buffer): Promise<string> {
   return new Promise((resolve) => {
@@ -34,7 +35,7 @@ const inOne = Buffer.from(`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\
 const inTiny = Buffer.from('1\r\nx\r\n'.repeat(bytes) + '0\r\n\r\n')
 
 test.each(runtimes)(
-  'one-byte chunks cost at most ten times as much as a single chunk, read or not: %s',
+  'a body in one-byte chunks costs at most ten times as much as in one chunk, whether or not it is read: %s',
   async (runtime) => {
     const { agents: [ada] } = await seedAgents(database.url, ['ada'])
     const server = await startServe(runtime, { DATABASE_URL: database.url })

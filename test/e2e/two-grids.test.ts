@@ -1,6 +1,6 @@
 /**
- * Two grids reach each other's agents as remote agents, on different runtimes, and are killed in the middle: nothing is
- * lost, nothing arrives twice, and the order is kept. More: `TWO_GRIDS_MESSAGES=2000 TWO_GRIDS_KILLS=10 npx vitest run
+ * Two grids on different runtimes have each other's agents as remote agents, and are killed. Nothing is lost, nothing
+ * arrives twice, and the order is kept. For a longer run: `TWO_GRIDS_MESSAGES=2000 TWO_GRIDS_KILLS=10 npx vitest run
  * --config test/vitest.config.ts test/e2e/two-grids.test.ts`.
  */
 import { join } from 'node:path'
@@ -62,7 +62,7 @@ async function call(side: Side, key: string, tool: string, args: object) {
   }
 }
 
-/** Answers what arrives, each message once. Resolves to the texts in order. */
+/** Answers each message once. Resolves to the texts in order. */
 async function answering(side: Side, isDone: () => boolean): Promise<string[]> {
   const seen = new Map<string, string>()
   while (!isDone()) {
@@ -81,7 +81,7 @@ async function answering(side: Side, isDone: () => boolean): Promise<string[]> {
   return [...seen.values()]
 }
 
-/** Asks, and reads until all questions are answered. Resolves to the answers by question. */
+/** Asks questions, and reads until all are answered. Resolves to the answers by question. */
 async function asking(side: Side): Promise<Map<string, string[]>> {
   const questions = new Map<string, string>()
   const answers = new Map<string, Map<string, string>>()
@@ -99,7 +99,7 @@ async function asking(side: Side): Promise<Map<string, string[]>> {
   return new Map([...answers].map(([question, all]) => [question, [...all.values()]]))
 }
 
-test('two grids that are killed lose nothing, repeat nothing, and keep the order', async () => {
+test('two killed grids that exchange messages lose nothing, repeat nothing, and keep the order', async () => {
   const sides = [await prepare('node'), await prepare('bun')]
   await Promise.all(sides.map(start))
   for (const [n, side] of sides.entries()) {

@@ -14,7 +14,7 @@ const fileBytes = 24 * 2 ** 20
 const megabytesOf = (pid: number) =>
   Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)![1]) / 1_024
 
-test.each(runtimes)('twenty unread downloads take little memory, and sends still work: %s', async (runtime) => {
+test.each(runtimes)('twenty downloads that clients do not read take little memory, and sends still work: %s', async (runtime) => {
   const { agents: [ada, ben] } = await seedAgents(database.url, ['ada', 'ben'])
   const server = await startServe(runtime, { DATABASE_URL: database.url })
   const headers = { ...bearer(ada.key), 'Content-Type': 'application/json' }

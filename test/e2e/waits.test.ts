@@ -42,7 +42,7 @@ const aliases = ['alice', 'silent', 'long', 'lease', 'woken-20', 'woken-50', 'st
 
 describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
   test.runIf(isLong)(
-    "a wait of 20 s is one response, one of 32 s has heartbeats, and a lease waits silently: all outlast the runtime's timeouts",
+    "waits of 20 s and 32 s and a wait for a lease outlast the runtime's timeouts, and the 32 s wait sends heartbeats",
     async () => {
       const { url, key } = await serverOn(runtime)
       const startedAt = performance.now()
@@ -85,7 +85,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
     }
   }, 60_000)
 
-  test("leases nothing when a wait's caller disconnects", async () => {
+  test('no message is leased to a waiting caller that has disconnected', async () => {
     const { url, key, adminKey } = await serverOn(runtime)
     let agents = 0
     const starts = {
@@ -94,8 +94,8 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
       lease: (key: string, signal: AbortSignal) => startLease(url, key, { wait_seconds: 50 }, signal),
     }
     for (const start of Object.values(starts)) {
-      // A server learns a moment later that its client has disconnected. Until then it leases messages, and releases
-      // them.
+      // A server notices a disconnected client only a moment later. Until then it may lease messages to it, and
+      // releases them.
       await waitFor('a message that was never leased to a caller that left', async () => {
         const alias = `leaving-${agents++}`
         const { api_key } = await callTool(url, adminKey, 'admin_create_agent', { alias })
@@ -112,7 +112,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
   }, 120_000)
 
   test(
-    'a wake stream and both subscriptions to grid://inbox signal messages',
+    'a wake stream and both kinds of subscription to grid://inbox signal a message',
     async () => {
       const { url, key } = await serverOn(runtime)
       const listen = wireRequest('modern', 'subscriptions/listen', {
@@ -130,7 +130,7 @@ describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
         }),
       )
       expect(await modern.event()).toContain('notifications/subscriptions/acknowledged')
-      // The retry hint, the first heartbeat, and in the long form the next heartbeat 15 s later.
+      // The frames are the retry hint, the first heartbeat, and in the long form the next heartbeat 15 s later.
       for (const start of ['retry', ':', ...(isLong ? [':'] : [])]) {
         expect((await wake.frame())?.startsWith(start)).toBe(true)
       }

@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('pages list each agent and channel once, in order, and each page has the total', async () => {
+test('admin lists have each agent and channel once, in order, and the total on each page', async () => {
   for (const name of ['carol', 'dave', 'erin']) {
     await grid.acme.agent(name)
     await createChannel(grid.acme.store, { name: `of-${name}`, members: ['alice', name] })
@@ -22,7 +22,7 @@ test('pages list each agent and channel once, in order, and each page has the to
   expect(await pages('admin_list_channels', 2)).toEqual([['#of-carol', '#of-dave'], ['#of-erin']])
 })
 
-test('a page starts after its cursor, even if that agent has been deleted', async () => {
+test("the next page of agents starts after the cursor, even if the cursor's agent was deleted", async () => {
   const first = await list('admin_list_agents', { limit: 1 })
   await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'alice' })
   const second = await list('admin_list_agents', { limit: 1, cursor: first.next_cursor })
@@ -32,7 +32,7 @@ test('a page starts after its cursor, even if that agent has been deleted', asyn
   expect(second).not.toHaveProperty('next_cursor')
 })
 
-test('lists 10,000 agents once each, in pages of up to 1 MB that all have the total', async () => {
+test('admin_list_agents lists 10,000 agents once each, in pages of up to 1 MB that all have the total', async () => {
   await addAgents(9_998)
   const aliases: string[] = []
   const sizes: number[] = []
@@ -50,7 +50,7 @@ test('lists 10,000 agents once each, in pages of up to 1 MB that all have the to
   expect(sizes.slice(0, -1).every((size) => size > 999_000)).toBe(true)
 })
 
-test('pages skills and guardrails beyond 1 MB too', async () => {
+test('lists of skills and guardrails beyond 1 MB have pages too', async () => {
   const skills = Array.from(
     { length: 1_000 },
     (_, n) => ({ name: `skill-${1_000 + n}`, description: '\u{1f642}'.repeat(250) }),

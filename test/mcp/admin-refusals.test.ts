@@ -1,4 +1,4 @@
-/** Errors of the admin tools, which change nothing. */
+/** Errors of the admin tools. A refused call changes nothing. */
 import { beforeEach, expect, test } from 'vitest'
 import { setAgentSkills } from '../../src/grid/agents/skills.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -117,7 +117,7 @@ test.each([
     'guardrails.0.action must be one of block, hold, redact, flag.',
   ],
   ['admin_set_channel_members', { name: 'nothing', members: [] }, 'channel_not_found', noChannel],
-])('refuses %s of %j with %s, and changes nothing', async (name, args, code, message) => {
+])('%s with the arguments %j is refused with %s, and changes nothing', async (name, args, code, message) => {
   const before = await state()
 
   const called = await admin(name, args)
@@ -126,7 +126,7 @@ test.each([
   expect(await state()).toEqual(before)
 })
 
-test('one unknown name among ten changes neither members nor guardrails', async () => {
+test('one unknown name among ten refuses the change of members or guardrails', async () => {
   const own = Array.from({ length: 9 }, (_, n) => `own-${n}`)
   for (const name of own) {
     await grid.acme.agent(name)
@@ -145,7 +145,7 @@ test('one unknown name among ten changes neither members nor guardrails', async 
   expect(await state()).toEqual(before)
 })
 
-test('setting a list twice equals setting it once, and an empty list removes all', async () => {
+test('setting a list twice has the same result as once, and an empty list removes all entries', async () => {
   const set = async (members: string[], guardrails: string[], skills: string[]) => {
     await admin('admin_set_channel_members', { name: 'general', members })
     await admin('admin_set_agent_guardrails', { alias: 'bob', guardrails })
@@ -160,7 +160,7 @@ test('setting a list twice equals setting it once, and an empty list removes all
   expect(await set([], [], [])).toMatchObject({ channel_members: [], agent_guardrails: [], agent_skills: [] })
 })
 
-test('no result and no list contains a token, a hash or a sealed token', async () => {
+test('no tool result contains a token, a hash or an encrypted token', async () => {
   const created = await admin('admin_create_agent', {
     alias: 'remote-desk',
     type: 'a2a',
@@ -189,7 +189,7 @@ test('no result and no list contains a token, a hash or a sealed token', async (
   for (const secret of Object.values(sealed[0])) expect(answers).not.toContain(secret)
 })
 
-/** The account's rows by table, except credentials, whose use is recorded, and the log, which grows with each call. */
+/** The account's rows by table, without credentials and the activity log, which change with each call. */
 async function state(): Promise<Record<string, string[]>> {
   const tables = accountTables.filter((table) => table !== 'credentials' && table !== 'activity')
   const found = await Promise.all(tables.map(async (table) => {

@@ -13,7 +13,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test('creates an agent with every field, lists eight of them, and its key can send at once', async () => {
+test("admin_create_agent accepts every field and returns eight, and the agent's key works at once", async () => {
   const input = {
     alias: 'remote-desk',
     type: 'a2a',
@@ -61,7 +61,7 @@ test("admin_list_agents lists the account's agents by alias, with defaults", asy
   })
 })
 
-test('creates a channel with its members, lists its seven fields, replaces its members and deletes it', async () => {
+test('the channel tools create a channel with members, list its seven fields, replace its members and delete it', async () => {
   const members = ['alice', '@Bob', grid.bob.id]
   const created = await admin('admin_create_channel', { name: '#general', description: 'All of us', members })
   const { channel, channel_id: id } = created.text
@@ -90,7 +90,7 @@ test('creates a channel with its members, lists its seven fields, replaces its m
   expect(after).toEqual({ channels: [], total: 0 })
 })
 
-test('replaces skills as a whole, creates unknown ones, and counts them; a repeat changes nothing', async () => {
+test('admin_set_agent_skills replaces all skills, creates unknown ones and counts them, and a repeat changes nothing', async () => {
   await adminOf(grid.evil, 'admin_set_agent_skills', { alias: 'eve', skills: ['old', 'kept'] })
   const input = { id: grid.eve.id, skills: ['kept', { name: 'new', description: 'Just made' }, 'kept'] }
   const set = await adminOf(grid.evil, 'admin_set_agent_skills', input)
@@ -110,7 +110,7 @@ test('replaces skills as a whole, creates unknown ones, and counts them; a repea
   expect((await adminOf(grid.evil, 'admin_list_skills')).text).toEqual(listed.text)
 })
 
-test('lists guardrails without their token, and replaces them as a whole with direction and action', async () => {
+test("the guardrail tools list guardrails without tokens, and replace an agent's with direction and action", async () => {
   const config = { maxCharacters: 500 }
   const short = await createGuardrail(grid.evil.store, { name: 'short', provider: 'length', config, action: 'flag' })
   const judge = await createGuardrail(grid.evil.store, {
@@ -133,7 +133,7 @@ test('lists guardrails without their token, and replaces them as a whole with di
   expect(less.text.guardrails).toEqual([
     { id: short.id, name: 'short', provider: 'length', direction: 'both', action: 'flag' },
   ])
-  // The URL is in the configuration.
+  // The URL is in the configuration, not in `host`.
   const common = { enabled: true, createdAt: now, host: undefined }
   const model = { baseUrl: 'https://api.openai.com', model: 'omni-moderation-latest' }
   expect(listed.text).toEqual({
@@ -152,7 +152,7 @@ test('lists guardrails without their token, and replaces them as a whole with di
   })
 })
 
-test('the guardrail providers are the static list, each with its configuration schema', async () => {
+test('admin_list_guardrail_providers returns the static list, each with its configuration schema', async () => {
   const listed = (await admin('admin_list_guardrail_providers')).text.providers
 
   expect(listed.map(({ id }: { id: string }) => id)).toEqual(providers.map(({ id }) => id))
@@ -202,7 +202,7 @@ test('after admin_delete_agent the key is revoked, the alias stays reserved for 
   expect((await callTool(grid, anew.api_key, 'list_channels')).text).toEqual([])
 })
 
-test('createdAt is the same in a creation and in the listing, even while the clock advances', async () => {
+test('createdAt is the same when an agent is created and when it is listed', async () => {
   let now = grid.clock.now
   Object.defineProperty(grid.clock, 'now', { get: () => now += 7 })
 

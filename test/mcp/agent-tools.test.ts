@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test.each(eras)('%s: the complete list has objects as schemas and no $schema', async (era) => {
+test.each(eras)("in the %s era, every tool's input schema is an object, and no list contains $schema", async (era) => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list', {}, era)
   const text = JSON.stringify(body)
 
@@ -19,7 +19,7 @@ test.each(eras)('%s: the complete list has objects as schemas and no $schema', a
   for (const { inputSchema } of body.result.tools) expect(inputSchema.type).toBe('object')
 })
 
-test('send_message publishes its limits', async () => {
+test('the schema of send_message contains its limits', async () => {
   const { body } = await mcp(grid, grid.alice.key, 'tools/list')
   const { inputSchema } = body.result.tools[0]
 
@@ -27,7 +27,7 @@ test('send_message publishes its limits', async () => {
   expect(inputSchema.properties.message).toEqual({ type: 'string', minLength: 1, maxLength: 256 * 1024 })
 })
 
-test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
+test.each(eras)('in the %s era, a message that alice sends is read once by bob', async (era) => {
   const sent = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' }, era)
   const read = await callTool(grid, grid.bob.key, 'read_messages', {}, era)
   const again = await callTool(grid, grid.bob.key, 'read_messages', {}, era)
@@ -54,7 +54,7 @@ test.each(eras)('%s: what alice sends, bob reads once', async (era) => {
   expect([again.text, again.more]).toEqual([[], undefined])
 })
 
-test('the second text part says that more messages are unread', async () => {
+test('if more messages are unread, the second text part says so', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -68,7 +68,7 @@ test('the second text part says that more messages are unread', async () => {
   expect([rest.text.length, rest.more]).toEqual([1, { cursor }])
 })
 
-test('read_messages with since repeats messages and says how to get more', async () => {
+test('read_messages with since returns messages again, and says how to get more', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }
@@ -84,7 +84,7 @@ test('read_messages with since repeats messages and says how to get more', async
   expect(rest.more).toEqual({ cursor: expect.any(String) })
 })
 
-test('a message longer than max_chars is truncated, counts as read, and its rest can be fetched by offset', async () => {
+test('a message longer than max_chars is truncated and counts as read, and an offset returns its rest', async () => {
   const text = `${'x'.repeat(38)}🙂end`
   for (const message of [text, 'y']) await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
 
@@ -106,7 +106,7 @@ test('a message longer than max_chars is truncated, counts as read, and its rest
   expect(beyond.code).toBe('invalid_input')
 })
 
-test("send_message reports the sender's number of unread messages", async () => {
+test("send_message returns the sender's number of unread messages", async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
 
   expect((await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'ho' })).text.unread).toBe(1)
@@ -134,7 +134,7 @@ test("message_status shows a message's readers only to its sender", async () => 
   expect((await callTool(grid, grid.eve.key, 'message_status', asked)).code).toBe('message_not_found')
 })
 
-test("list_agents finds the account's other agents, and on request public agents of other accounts", async () => {
+test("list_agents lists the account's other agents, and on request public agents of other accounts", async () => {
   await grid.evil.agent('open-desk', {
     visibility: 'public',
     description: 'Answers questions',
@@ -164,7 +164,7 @@ test("list_channels lists the caller's channels", async () => {
   expect(listed.more).toBeUndefined()
 })
 
-test('set_skills replaces the skills, and list_skills lists those of the account or of one agent', async () => {
+test("set_skills replaces the agent's skills, and list_skills lists those of the account or of one agent", async () => {
   const skills = [{ name: 'maths', description: 'Sums' }, 'poems']
   const set = await callTool(grid, grid.alice.key, 'set_skills', { skills })
   const ofBob = await callTool(grid, grid.alice.key, 'list_skills', { agent: '@bob' })
@@ -201,7 +201,7 @@ test.each([
   ['set_skills', { skills: [''] }, 'invalid_input'],
   ['set_skills', { skills: [{ name: 'x'.repeat(65) }] }, 'invalid_input'],
   ['read_part', { part_id: 'none' }, 'part_not_found'],
-])('refuses %s of %j with %s', async (name, args, code) => {
+])('%s with the arguments %j is refused with %s', async (name, args, code) => {
   await createChannel(grid.acme.store, { name: 'others', members: ['bob'] })
   const called = await callTool(grid, grid.alice.key, name, args)
 
@@ -210,7 +210,7 @@ test.each([
   expect(called.more).toBeUndefined()
 })
 
-test('after the trial a send is refused with trial_expired, and reading still works', async () => {
+test('after the trial, a send is refused with trial_expired, and reading still works', async () => {
   await callTool(grid, grid.bob.key, 'send_message', { to: 'alice', message: 'hi' })
   await updateTrial(grid, grid.alice, { used: 10, max: 10, expiresAt: grid.clock.now + 1_000 })
 
@@ -220,7 +220,7 @@ test('after the trial a send is refused with trial_expired, and reading still wo
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toHaveLength(1)
 })
 
-test('logs an unexpected error, and the response omits its details', async () => {
+test('an unexpected error is logged, and the response omits its details', async () => {
   await grid.store.write([{ sql: 'ALTER TABLE channels RENAME TO lost', args: [] }])
   const called = await callTool(grid, grid.alice.key, 'list_channels')
   const read = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' })

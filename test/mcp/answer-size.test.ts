@@ -1,4 +1,4 @@
-/** The size of results in bytes, printed so that growth is visible. Every body occurs once in a result. */
+/** The size of results in bytes, printed so that growth is visible. A result contains every message text once. */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -9,7 +9,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-/** A response's body as it is on the wire. */
+/** A response's body as sent. */
 async function bytesOf(what: string, key: string, method: string, params?: Record<string, unknown>): Promise<number> {
   const { body } = await mcp(grid, key, method, params)
   const bytes = Buffer.byteLength(JSON.stringify(body))
@@ -30,20 +30,20 @@ test.each([[10, 512, 7_200], [10, 200, 4_000]])(
   },
 )
 
-test('an empty read takes less than 60 bytes of text, and 120 bytes as sent', async () => {
+test('an empty read is less than 60 bytes of text, and less than 120 bytes as sent', async () => {
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', reading)
 
   expect(JSON.stringify(body.result.content).length).toBeLessThan(60)
   expect(await bytesOf('An empty read', grid.bob.key, 'tools/call', reading)).toBeLessThan(120)
 })
 
-// Every model has the list in its context. The room is for more tools, not for longer ones.
-test('tools/list has at most 6,100 bytes for an agent, and less than 12 kB for an admin', async () => {
+// Every model has this list in its context. The limits leave room for more tools, not for longer ones.
+test('the result of tools/list is at most 6,100 bytes for an agent, and less than 12 kB for an admin', async () => {
   expect(await bytesOf('tools/list of an agent', grid.alice.key, 'tools/list')).toBeLessThanOrEqual(6_100)
   expect(await bytesOf('tools/list of an admin', grid.acme.adminKey, 'tools/list')).toBeLessThan(12_000)
 })
 
-test('admin tools declare whether they are read-only or destructive', async () => {
+test('admin tools declare whether they are read-only, destructive or idempotent', async () => {
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
 
   for (const { name, annotations } of body.result.tools) {
@@ -53,7 +53,7 @@ test('admin tools declare whether they are read-only or destructive', async () =
   }
 })
 
-test('gives times to the second, and again where the minute changes', async () => {
+test('read_messages has times to the second, and omits a time within the same minute as the previous one', async () => {
   const times: (string | undefined)[] = []
   for (const milliseconds of [0, 59_000, 2_500, 0]) {
     grid.clock.now += milliseconds
@@ -65,7 +65,7 @@ test('gives times to the second, and again where the minute changes', async () =
   expect(times).toEqual(['2026-11-21T09:00:00Z', undefined, '2026-11-21T09:01:01Z', undefined])
 })
 
-test('introduces a sender once in a result, and again in the next', async () => {
+test('read_messages describes a sender once in a result, and again in the next result', async () => {
   const carol = await grid.acme.agent('carol', { description: 'Sings', skills: [{ name: 'song' }] })
   const send = (key: string, message: string) => callTool(grid, key, 'send_message', { to: 'bob', message })
   for (const message of ['one', 'two']) await send(carol.key, message)

@@ -1,4 +1,4 @@
-/** Arguments as models write them, and their alternative names. */
+/** Arguments as models write them, with alternative names. */
 import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -17,13 +17,13 @@ test.each([
   ['send_message', { to: 'bob', message: 'hi', cc: '@carol', subject: 'x' }, ['cc', 'subject']],
   ['list_channels', { toString: 1 }, ['toString']],
   ['list_channels', { wait_seconds: { toString: 1 } }, ['wait_seconds']],
-])('%s of %j ignores unknown arguments, and says so', async (name, args, ignored) => {
+])('%s with %j ignores unknown arguments, and lists them in the result', async (name, args, ignored) => {
   const { code, whole } = await asAlice(name, args)
 
   expect([code, whole.ignored]).toEqual([undefined, ignored])
 })
 
-test('refuses an argument that resembles another, and names that one', async () => {
+test('an unknown argument similar to a known one is refused, and the error suggests the known one', async () => {
   const { code, message } = await asAlice('send_message', { to: 'bob', message: 'hi', waitSeconds: 5 })
 
   expect([code, message]).toEqual([
@@ -32,15 +32,15 @@ test('refuses an argument that resembles another, and names that one', async () 
   ])
 })
 
-test('refuses a number that is an object, even one that cannot be converted', async () => {
+test('an object is refused for a numeric argument, even if it cannot be converted to a string', async () => {
   expect((await asBob('read_messages', { wait_seconds: { toString: 1 } })).code).toBe('invalid_input')
 })
 
-test('reduces a limit above its maximum to the maximum, and says so', async () => {
+test('a limit above the maximum is reduced to the maximum, and the result says so', async () => {
   expect((await asBob('read_messages', { limit: 1_000 })).whole).toMatchObject({ messages: [], clipped: { limit: 50 } })
 })
 
-test('every agent tool reports ignored arguments, and every admin tool refuses them', async () => {
+test('every agent tool lists ignored arguments in its result, and every admin tool refuses unknown ones', async () => {
   const toolsOf = async (key: string) => (await mcp(grid, key, 'tools/list')).body.result.tools as { name: string }[]
   for (const { name } of await toolsOf(grid.acme.adminKey)) {
     const { code, message } = await callTool(grid, grid.acme.adminKey, name, { zzz: 1 })
@@ -64,7 +64,7 @@ test('every agent tool reports ignored arguments, and every admin tool refuses t
   }
 })
 
-test("null and empty texts in a list's entries count as absent", async () => {
+test("null and empty strings in a list's entries count as absent", async () => {
   const skills = [{ name: 'tax', description: null }, { name: 'law', description: '' }, 'art']
   const { code } = await asAlice('set_skills', { skills: JSON.stringify(skills) })
   const { text } = await asAlice('list_skills', {})
@@ -72,7 +72,7 @@ test("null and empty texts in a list's entries count as absent", async () => {
   expect([code, text.map(({ name }: { name: string }) => name)]).toEqual([undefined, ['art', 'law', 'tax']])
 })
 
-test.each(eras)('%s: a number that cannot be represented is an error of its tool, with its path', async (era) => {
+test.each(eras)('in the %s era, a number with too many digits is a tool error that names its path', async (era) => {
   const { headers, body } = wireRequest(era, 'tools/call', {
     name: 'send_message',
     arguments: { to: 'bob', message: 'hi', parts: [{ data: { id: 'ID' } }] },
@@ -91,7 +91,7 @@ test.each(eras)('%s: a number that cannot be represented is an error of its tool
   expect((await asBob('read_messages')).text).toEqual([])
 })
 
-test('logs an admin tool with such a number as refused, and refuses another method under its id', async () => {
+test('an admin call whose number has too many digits is logged as refused, and another method gets an error with its id', async () => {
   const send = (key: string, message: string) =>
     sendWire(grid, key, { headers: wireRequest('legacy', 'ping').headers, body: message })
   const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"admin_delete_agent","arguments":'
@@ -116,13 +116,13 @@ test('logs an admin tool with such a number as refused, and refuses another meth
   expect(text.body).toMatchObject({ id: 7, error: { code: -32602 } })
 })
 
-test('a tool without arguments says so', async () => {
+test('the error for an unknown argument of a tool without arguments says that it takes none', async () => {
   const { message } = await callTool(grid, grid.acme.adminKey, 'admin_list_guardrail_providers', { all: true })
 
   expect(message).toBe('admin_list_guardrail_providers has no argument all. It takes none.')
 })
 
-test('agent and admin tools accept a number and a boolean as a string', async () => {
+test('agent and admin tools accept a number or a boolean given as a string', async () => {
   for (const message of ['one', 'two']) await asAlice('send_message', { to: 'bob', message })
 
   expect((await asBob('read_messages', { limit: '1', peek: 'true' })).text).toHaveLength(1)
@@ -131,19 +131,19 @@ test('agent and admin tools accept a number and a boolean as a string', async ()
 })
 
 test.each([['limit', '0'], ['limit', '-1'], ['limit', '1e1'], ['peek', 'yes']])(
-  '%s: %j is still refused',
+  'the argument %s is still refused with the string %j',
   async (name, value) => {
     expect((await asBob('read_messages', { [name]: value })).code).toBe('invalid_input')
   },
 )
 
-test('a text stays a text where a text is expected', async () => {
+test('a string of digits stays a string where a string is expected', async () => {
   await asAlice('send_message', { to: 'bob', message: '5' })
 
   expect((await asBob('read_messages')).text).toMatchObject([{ message: '5' }])
 })
 
-test('reply_to of send_message means to if it is an alias, and reply_to_message_id if it is an id', async () => {
+test('send_message treats reply_to as to if it is an alias, and as reply_to_message_id if it is an id', async () => {
   const { text: sent } = await asAlice('send_message', { to: 'bob', message: 'question' })
   await asBob('send_message', { reply_to: '@alice', message: 'to' })
   await asBob('send_message', { to: '@alice', reply_to: sent.message_id, message: 'id' })
@@ -154,13 +154,13 @@ test('reply_to of send_message means to if it is an alias, and reply_to_message_
   ])
 })
 
-test('refuses reply_to with a different recipient', async () => {
+test('send_message refuses a reply_to that differs from to', async () => {
   const { code, message } = await asAlice('send_message', { to: 'bob', reply_to: '@eve', message: 'hi' })
 
   expect([code, message]).toEqual(['invalid_input', 'reply_to and to differ. Give to alone.'])
 })
 
-test('admin tools accept an id under the name that creations return', async () => {
+test('admin tools accept an id under the name that creation results use', async () => {
   const admin = (name: string, args: object = {}) => callTool(grid, grid.acme.adminKey, name, { ...args })
   const { agent_id } = (await admin('admin_create_agent', { alias: 'carol' })).text
   const { channel_id } = (await admin('admin_create_channel', { name: 'general' })).text
@@ -180,7 +180,7 @@ test('admin tools accept an id under the name that creations return', async () =
   expect(deleted.map(({ text }) => text.id)).toEqual([channel_id, agent_id])
 })
 
-test('admin tools accept a new alias with @ and spaces, and publish this', async () => {
+test('admin tools accept a new alias with @ and spaces, and their schemas say so', async () => {
   const { text } = await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: ' @carol ' })
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
   const patternOf = (tool: string, parameter: string) =>
@@ -194,7 +194,7 @@ test('admin tools accept a new alias with @ and spaces, and publish this', async
   expect(patternOf('admin_create_agent', 'alias').test('Carol')).toBe(false)
 })
 
-test('null counts as an absent argument', async () => {
+test('a null argument counts as absent', async () => {
   await asAlice('send_message', { to: 'bob', message: 'one', reply_to: null, idempotency_key: null })
 
   expect((await asBob('read_messages', { since: null, limit: null, message_id: null })).text).toHaveLength(1)
@@ -209,7 +209,7 @@ test.each([
   ['2026-11-21T09:30:00+01:00', ['new', 'newest']],
   ['2026-11-21 08:30', ['new', 'newest']],
   ['2026-11-21', ['old', 'new', 'newest']],
-])('understands since %s', async (since, expected) => {
+])('read_messages understands since %s', async (since, expected) => {
   const noon = Date.parse('2026-11-21T09:00:00Z')
   for (const [message, at] of [['old', noon - 7_200_000], ['new', noon - 60_000], ['newest', noon]] as const) {
     grid.clock.now = at
@@ -220,7 +220,7 @@ test.each([
   expect(text.map(({ message }: { message: string }) => message)).toEqual(expected)
 })
 
-test('since accepts a message id, and shows what came after it', async () => {
+test('read_messages with a message id as since returns the later messages', async () => {
   const { text: first } = await asAlice('send_message', { to: 'bob', message: 'one' })
   await asAlice('send_message', { to: 'bob', message: 'two' })
   const { text } = await asBob('read_messages', { since: first.message_id })
@@ -230,7 +230,7 @@ test('since accepts a message id, and shows what came after it', async () => {
   expect(foreign.code).toBe('message_not_found')
 })
 
-test.each(eras)('%s: instructions tell the agent its name and what is waiting', async (era) => {
+test.each(eras)('in the %s era, the instructions tell the agent its name and its number of unread messages', async (era) => {
   const instructions = async () => {
     const connecting = era === 'modern'
       ? await mcp(grid, grid.bob.key, 'server/discover', {}, era)

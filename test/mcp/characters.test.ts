@@ -1,4 +1,4 @@
-/** Limits count characters, not UTF-16 code units, so an emoji counts once. See docs/protocol/README.md, "Limits". */
+/** Limits count characters, not UTF-16 code units, so an emoji counts as one. See docs/protocol/README.md, "Limits". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
 const asAlice = (name: string, args: object) => callTool(grid, grid.alice.key, name, { ...args })
-/** Returns the code of a refusal, or undefined. */
+/** Returns the error code of a refused call, or undefined. */
 const refusal = async (answer: Promise<{ code?: string }>) => (await answer).code
 const rejection = (work: Promise<unknown>) => work.then(() => undefined, ({ code }) => code as string)
 const a2aRefusal = async (message: object) => {
@@ -52,12 +52,12 @@ const limits: [what: string, limit: number, refusalOf: (text: string) => Promise
   ['context of A2A', 256, (contextId) => a2aRefusal({ contextId })],
 ]
 
-test.each(limits)('%s: accepts %i emoji, and not one more', async (_, limit, refusalOf) => {
+test.each(limits)('an emoji counts as one character: %s, %i emoji', async (_, limit, refusalOf) => {
   expect(await refusalOf('🙂'.repeat(limit))).toBeUndefined()
   expect(await refusalOf('🙂'.repeat(limit + 1))).toBe('invalid_input')
 })
 
-test('counts a description without its invisible characters', async () => {
+test("invisible characters do not count towards a description's length", async () => {
   const description = 'x'.repeat(500) + '\u{e0041}'.repeat(100)
   const created = await admin('admin_create_agent', { alias: 'carol', description })
 
@@ -65,7 +65,7 @@ test('counts a description without its invisible characters', async () => {
   expect((await signUp(grid, { alias: 'zoe', description })).status).toBe(201)
 })
 
-test('publishes the lengths, which JSON Schema counts in characters too', async () => {
+test('tool schemas contain the length limits, which JSON Schema also counts in characters', async () => {
   const { body } = await mcp(grid, grid.acme.adminKey, 'tools/list')
   const ofAgent = await mcp(grid, grid.alice.key, 'tools/list')
   const parameters = (tools: { name: string; inputSchema: { properties: object } }[], tool: string) =>

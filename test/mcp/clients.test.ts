@@ -36,7 +36,7 @@ test.each(
     ['client 2, auto', 'auto', '2026-07-28'],
     ['client 2, pinned to 2026-07-28', { pin: '2026-07-28' }, '2026-07-28'],
   ] as const,
-)('%s: lists, sends, reads and sees a refusal', async (_, mode, revision) => {
+)('%s lists agents, sends, reads, and gets the error of a refused call', async (_, mode, revision) => {
   const connect = async (key: string) => {
     const client = new ClientV2(info, { versionNegotiation: { mode } })
     await client.connect(new TransportV2(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
@@ -47,7 +47,7 @@ test.each(
   await converse(await connect(grid.alice.key), await connect(grid.bob.key))
 })
 
-test('client 1: lists, sends, reads and sees a refusal', async () => {
+test('client 1 lists agents, sends, reads, and gets the error of a refused call', async () => {
   const connect = async (key: string) => {
     const client = new ClientV1(info)
     await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
@@ -57,7 +57,7 @@ test('client 1: lists, sends, reads and sees a refusal', async () => {
   await converse(await connect(grid.alice.key), await connect(grid.bob.key))
 })
 
-test('both clients read resources, and get an error for an unknown one', async () => {
+test('both official clients read resources, and get an error for an unknown one', async () => {
   const v1 = new ClientV1(info)
   await v1.connect(new TransportV1(new URL('/api/v1/grid', grid.url), { requestInit: bearing(grid.alice.key) }))
   const v2 = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
@@ -72,7 +72,7 @@ test('both clients read resources, and get an error for an unknown one', async (
   }
 })
 
-test('a client without a token learns that it is unauthorized', async () => {
+test('a client without a token gets an error that says it is unauthorized', async () => {
   const client = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
 
   await expect(client.connect(new TransportV2(new URL(gridPath, grid.url)))).rejects.toThrow(
@@ -80,7 +80,7 @@ test('a client without a token learns that it is unauthorized', async () => {
   )
 })
 
-test('signup and then messages, with only the configuration from the signup', async () => {
+test('after a signup, a client with only the returned configuration can send and read', async () => {
   const newcomer = new ClientV2(info, { versionNegotiation: { mode: 'auto' } })
   await newcomer.connect(new TransportV2(new URL('/mcp/v1/signup', grid.url)))
   const signUp = (alias: string) =>
@@ -98,7 +98,7 @@ test('signup and then messages, with only the configuration from the signup', as
   await converse(clients[0], clients[1], '@zoe-two')
 })
 
-test('mcp-remote: lists, sends, reads and sees a refusal', async () => {
+test('mcp-remote lists agents, sends, reads, and gets the error of a refused call', async () => {
   const callbackPorts = [await freePort(), await freePort()]
   const alice = await overMcpRemote(grid.alice.key, callbackPorts[0])
   const bob = await overMcpRemote(grid.bob.key, callbackPorts[1])
@@ -106,7 +106,7 @@ test('mcp-remote: lists, sends, reads and sees a refusal', async () => {
   await converse(alice, bob)
 }, 300_000)
 
-test.each(eras)('%s: 200 clients that all use id 0 get their own messages', async (era) => {
+test.each(eras)('in the %s era, 200 clients that all use the request id 0 get their own messages', async (era) => {
   const agents = await Promise.all(Array.from({ length: 200 }, (_, n) => grid.acme.agent(`${era}-${n}`)))
   const call = async (key: string, name: string, args: Record<string, unknown>) => {
     const { headers, body } = wireRequest(era, 'tools/call', { name, arguments: args }, 0)
@@ -126,7 +126,7 @@ test.each(eras)('%s: 200 clients that all use id 0 get their own messages', asyn
   expect(received).toEqual(agents.map(({ alias }) => `for ${alias}`))
 })
 
-/** Checks the basic operations of a client. `alias` is the alias of `bob`. */
+/** Tests the basic operations with two clients. `alias` is that of the second client's agent. */
 async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promise<void> {
   const { tools } = await alice.listTools()
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
@@ -155,7 +155,8 @@ function bearing(key: string) {
 }
 
 /**
- * A client that speaks JSON-RPC with mcp-remote over standard input and output. mcp-remote speaks HTTP with the grid.
+ * A client that speaks JSON-RPC with mcp-remote over standard input and output. mcp-remote connects to the grid over
+ * HTTP.
  */
 async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
   const home = join(grid.folder, `home-${callbackPort}`)

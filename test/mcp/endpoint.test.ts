@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((method) => [method, `${origin}${path}`]))))(
-  "%s %s without a token gets 401 and the URL of its resource's metadata",
+  "%s %s without a token gets 401 with the URL of its resource's metadata",
   async (method, url) => {
     const response = await grid.request(url, { method, headers: fromPage })
     const { origin, pathname } = new URL(url)
@@ -31,7 +31,7 @@ test.each(origins.flatMap((origin) => paths.flatMap((path) => methods.map((metho
 )
 
 test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`])))(
-  'the metadata named in the challenge of %s describes exactly this resource',
+  'the metadata URL in the challenge of %s describes exactly this resource',
   async (url) => {
     const challenge = (await grid.request(url)).headers.get('www-authenticate')!
     const response = await grid.request(challenge.match(/resource_metadata="([^"]+)"/)![1], { headers: fromPage })
@@ -47,7 +47,7 @@ test.each(origins.flatMap((origin) => paths.map((path) => [`${origin}${path}`]))
   },
 )
 
-test('the metadata URL without a path describes the first path, and other paths have no metadata', async () => {
+test('the metadata URL without a path describes /mcp/v1/grid, and other paths have no metadata', async () => {
   const root = await grid.request('/.well-known/oauth-protected-resource')
   const other = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/signup')
   const deeper = await grid.request('/.well-known/oauth-protected-resource/mcp/v1/grid/x')
@@ -56,7 +56,7 @@ test('the metadata URL without a path describes the first path, and other paths 
   expect([other.status, deeper.status]).toEqual([404, 404])
 })
 
-test('on a loopback address, each spelling is a separate resource', async () => {
+test('on a loopback address, each spelling of the host is a separate resource', async () => {
   const local = await testGrid({ env: { PORT: '8787' } })
   for (const host of ['localhost', '127.0.0.1', '[::1]']) {
     const url = `http://${host}:8787/mcp/v1/grid`
@@ -84,7 +84,7 @@ test.each([
   ['foreign', 'Bearer sk-abc', 'error="invalid_token", error_description="[^"]+ A key begins with grid_agt_[^"]+", '],
   ['empty', 'Bearer ', ''],
   ['of another scheme', 'Basic YTpi', ''],
-])('a credential that is %s gets 401 as JSON-RPC', async (_, authorization, error) => {
+])('a credential that is %s gets 401 with a JSON-RPC error', async (_, authorization, error) => {
   const response = await grid.request(gridPath, { method: 'POST', headers: { Authorization: authorization } })
 
   expect(response.status).toBe(401)
@@ -96,13 +96,13 @@ test.each([
   })
 })
 
-test('checks the credential before the method and the body', async () => {
+test('the credential is checked before the method and the body', async () => {
   const response = await grid.post(gridPath, '{"not json', { Authorization: 'Bearer grid_agt_x' })
 
   expect(response.status).toBe(401)
 })
 
-test('refuses an unknown Host with 421 before anything else', async () => {
+test('an unknown Host is refused with 421 before anything else is checked', async () => {
   const response = await grid.request('https://other.example/mcp/v1/grid', { method: 'POST' })
 
   expect(response.status).toBe(421)
@@ -110,7 +110,7 @@ test('refuses an unknown Host with 421 before anything else', async () => {
 })
 
 test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/grid'])(
-  'answers a preflight of %s without a credential',
+  'a preflight of %s needs no credential',
   async (path) => {
     const response = await grid.request(path, { method: 'OPTIONS', headers: fromPage })
     const allowed = response.headers.get('access-control-allow-headers')!.toLowerCase().split(',')
@@ -124,7 +124,7 @@ test.each([...paths, signupPath, '/.well-known/oauth-protected-resource/mcp/v1/g
   },
 )
 
-test('a page of another origin can read every kind of response', async () => {
+test('a web page of another origin can read every kind of response', async () => {
   const read = (wait_seconds: number) => ({ name: 'read_messages', arguments: { wait_seconds } })
   const post = (request: WireRequest, key: string | undefined = grid.alice.key) =>
     grid.request(gridPath, {
@@ -186,7 +186,7 @@ test.each([
   expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
 })
 
-test('a body above 512 KiB gets 413, for signup above 16 KiB', async () => {
+test('a body above 512 KiB gets 413, and for a signup above 16 KiB', async () => {
   const padded = (bytes: number) => ({ ...wireRequest('legacy', 'ping'), body: ' '.repeat(bytes) + '{}' })
 
   const large = await sendWire(grid, grid.alice.key, padded(512 * 1024))
@@ -196,7 +196,7 @@ test('a body above 512 KiB gets 413, for signup above 16 KiB', async () => {
   expect(large.body).toMatchObject({ id: null, error: { code: -32600 } })
 })
 
-test('the alternative path is the same endpoint', async () => {
+test('the path /api/v1/grid is the same endpoint', async () => {
   const listed = await sendWire(grid, grid.alice.key, wireRequest('legacy', 'tools/list'), '/api/v1/grid')
 
   expect(listed.body).toEqual((await mcp(grid, grid.alice.key, 'tools/list')).body)

@@ -1,6 +1,6 @@
 /**
- * Which messages are requests, and of which era. The SDK is the reference: the grid recognises the usual ones without
- * it.
+ * Which messages count as requests, and of which era. The SDK is the reference, but the grid recognises common messages
+ * without it.
  */
 import { classifyInboundRequest, isJSONRPCRequest } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
@@ -11,12 +11,12 @@ const versionKey = 'io.modelcontextprotocol/protocolVersion'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 const clientKey = 'io.modelcontextprotocol/clientInfo'
 
-/** Invalid values for a member or a header. `undefined` omits it. */
+/** Values for a member or a header, most of them invalid. `undefined` omits it. */
 const texts = [undefined, '', 'x', '2.0', '2026-07-28', '2025-11-25', '1999-01-01', 'initialize']
 const values = [...texts, null, 0, 1.5, 2 ** 53, true, [], [{}], {}]
 const members = ['jsonrpc', 'id', 'method', 'params', '_meta', versionKey]
 
-test.each(eras)('treats a request of the %s era with a wrong member exactly as the SDK does', (era) => {
+test.each(eras)('a %s request with an invalid member is treated exactly as by the SDK', (era) => {
   const requests = members.flatMap((member) => values.map((value) => request(era, member, value)))
   const served = requests.filter((one) => judged(one) === era)
 
@@ -24,7 +24,7 @@ test.each(eras)('treats a request of the %s era with a wrong member exactly as t
   for (const one of requests) expectAsSdk(one)
 })
 
-test.each(eras)('treats a request of the %s era with a wrong header exactly as the SDK does', (era) => {
+test.each(eras)('a %s request with an invalid header is treated exactly as by the SDK', (era) => {
   for (const header of ['MCP-Protocol-Version', 'Mcp-Method']) {
     for (const value of texts) {
       for (const method of ['tools/call', 'initialize']) {
@@ -37,21 +37,21 @@ test.each(eras)('treats a request of the %s era with a wrong header exactly as t
   }
 })
 
-test.each([undefined, 'x', 5, true, []])("refuses capabilities of %j with the SDK's message", (value) => {
+test.each([undefined, 'x', 5, true, []])("client capabilities of %j are refused with the SDK's message", (value) => {
   const one = request('modern', capabilitiesKey, value)
 
   expect(judged(one)).toMatch(/^Invalid _meta envelope .* io\.modelcontextprotocol\/clientCapabilities: /)
   expect(judged(one)).toBe(bySdk(one))
 })
 
-test('unused members of _meta may have any form', () => {
+test('members of _meta that the grid does not use may have any form', () => {
   const unused = { [capabilitiesKey]: { roots: true, elicitation: [] }, [clientKey]: { title: 5 }, progressToken: [] }
 
   expect(judged(request('modern', '_meta', envelope(unused)))).toBe('modern')
   expect(judged(request('legacy', '_meta', { progressToken: [] }))).toBe('legacy')
 })
 
-/** A tool call in which one member has another value. */
+/** A tool call in which one member has the given value. */
 function request(era: Era, member: string, value: unknown): WireRequest {
   const one = wireRequest(era, 'tools/call', { name: 'list_agents', arguments: {} })
   const { params } = one.body
@@ -67,7 +67,7 @@ function expectAsSdk(one: WireRequest): void {
   expect([one, era, true]).toEqual([one, bySdk(one), isJSONRPCRequest(one.body)])
 }
 
-/** Returns the era or the reason for refusal, and undefined for a notification. */
+/** Returns the era, the reason for a refusal, or undefined for a notification. */
 function judged({ headers, body }: WireRequest): string | undefined {
   try {
     return eraOf(new Headers(headers), body)

@@ -1,4 +1,4 @@
-/** How agents and readers see invisible text, over MCP and REST. See docs/security.md, "Texts that models read". */
+/** Invisible characters over MCP and REST. See docs/security.md, "Texts that models read". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test("removes a message's invisible text, and notifies sender and reader", async () => {
+test('invisible characters are removed from a message, and its sender and reader are told', async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)
   const [read] = await inbox()
   const again = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })
@@ -24,7 +24,7 @@ test("removes a message's invisible text, and notifies sender and reader", async
   expect(again.text[0]).toMatchObject({ message: 'Good news[2J', sanitized: true, replayed: true })
 })
 
-test('does not mark a message without it, or one whose script needs joiners', async () => {
+test('a message is not marked as changed if it has no invisible characters, or only joiners that its script needs', async () => {
   for (const text of ['hi', 'نمی\u200cخواهم', 'שלום C++\u200f', '👩‍🚀 ❤️', 'a\r\nb']) {
     expect((await send(text)).text).not.toHaveProperty('sanitized')
     const [read] = await inbox()
@@ -33,7 +33,7 @@ test('does not mark a message without it, or one whose script needs joiners', as
   }
 })
 
-test('refuses a message of nothing else, and does not count invisible characters', async () => {
+test('a message of only invisible characters is refused, and they do not count towards its length', async () => {
   expect(await send(hidden)).toMatchObject({
     code: 'invalid_input',
     message: 'The message has only invisible characters. Write text.',
@@ -42,7 +42,7 @@ test('refuses a message of nothing else, and does not count invisible characters
   expect((await inbox())[0].message).toBe('x'.repeat(10_000))
 })
 
-test('recognises a repeat by the stored text, and returns the same result', async () => {
+test('a repeat is recognised by the cleaned text, and gets the same result', async () => {
   const first = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const same = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const clean = await send('hi', { idempotency_key: 'k' })
@@ -54,7 +54,7 @@ test('recognises a repeat by the stored text, and returns the same result', asyn
   expect(await inbox()).toHaveLength(1)
 })
 
-test('removes it from descriptions of agents, channels and skills, and says so', async () => {
+test('invisible characters are removed from descriptions of agents, channels and skills, and the result says so', async () => {
   const admin = (name: string, args: object) => callTool(grid, grid.acme.adminKey, name, { ...args })
   const description = `Helps${hidden}`
   const agent = await admin('admin_create_agent', { alias: 'carol', description })
@@ -80,7 +80,7 @@ test('removes it from descriptions of agents, channels and skills, and says so',
 })
 
 test.each(['tax\u200b', `tax${hidden}`, '\u202etax', 'ta\u00adx', 'tax\x1b', '\u3164'])(
-  'refuses the name %j for skills, guardrails, aliases and channels',
+  'the name %j is refused for skills, guardrails, aliases and channels',
   async (name) => {
     const nameless = { code: 'invalid_input', message: expect.stringContaining('invisible characters') }
     expect(await callTool(grid, grid.alice.key, 'set_skills', { skills: [{ name }] })).toMatchObject(nameless)

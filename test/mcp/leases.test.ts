@@ -13,7 +13,7 @@ const isClaim = (sql: string) => /^UPDATE deliveries SET state = 'read', lease_i
 
 let grid: TestGrid | undefined
 
-test.each(eras)('%s: a read whose client disconnects before the response is redelivered, marked', async (era) => {
+test.each(eras)('in the %s era, messages whose reader disconnects before the response are redelivered, marked', async (era) => {
   const client = new AbortController()
   grid = await testGrid(atClaim(() => client.abort()))
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -26,7 +26,7 @@ test.each(eras)('%s: a read whose client disconnects before the response is rede
   expect(rest.text).toEqual([])
 })
 
-test('retries a release that the database refuses once', async () => {
+test('a release of messages that the database refuses is retried', async () => {
   let refusals = 0
   grid = await testGrid({
     connect(settings) {
@@ -54,7 +54,7 @@ test('retries a release that the database refuses once', async () => {
 })
 
 test.each([['an answer in one piece', 20], ['an event stream', 50]])(
-  '%s that its client did not read completely is redelivered, marked, and one that it read is not',
+  'messages in %s that the client did not read completely are redelivered, marked, and others are not',
   async (_, wait_seconds) => {
     grid = await testGrid()
     const { app, alice, bob, deps } = grid
@@ -74,7 +74,7 @@ test.each([['an answer in one piece', 20], ['an event stream', 50]])(
   },
 )
 
-test('releases a long wait whose client disconnects before the first heartbeat', async () => {
+test('messages of a long wait are released if the client disconnects before the first heartbeat', async () => {
   grid = await testGrid()
   const { bob, alice, store } = grid
   const response = await grid.request(gridPath, readRequest(bob.key, 'legacy', { wait_seconds: 50 }))
@@ -87,7 +87,7 @@ test('releases a long wait whose client disconnects before the first heartbeat',
   expect((await callTool(grid, bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi', redelivered: true }])
 })
 
-test('a failed read has leased nothing', async () => {
+test('a failed read leases no messages', async () => {
   let broken = false
   grid = await testGrid({
     inspect(sql, crossAccountQuery) {
@@ -106,7 +106,7 @@ test('a failed read has leased nothing', async () => {
   expect(text[0].redelivered).toBeUndefined()
 })
 
-test('a received response is not released when the connection ends later', async () => {
+test('messages of a received response are not released when the connection closes later', async () => {
   const client = new AbortController()
   grid = await testGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
@@ -117,7 +117,7 @@ test('a received response is not released when the connection ends later', async
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
 })
 
-test('over a socket cut off after any number of bytes, each message was sent or is redelivered', async () => {
+test('if the connection is closed after any number of bytes, each message was either sent or is redelivered', async () => {
   let onClaim = () => Promise.resolve()
   const live = await liveGrid(heldClaims(() => onClaim()))
   grid = live
@@ -138,7 +138,7 @@ test('over a socket cut off after any number of bytes, each message was sent or 
     await callTool(live, live.alice.key, 'send_message', { to: 'bob', message })
     const answered = live.logs.length
     await cutOff(live, bytes)
-    // The client is gone before the server writes its response.
+    // Wait until the server has finished the read, although its client is gone.
     await waitFor('the log line of the read', () => live.logs.length > answered)
     const next = await callTool(live, live.bob.key, 'read_messages')
     const last = await callTool(live, live.bob.key, 'read_messages', { since: 'last_batch' })
@@ -146,7 +146,7 @@ test('over a socket cut off after any number of bytes, each message was sent or 
     return next.text[0].message === message && next.text[0].redelivered ? 'redelivered' : 'wrong'
   }
 
-  /** Reads, and ends the connection after this many bytes of the response; with 0, while the claim is executed. */
+  /** Sends a read, and closes the connection after this many bytes of the response, or with 0 during the claim. */
   function cutOff({ url, bob }: typeof live, bytes: number): Promise<number> {
     const { headers, body } = readRequest(bob.key)
     const lines = Object.entries({ ...headers, Host: new URL(url).host, 'Content-Length': `${body.length}` })
@@ -160,7 +160,7 @@ test('over a socket cut off after any number of bytes, each message was sent or 
         outcome = newest.answerTaken!()
         if (bytes > 0) return
         socket.destroy()
-        // The server notices that its client has disconnected.
+        // Wait until the server notices that its client has disconnected.
         expect(await outcome).toBe(false)
       }
       socket.write(
@@ -170,7 +170,7 @@ test('over a socket cut off after any number of bytes, each message was sent or 
         received += chunk.length
         if (received >= bytes) socket.destroy()
       })
-      // Both sides know the outcome.
+      // Wait until both sides know the outcome.
       socket.on('close', () => void outcome.then(() => ended(received)))
     })
   }
@@ -186,7 +186,7 @@ function atClaim(act: () => void): TestGridOptions {
   }
 }
 
-/** Claims call `act` when their commit starts, and wait for it. */
+/** Calls `act` when a claim's commit starts, and delays the commit until `act` is done. */
 function heldClaims(act: () => Promise<void>): TestGridOptions {
   return {
     connect(config) {

@@ -1,4 +1,4 @@
-/** No list exceeds its budget, whatever an account writes about itself. */
+/** No list exceeds its maximum size, whatever an account's descriptions and names contain. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAdminKey } from '../../src/grid/accounts/accounts.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -8,7 +8,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callTool, gridPath, mcp, wireRequest } from '../support/mcp.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** A page's text size, with some room for the brackets. */
+/** The maximum size of a page's text, with some room for brackets. */
 const pageBytes = 30_000
 
 let grid: TestGrid
@@ -16,7 +16,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('200 public agents with 200 skills each are listed in pages of about 32 kB, each agent once', async () => {
+test('200 public agents with 200 skills each are listed once, in pages of about 32 kB', async () => {
   const crowd = await addCrowd(grid.store, grid.evil.id, { agents: 200, skills: 200 })
   const pages = await pagesOf('list_agents', { public: true })
 
@@ -28,14 +28,14 @@ test('200 public agents with 200 skills each are listed in pages of about 32 kB,
   expect(skills[0]).toEqual({ name: 'skill-1000', description: `${'x'.repeat(99)}…` })
 })
 
-test('shows the matching ones of many skills', async () => {
+test('an agent with many skills is listed with those that match the search', async () => {
   await addCrowd(grid.store, grid.evil.id, { agents: 3, skills: 200 })
   const { text } = await callTool(grid, grid.alice.key, 'list_agents', { public: true, search: 'SKILL-1177' })
 
   expect(text.map(({ skills }: Entry) => skills[0].name)).toEqual(['skill-1177', 'skill-1177', 'skill-1177'])
 })
 
-test("pages the account's own agents, channels and skills too", async () => {
+test("lists of the account's own agents, channels and skills have pages too", async () => {
   const { aliases, skills } = await addCrowd(grid.store, grid.acme.id, { agents: 200, skills: 200 })
   for (let n = 10; n < 25; n++) await createChannel(grid.acme.store, { name: `c-${n}`, members: ['alice', ...aliases] })
 
@@ -58,7 +58,7 @@ test("pages the account's own agents, channels and skills too", async () => {
   }
 })
 
-test('resources show the first page', async () => {
+test('resources contain the first page of a list', async () => {
   await addCrowd(grid.store, grid.acme.id, { agents: 200, skills: 200 })
   const { body } = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' })
 
@@ -66,7 +66,7 @@ test('resources show the first page', async () => {
   expect(body.result.contents[0].text.length).toBeLessThanOrEqual(pageBytes)
 })
 
-test('one credential has at most 6 lists at a time, and other credentials have their own', async () => {
+test('a credential may have 6 lists at a time, regardless of other credentials', async () => {
   const { lists } = grid.store.waiting
   const keys = [grid.alice.key, grid.acme.adminKey]
   const tools = ['list_agents', 'admin_list_agents']
@@ -85,10 +85,10 @@ test('one credential has at most 6 lists at a time, and other credentials have t
   expect(answers.map(({ code }) => code)).toEqual(Array(18).fill(undefined))
 })
 
-test("an account's unsent lists have a byte budget, and other accounts have their own", async () => {
+test("an account's unsent lists have a memory limit, regardless of other accounts", async () => {
   const { lists, answerBytes: { ofAccounts, ofKeys } } = grid.store.waiting
   const ends: (() => void)[] = []
-  /** A list whose client does not read the response until its end is called. */
+  /** Calls a list tool. The client reads the response only when the function in `ends` is called. */
   const list = async (key: string, tool = 'admin_list_agents') => {
     const connection: Connection = {
       remoteAddress: '203.0.113.7',
@@ -128,7 +128,7 @@ interface Entry {
   skills_left_out?: number
 }
 
-/** All pages of a list for alice, each fetched with the previous one's cursor. */
+/** All pages of alice's list, each requested with the previous page's cursor. */
 async function pagesOf(tool: string, args: Record<string, unknown>): Promise<Entry[][]> {
   const pages: Entry[][] = []
   let cursor: string | undefined

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 
 test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
-  'answers initialize with %s with the same version',
+  'initialize with version %s is answered with the same version',
   async (revision) => {
     const answer = await initialize(grid.alice.key, revision)
 
@@ -32,13 +32,13 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
 )
 
 test.each(['2026-07-28', '1999-01-01'])(
-  'answers initialize with %s with 2025-11-25',
+  'initialize with version %s is answered with 2025-11-25',
   async (revision) => {
     expect((await initialize(grid.alice.key, revision)).body.result.protocolVersion).toBe('2025-11-25')
   },
 )
 
-test('an admin token and signup declare only tools', async () => {
+test('for admins and signups, the grid declares only tools', async () => {
   const admin = await initialize(grid.acme.adminKey, '2025-11-25')
   const signup = await initialize(undefined, '2025-11-25', signupPath)
 
@@ -46,7 +46,7 @@ test('an admin token and signup declare only tools', async () => {
   expect(signup.body.result.capabilities).toEqual({ tools: {} })
 })
 
-test('server/discover names the modern revision, the capabilities and the server', async () => {
+test("server/discover returns the modern version, the capabilities and the server's name", async () => {
   const answer = await mcp(grid, grid.alice.key, 'server/discover', {}, 'modern')
 
   expect(answer.status).toBe(200)
@@ -61,7 +61,7 @@ test('server/discover names the modern revision, the capabilities and the server
   })
 })
 
-test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of token, is unknown', async (era) => {
+test.each(eras)('in the %s era, a tool that does not exist or needs another kind of token is unknown', async (era) => {
   const unknown = [
     [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
     [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],
@@ -78,7 +78,7 @@ test.each(eras)('%s: a tool that does not exist, or belongs to the other kind of
   }
 })
 
-test('an agent tool at the signup endpoint is unknown, and the message says what to do', async () => {
+test('at the signup endpoint, an agent tool is unknown, and the error says where to call it', async () => {
   const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })
   const { body } = await sendWire(grid, undefined, request, signupPath)
 
@@ -90,7 +90,7 @@ test('an agent tool at the signup endpoint is unknown, and the message says what
 })
 
 test.each(eras)(
-  '%s: a call that asks to be a task is a plain call, because the grid declares no tasks',
+  'in the %s era, a tool call that asks for a task is executed normally, because the grid declares no tasks',
   async (era) => {
     const params = { name: 'list_agents', arguments: {}, task: { ttl: 60_000 } }
 
@@ -98,7 +98,7 @@ test.each(eras)(
   },
 )
 
-test.each(eras)('%s: bad arguments are a tool error with the code invalid_input', async (era) => {
+test.each(eras)('in the %s era, invalid arguments are a tool error with the code invalid_input', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'tools/call', { name: 'send_message', arguments: { to: 5 } }, era)
 
   expect(answer.status).toBe(200)
@@ -114,7 +114,7 @@ test.each(
     ['legacy', 200],
     ['modern', 404],
   ] as const,
-)('%s: an unknown method gets -32601 with status %i', async (era, status) => {
+)('in the %s era, an unknown method gets -32601 with status %i', async (era, status) => {
   for (
     const [key, method] of [
       [grid.alice.key, 'nothing/here'],
@@ -146,7 +146,7 @@ test('ping has an empty result before 2026-07-28, and is unknown in that version
 })
 
 test.each(['1900-01-01', '2024-01-01'])(
-  'legacy: the version %s gets 400 and the list of supported ones',
+  'a legacy request of version %s gets 400 with the supported versions',
   async (revision) => {
     const request = wireRequest('legacy', 'tools/list')
     request.headers['MCP-Protocol-Version'] = revision
@@ -158,7 +158,7 @@ test.each(['1900-01-01', '2024-01-01'])(
   },
 )
 
-test('modern: an unknown version gets 400 and -32022 with the supported and the requested one', async () => {
+test('a modern request of an unknown version gets 400 and -32022 with the supported versions and the requested one', async () => {
   const request = wireRequest('modern', 'tools/list')
   request.headers['MCP-Protocol-Version'] = '1900-01-01'
   request.body.params._meta[versionKey] = '1900-01-01'
@@ -178,7 +178,7 @@ test.each([
   ['with another Mcp-Method', 'Mcp-Method', 'tools/list'],
   ['without Mcp-Name', 'Mcp-Name', undefined],
   ['with another Mcp-Name', 'Mcp-Name', 'read_messages'],
-])('modern: a call %s gets 400 and -32020', async (_, header, value) => {
+])('a modern call %s gets 400 and -32020', async (_, header, value) => {
   const request = wireRequest('modern', 'tools/call', { name: 'list_agents', arguments: {} })
   if (value === undefined) delete request.headers[header]
   else request.headers[header] = value
@@ -187,7 +187,7 @@ test.each([
   expect(answer).toMatchObject({ status: 400, body: { error: { code: -32020 } } })
 })
 
-test('modern: Mcp-Name may be Base64', async () => {
+test('the header Mcp-Name of a modern call may be Base64', async () => {
   const request = wireRequest('modern', 'tools/call', { name: 'list_agents', arguments: {} })
   request.headers['Mcp-Name'] = `=?base64?${btoa('list_agents')}?=`
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -196,7 +196,7 @@ test('modern: Mcp-Name may be Base64', async () => {
 })
 
 test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(
-  'modern: without %s it gets 400 and -32602',
+  'a modern request without %s gets 400 and -32602',
   async (key) => {
     const request = wireRequest('modern', 'tools/list')
     request.body.params._meta = envelope()
@@ -208,7 +208,7 @@ test.each([versionKey, 'io.modelcontextprotocol/clientCapabilities'])(
 )
 
 test.each(['application/json', '*/*'])(
-  'accepting only %s is enough',
+  'a request that accepts only %s is answered',
   async (accept) => {
     const answers = await Promise.all(eras.map((era) => {
       const request = wireRequest(era, 'tools/list')
@@ -221,7 +221,7 @@ test.each(['application/json', '*/*'])(
   },
 )
 
-test.each(eras)('%s: a body that is not declared as JSON gets 415', async (era) => {
+test.each(eras)('in the %s era, a body whose Content-Type is not JSON gets 415', async (era) => {
   const request = wireRequest(era, 'tools/list')
   request.headers['Content-Type'] = 'text/plain'
 
@@ -231,13 +231,13 @@ test.each(eras)('%s: a body that is not declared as JSON gets 415', async (era) 
   })
 })
 
-test.each(eras)('%s: a fractional id gets 400 and -32600', async (era) => {
+test.each(eras)('in the %s era, a fractional id gets 400 and -32600', async (era) => {
   const answer = await sendWire(grid, grid.alice.key, wireRequest(era, 'tools/list', {}, 1.5))
 
   expect(answer).toMatchObject({ status: 400, body: { error: { code: -32600 } } })
 })
 
-test.each(eras)('%s: a notification gets 202 without a body', async (era) => {
+test.each(eras)('in the %s era, a notification gets 202 without a body', async (era) => {
   const request = wireRequest(era, 'notifications/cancelled', { requestId: 1 })
   delete request.body.id
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -245,7 +245,7 @@ test.each(eras)('%s: a notification gets 202 without a body', async (era) => {
   expect([answer.status, answer.body]).toEqual([202, undefined])
 })
 
-test('creates no session id, and ignores one that is sent', async () => {
+test('the grid creates no session id, and ignores a given one', async () => {
   const request = wireRequest('legacy', 'tools/list')
   request.headers['Mcp-Session-Id'] = 'made-up'
   const answer = await sendWire(grid, grid.alice.key, request)
@@ -254,7 +254,7 @@ test('creates no session id, and ignores one that is sent', async () => {
   expect(answer.headers.has('mcp-session-id')).toBe(false)
 })
 
-test('lists have a cache lifetime only in the modern era', async () => {
+test('lists state a cache lifetime only in the modern era', async () => {
   for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
     const legacy = await mcp(grid, grid.alice.key, method)
     const modern = await mcp(grid, grid.alice.key, method, {}, 'modern')
@@ -265,7 +265,7 @@ test('lists have a cache lifetime only in the modern era', async () => {
   }
 })
 
-test.each(eras)('%s: the resources are agents, channels and the inbox', async (era) => {
+test.each(eras)('in the %s era, the resources are agents, channels and the inbox', async (era) => {
   const listed = await mcp(grid, grid.alice.key, 'resources/list', {}, era)
   const agents = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://agents' }, era)
   const channels = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://channels' }, era)
@@ -284,13 +284,13 @@ test.each(eras)('%s: the resources are agents, channels and the inbox', async (e
   if (era === 'modern') expect(agents.body.result).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
 })
 
-test.each(eras)('%s: an unknown resource gets -32602 with its URI', async (era) => {
+test.each(eras)('in the %s era, an unknown resource gets -32602 with its URI', async (era) => {
   const answer = await mcp(grid, grid.alice.key, 'resources/read', { uri: 'grid://secrets' }, era)
 
   expect(answer).toMatchObject({ status: 200, body: { error: { code: -32602, data: { uri: 'grid://secrets' } } } })
 })
 
-test('resources show nothing of another account', async () => {
+test('resources contain nothing of other accounts', async () => {
   const agents = await mcp(grid, grid.eve.key, 'resources/read', { uri: 'grid://agents' })
 
   expect(JSON.parse(agents.body.result.contents[0].text)).toEqual({ agents: [] })

@@ -1,4 +1,4 @@
-/** A search without results does not keep the grid busy, however many agents there are. */
+/** Agent searches that find nothing do not block the grid, however many agents there are. */
 import { beforeEach, expect, test } from 'vitest'
 import { addCrowd } from '../support/crowd.ts'
 import { type TestAgent, type TestGrid, testGrid } from '../support/grid.ts'
@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('a search examines 1,000 agents per call, lets other work run, and continues with its cursor', async () => {
+test('an agent search checks 1,000 agents per call, lets other work run, and continues with its cursor', async () => {
   const { aliases } = await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 40 })
   const search = (agent: TestAgent, args: object) => searchAll(agent, { ...args, public: true })
 
@@ -23,21 +23,21 @@ test('a search examines 1,000 agents per call, lets other work run, and continue
   expect(some.calls.flatMap(({ found }) => found)).toEqual(aliases.filter((alias) => alias.includes('d-34')))
 })
 
-test('finds an agent of the same account among 2,500 others in one call, by three letters or more', async () => {
+test('a search by three or more letters finds an agent of the account among 2,500 others in one call', async () => {
   const { aliases } = await addCrowd(grid.store, grid.acme.id, { agents: 2_500, skills: 20 })
   await grid.acme.agent('zoe', { skills: [{ name: 'needle' }] })
 
   const { calls } = await searchAll(grid.alice, { search: 'ZO' })
   const byIndex = await searchAll(grid.alice, { search: 'NEEDLE' })
 
-  // The caller itself is not searched.
+  // The caller is not among the searched agents.
   expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[998].slice(1), aliases[1_998].slice(1), undefined])
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
   expect(byIndex.calls).toMatchObject([{ found: ['@zoe'], cursor: undefined }])
   expect(Math.min(...calls.slice(0, 2).map(({ turns }) => turns))).toBeGreaterThan(6)
 })
 
-test('no cursor names a public agent that the caller cannot find', async () => {
+test('no cursor contains the name of a public agent that the caller cannot find', async () => {
   await addCrowd(grid.store, grid.evil.id, { agents: 2_500, skills: 1 })
   await grid.acme.agent('zoe', { visibility: 'public' })
 
@@ -47,7 +47,7 @@ test('no cursor names a public agent that the caller cannot find', async () => {
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
 })
 
-/** All pages of a search, and how many turns other work had during each. */
+/** All pages of a search, and how often other work could run during each. */
 async function searchAll(agent: TestAgent, args: object) {
   const calls: { found: string[]; cursor?: string; turns: number }[] = []
   let turns = 0

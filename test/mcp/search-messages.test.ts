@@ -28,7 +28,7 @@ async function found(agent: TestAgent, query: string, more: object = {}): Promis
 
 const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
 
-test('its sender and its recipient find a message by prefixes of its words, in any order', async () => {
+test("a message's sender and recipient can find it by prefixes of its words, in any order", async () => {
   await say(grid.alice, 'bob', 'an older deployment')
   const { id } = await say(grid.alice, 'bob', `The Blue deployment ${'went wrong '.repeat(40)}`)
   await say(grid.bob, 'alice', 'which one?')
@@ -41,7 +41,7 @@ test('its sender and its recipient find a message by prefixes of its words, in a
   expect(first.text.length).toBeLessThan(165)
 })
 
-test('words of one or two letters must match completely, and the result says so', async () => {
+test('search terms of one or two letters must match a complete word, and the result says so', async () => {
   await say(grid.alice, 'bob', 'deployed by team D')
   await say(grid.alice, 'bob', 'a decision of Ed')
 
@@ -53,7 +53,7 @@ test('words of one or two letters must match completely, and the result says so'
   expect((await callTool(grid, grid.bob.key, 'search_messages', { query: 'dec' })).more?.note).toBeUndefined()
 })
 
-test('agents do not find messages between others, in their account or another', async () => {
+test('agents cannot find messages between others, in their account or another', async () => {
   const carol = await grid.acme.agent('carol')
   await say(grid.alice, 'bob', 'a word for bob')
 
@@ -61,7 +61,7 @@ test('agents do not find messages between others, in their account or another', 
   expect(await found(grid.eve, 'word')).toEqual([])
 })
 
-test('finds unread messages, which stay unread', async () => {
+test('a search finds unread messages, which stay unread', async () => {
   await say(grid.alice, 'bob', 'still unread')
 
   expect(await found(grid.bob, 'unread')).toEqual(['still unread'])
@@ -70,7 +70,7 @@ test('finds unread messages, which stay unread', async () => {
 })
 
 test.each(['parked', 'expired', 'withdrawn', 'task'])(
-  'only its sender finds a message that is %s',
+  'only the sender can find a message that is %s',
   async (state) => {
     const { id } = await say(grid.alice, 'bob', 'a lost word')
     await rows(
@@ -88,7 +88,7 @@ test.each(['parked', 'expired', 'withdrawn', 'task'])(
   },
 )
 
-test('does not find a message after its expiry', async () => {
+test('a search does not find an expired message', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'a short word', expiresInSeconds: 60 })
   expect(await found(grid.bob, 'short')).toHaveLength(1)
 
@@ -96,7 +96,7 @@ test('does not find a message after its expiry', async () => {
   expect(await found(grid.bob, 'short')).toEqual([])
 })
 
-test('words of retracted and removed messages leave the index, even if they were not indexed yet', async () => {
+test('the words of retracted and removed messages leave the index, even if they were not indexed yet', async () => {
   const store = storeOf(grid, grid.alice)
   const taken = await say(grid.alice, 'bob', 'a mistaken word')
   expect(await found(grid.alice, 'mistaken')).toHaveLength(1)
@@ -111,7 +111,7 @@ test('words of retracted and removed messages leave the index, even if they were
   expect(await rows(grid, "SELECT rowid FROM message_search WHERE message_search MATCH 'wmistaken'")).toEqual([])
 })
 
-test('a recipient does not find what a guardrail removed from a message', async () => {
+test('a recipient cannot find a message by text that a guardrail removed', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await say(grid.alice, 'bob', `the password is ${secret}`)
 
@@ -119,7 +119,7 @@ test('a recipient does not find what a guardrail removed from a message', async 
   expect(await found(grid.bob, 'password')).toHaveLength(1)
 })
 
-describe('a post from which a guardrail removed a key for @bob', () => {
+describe('a redacted post', () => {
   const key = 'zq7k3m'
   const alphabet = [...'abcdefghijklmnopqrstuvwxyz0123456789']
 
@@ -133,7 +133,7 @@ describe('a post from which a guardrail removed a key for @bob', () => {
     return { texts: text.map(({ text }: { text: string }) => text), hasMore: page?.cursor !== undefined }
   }
 
-  test('is found by the words in his version', async () => {
+  test("a search finds a redacted post by the words in the recipient's version", async () => {
     await say(grid.alice, '#ops', `the login is ${key} https://x.example`)
 
     expect(await found(grid.bob, 'login')).toEqual(['the login is [redacted] https://x.example'])
@@ -141,10 +141,10 @@ describe('a post from which a guardrail removed a key for @bob', () => {
     expect(await found(grid.alice, `login ${key}`)).toHaveLength(1)
   })
 
-  test('gives every guess the same result, whatever else is found', async () => {
+  test('a search for guesses of redacted text always has the same number of results', async () => {
     await say(grid.bob, 'alice', 'older mine')
     await say(grid.alice, '#ops', `the login is ${key}, mine`)
-    // A decoy makes each guess a hit of his own, so that a second hit would produce a cursor.
+    // The decoys make each guess a hit, so that a second hit would produce a cursor.
     const decoys = [...key].flatMap((_, n) => alphabet.map((letter) => key.slice(0, n) + letter))
     await say(grid.bob, 'alice', decoys.join(' '))
     await followLog(grid.store)
@@ -179,7 +179,7 @@ test("a sender cannot find out which words another account's guardrail removed",
   expect(await found(grid.alice, 'login')).toEqual(['the login is elsewhere'])
 })
 
-test('does not find a copy without stored text by its words', async () => {
+test("a search does not find a recipient's redacted copy if its text is not indexed", async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   const members = ['bob', 'alice']
   for (let n = 0; n < 12; n++) {
@@ -202,7 +202,7 @@ test('does not find a copy without stored text by its words', async () => {
   expect(hits.filter((n) => n === 0)).toHaveLength(2)
 })
 
-test('a message retracted while it is indexed does not enter the index, and no words are indexed twice', async () => {
+test('a message retracted during indexing is not indexed, and no words are indexed twice', async () => {
   const { conversations, pulses, searchIndex } = grid.store.global
   await followLog(grid.store)
   const { messages: after } = await pulses.read()
@@ -229,7 +229,7 @@ test('a message retracted while it is indexed does not enter the index, and no w
 })
 
 test.each(['{"parts":["x"]}', '{"parts":5}', '{"parts":null}', '{'])(
-  'a long message with damaged details, %s, does not block the index for others',
+  'a long message with damaged details, %s, does not stop the indexing of later messages',
   async (a2a) => {
     const { id } = await say(grid.alice, 'bob', 'broken '.repeat(2_000))
     await rows(grid, 'UPDATE messages SET a2a = ? WHERE account_id = ? AND id = ?', [a2a, grid.acme.id, id])
@@ -240,7 +240,7 @@ test.each(['{"parts":["x"]}', '{"parts":5}', '{"parts":null}', '{'])(
   },
 )
 
-test('members at the time find posts, and filters select sender, recipient and time', async () => {
+test('members at the time of a post find it, and filters select by sender, recipient and time', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', description: '', members: ['alice', 'bob'] })
   await say(grid.alice, 'bob', 'word one')
   grid.clock.now += hour
@@ -257,7 +257,7 @@ test('members at the time find posts, and filters select sender, recipient and t
   expect(await found(grid.alice, 'word', { after: '30m' })).toEqual(['word two'])
 })
 
-test('times include what is stored at `after` and exclude `before`, page by page, even if a clock was behind', async () => {
+test('the time filters include `after` and exclude `before` across pages, even if a clock was behind', async () => {
   const begin = grid.clock.now
   for (const minutes of [0, 1, 2, 3, 4, 5, 2.5, 6]) {
     grid.clock.now = begin + minutes * minute
@@ -278,7 +278,7 @@ test('times include what is stored at `after` and exclude `before`, page by page
   expect(await found(grid.bob, 'word', { before: '4m' })).toEqual(['word 1', 'word 0'])
 })
 
-test('a page has 10 results, or up to 50, and accepts aliases in any case and form', async () => {
+test('a search page has 10 results, or up to 50, and filters accept aliases in any form', async () => {
   for (let n = 0; n < 51; n++) await say(grid.alice, 'bob', `word ${n}`)
   expect(await found(grid.bob, 'word')).toHaveLength(10)
   expect(await found(grid.bob, 'word', { limit: 50, from: 'ALICE', to: '@Bob' })).toHaveLength(50)
@@ -286,14 +286,14 @@ test('a page has 10 results, or up to 50, and accepts aliases in any case and fo
   expect(messages).toHaveLength(50)
 })
 
-test('a single letter is a whole word', async () => {
+test('a search for a single letter matches only a one-letter word', async () => {
   await say(grid.alice, 'bob', 'apples')
   await say(grid.alice, 'bob', 'plan A')
 
   expect(await found(grid.bob, 'a')).toEqual(['plan A'])
 })
 
-test('pages continue one another', async () => {
+test('the pages of a search contain each result once, in order', async () => {
   for (let n = 0; n < 5; n++) await say(grid.alice, 'bob', `word ${n}`)
   await followLog(grid.store)
   const all: string[] = []
@@ -315,13 +315,13 @@ test.each([
   [{ query: '"' }, 'query needs a word.'],
   [{ query: 'x', after: 'yesterday' }, 'after accepts an ISO time, or a duration such as 2d.'],
   [{ query: 'x', cursor: '!' }, 'cursor must be a cursor that you were given, unchanged.'],
-])('%j is refused', async (args, message) => {
+])('a search with %j is refused', async (args, message) => {
   const refused = await callTool(grid, grid.alice.key, 'search_messages', args)
 
   expect(refused).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(message) })
 })
 
-test('no query causes an index error', async () => {
+test('no search query causes an index error', async () => {
   await say(grid.alice, 'bob', 'word AND OR NOT NEAR 𞤀𞤁 ½')
 
   for (

@@ -7,7 +7,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '3' } })
 })
 
-test.each(eras)('%s: the endpoint lists only this tool and needs no credential', async (era) => {
+test.each(eras)('in the %s era, the signup endpoint lists only its tool and needs no credential', async (era) => {
   const { status, body } = await sendWire(grid, undefined, wireRequest(era, 'tools/list'), signupPath)
 
   expect(status).toBe(200)
@@ -19,7 +19,7 @@ test.each(eras)('%s: the endpoint lists only this tool and needs no credential',
   expect(JSON.stringify(body)).not.toContain('$schema')
 })
 
-test.each(eras)('%s: a signup returns the same as over REST, and its key works at once', async (era) => {
+test.each(eras)('in the %s era, a signup returns the same as over REST, and its key works at once', async (era) => {
   const signed = await signUp({ owner_email: 'zoe@example.com', alias: 'zoe-agent', skills: ['maths'] }, era)
   const { api_key: key } = signed.text
 
@@ -44,7 +44,7 @@ test.each(eras)('%s: a signup returns the same as over REST, and its key works a
   ])
 })
 
-test('ignores the Authorization header, even an invalid one', async () => {
+test('the signup endpoint ignores the Authorization header, even an invalid one', async () => {
   const request = wireRequest('legacy', 'tools/list')
 
   for (const key of ['nonsense', grid.alice.key, grid.acme.adminKey]) {
@@ -58,13 +58,13 @@ test.each([
   ['a bad alias', { owner_email: 'zoe@example.com', alias: 'Zoe' }, 'invalid_alias'],
   ['a taken alias', { owner_email: 'zoe@example.com', alias: 'alice' }, 'alias_taken'],
   ['a bad address', { owner_email: 'zoe', alias: 'zoe' }, 'invalid_email'],
-])('refuses a signup with %s with %3$s', async (_, input, code) => {
+])('a signup with %s is refused with %3$s', async (_, input, code) => {
   const signed = await signUp(input)
 
   expect(signed.code).toBe(code)
 })
 
-test('refuses too many signups from one address, over MCP and REST together', async () => {
+test('signups over MCP and REST share a limit per address', async () => {
   const owner_email = 'zoe@example.com'
   await signUp({ owner_email, alias: 'zoe-1' })
   await grid.post('/api/v1/agentic-signup', { owner_email, alias: 'zoe-2' })

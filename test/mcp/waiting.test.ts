@@ -15,7 +15,7 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
 })
 
-test.each(eras)('%s: read_messages with wait_seconds returns when a message arrives', async (era) => {
+test.each(eras)('in the %s era, read_messages with wait_seconds returns when a message arrives', async (era) => {
   const reading = callTool(grid, grid.bob.key, 'read_messages', { wait_seconds: 20 }, era)
   await idle(1)
   await send('hello')
@@ -23,13 +23,13 @@ test.each(eras)('%s: read_messages with wait_seconds returns when a message arri
   expect((await reading).text).toMatchObject([{ message: 'hello' }])
 })
 
-test.each([[-1], [1.5], ['soon']])('refuses a wait of %s', async (wait_seconds) => {
+test.each([[-1], [1.5], ['soon']])('read_messages refuses a wait of %s', async (wait_seconds) => {
   const refused = await callTool(grid, grid.bob.key, 'read_messages', { wait_seconds })
 
   expect(refused.code).toBe('invalid_input')
 })
 
-test.each(eras)('%s: a wait above 20 s returns a stream, with a heartbeat at once', async (era) => {
+test.each(eras)('in the %s era, a wait above 20 s returns a stream, with a heartbeat at once', async (era) => {
   const response = await waiting({ wait_seconds: 50 }, era)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('cache-control')).toBe('no-cache, no-transform')
@@ -46,7 +46,7 @@ test.each(eras)('%s: a wait above 20 s returns a stream, with a heartbeat at onc
   expect(await events.frame()).toBeUndefined()
 })
 
-test.each(eras)('%s: a send that waits above 20 s for its answer returns a stream', async (era) => {
+test.each(eras)('in the %s era, a send that waits above 20 s for its answer returns a stream', async (era) => {
   await callTool(grid, grid.alice.key, 'read_messages')
   const question = { to: '@alice', message: 'ready?', wait_seconds: 50 }
   const events = readEvents(await calling('send_message', question, era))
@@ -67,7 +67,7 @@ test('a wait of up to 20 s returns a single JSON response', async () => {
   await response.body?.cancel()
 })
 
-test.each([20, 50])('leases nothing when the caller of a wait of %i s disconnects', async (wait_seconds) => {
+test.each([20, 50])('no message is leased when the caller of a wait of %i s disconnects', async (wait_seconds) => {
   const client = new AbortController()
   const response = waiting({ wait_seconds }, 'legacy', client.signal)
   await waitFor('the wait', () => grid.store.waiting.reads.count === 1)
@@ -89,7 +89,7 @@ test('waits return when the process stops', async () => {
   expect(await long.event()).toContain('event: message')
 })
 
-test('the inbox resource counts messages and leases nothing', async () => {
+test('the inbox resource counts messages without leasing them', async () => {
   await send('hello')
   const read = async () => {
     const { body } = await mcp(grid, grid.bob.key, 'resources/read', { uri: 'grid://inbox' })
@@ -99,7 +99,7 @@ test('the inbox resource counts messages and leases nothing', async () => {
   expect([await read(), await read()]).toEqual([{ unread: 1 }, { unread: 1 }])
 })
 
-test('an agent can subscribe only to its inbox, and an admin to nothing', async () => {
+test('an agent can subscribe only to its inbox, and an admin cannot subscribe', async () => {
   const subscribe = async (key: string, uri: string) => (await mcp(grid, key, 'resources/subscribe', { uri })).body
 
   expect((await subscribe(grid.bob.key, 'grid://inbox')).result).toEqual({})
@@ -107,7 +107,7 @@ test('an agent can subscribe only to its inbox, and an admin to nothing', async 
   expect((await subscribe(grid.acme.adminKey, 'grid://inbox')).error).toMatchObject({ code: -32601 })
 })
 
-test('an event stream signals only new messages of its own inbox', async () => {
+test("an event stream signals only new messages of its agent's inbox", async () => {
   const [bob, alice] = [await stream(grid.bob.key), await stream(grid.alice.key)].map(readEvents)
   expect(await bob.frame()).toBe('retry: 15000')
   expect(await bob.frame()).toMatch(/^:/)
@@ -121,7 +121,7 @@ test('an event stream signals only new messages of its own inbox', async () => {
   for (let said; (said = await alice.frame()) !== undefined;) expect(said).not.toContain('data:')
 })
 
-test('a fourth event stream gets 405 until one of the others is closed', async () => {
+test("an agent's fourth event stream gets 405 until another one is closed", async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await stream(grid.bob.key)))
   expect((await stream(grid.bob.key)).status).toBe(405)
@@ -133,12 +133,12 @@ test('a fourth event stream gets 405 until one of the others is closed', async (
   for (const one of [...streams.slice(1), readEvents(again)]) await one.close()
 })
 
-test('an admin, and a caller that does not accept event streams, get 405', async () => {
+test('an admin, and a caller that does not accept event streams, gets 405', async () => {
   expect((await stream(grid.acme.adminKey)).status).toBe(405)
   expect((await stream(grid.bob.key, 'application/json')).status).toBe(405)
 })
 
-test('a wait and an event stream end with their key', async () => {
+test('waits and event streams end when their key is revoked', async () => {
   const { key } = await grid.acme.agent('carol')
   const events = readEvents(await stream(key))
   await events.frame()

@@ -1,5 +1,5 @@
 /**
- * Coding clients truncate long results, so a read returns no more than they show. See docs/protocol/mcp.md,
+ * Results of reads fit into what coding clients show, because these truncate longer ones. See docs/protocol/mcp.md,
  * "read_messages".
  */
 import { Buffer } from 'node:buffer'
@@ -40,7 +40,7 @@ async function sendMany(count: number, textOf: (n: number) => string): Promise<s
 
 const long = (n: number) => `word-${n} `.padEnd(1_600, 'x')
 
-test('50 messages of 1,600 characters arrive once each, in results that are shown completely', async () => {
+test('50 messages of 1,600 characters arrive once each, in results that clients show completely', async () => {
   const sent = await sendMany(50, long)
 
   const reads = [await read()]
@@ -53,7 +53,7 @@ test('50 messages of 1,600 characters arrive once each, in results that are show
   expect(JSON.stringify(reads)).not.toContain('redelivered')
 })
 
-test('has_more and unread come before the messages', async () => {
+test('a result has has_more and unread before the messages', async () => {
   await sendMany(25, long)
 
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name: 'read_messages', arguments: {} })
@@ -61,7 +61,7 @@ test('has_more and unread come before the messages', async () => {
   expect(body.result.content[0].text).toMatch(/^{"has_more":true,"unread":\d+,"messages":\[/)
 })
 
-test('max_chars requests more', async () => {
+test('read_messages returns longer results if max_chars is given', async () => {
   await sendMany(25, long)
 
   const { messages, bytes } = await read({ max_chars: 80_000 })
@@ -70,7 +70,7 @@ test('max_chars requests more', async () => {
   expect(bytes).toBeGreaterThan(maxAnswerBytes)
 })
 
-test('a message longer than a result is returned alone and complete', async () => {
+test('a message longer than a result is returned alone, and complete', async () => {
   const text = '文'.repeat(10_000)
   await send(text)
   await send('next')
@@ -86,7 +86,7 @@ test.each([
   ['three bytes a character', () => '文'.repeat(3_000)],
   ['surrogate pairs', () => '😀'.repeat(2_000)],
   ['short ones', (n: number) => `${n}`],
-])('no result is too long: %s', async (_, textOf) => {
+])('no result of read_messages is too long: %s', async (_, textOf) => {
   await sendMany(12, textOf)
 
   for (const args of [{ peek: true }, { since: '1h' }, { since: 'last:12' }, {}]) {
@@ -94,7 +94,7 @@ test.each([
   }
 })
 
-test('no result is too long: message fields other than the text', async () => {
+test('no result of read_messages is too long because of message fields other than the text', async () => {
   const skills = Array.from({ length: 10 }, (_, n) => ({ name: `${n}"`.repeat(16) }))
   const senders = await Promise.all(Array.from({ length: 20 }, (_, n) => {
     return grid.acme.agent(`sender-${n}`, { description: '"'.repeat(500), skills })
@@ -114,7 +114,7 @@ test('no result is too long: message fields other than the text', async () => {
   for (const { bytes } of reads) expect(bytes).toBeLessThanOrEqual(maxAnswerBytes)
 })
 
-test('since last:20 shows the newest 20, oldest first, and its cursor the ones before', async () => {
+test('read_messages with since last:20 returns the newest 20, oldest first, and a cursor for earlier ones', async () => {
   await sendMany(30, (n) => `${n}`)
   await read({ limit: 10 })
   const textsOf = ({ messages }: Read) => messages.map(({ message }) => Number(message))
@@ -129,7 +129,7 @@ test('since last:20 shows the newest 20, oldest first, and its cursor the ones b
   expect(textsOf(await read())).toEqual(numbers(10, 30))
 })
 
-test('since last:20 omits the older of those that do not fit', async () => {
+test('read_messages with since last:20 omits the oldest messages if not all fit', async () => {
   const sent = await sendMany(30, long)
 
   const newest = await read({ since: 'last:20' })
@@ -140,6 +140,6 @@ test('since last:20 omits the older of those that do not fit', async () => {
   expect(shown).toEqual(sent.slice(-shown.length))
 })
 
-test.each(['last:0', 'last:', 'last:20:forged', 'last:x'])('refuses since %s', async (since) => {
+test.each(['last:0', 'last:', 'last:20:forged', 'last:x'])('read_messages refuses since %s', async (since) => {
   expect(await callTool(grid, grid.bob.key, 'read_messages', { since })).toMatchObject({ code: 'invalid_input' })
 })

@@ -23,7 +23,7 @@ test.each([
   }
 })
 
-test.each(eras)("%s: wrong parameters of resources and lists get -32602 with the field's name", async (era) => {
+test.each(eras)("in the %s era, invalid parameters of resources and lists get -32602 with the field's name", async (era) => {
   const wrong: [string, Record<string, unknown>, string][] = [
     ['resources/read', {}, 'uri is missing.'],
     ['resources/list', { cursor: 3 }, 'cursor must be a string.'],
@@ -48,7 +48,7 @@ test.each(eras)("%s: wrong parameters of resources and lists get -32602 with the
   }
 })
 
-test('a resource refused because of a limit gets -32000, like every limit', async () => {
+test('reading a resource above a limit gets -32000, as for every limit', async () => {
   const { lists } = grid.acme.store.waiting
   const [{ id }] = await rows(grid, 'SELECT id FROM credentials WHERE account_id = ? AND agent_id = ?', [
     grid.acme.id,
@@ -65,7 +65,7 @@ test('a resource refused because of a limit gets -32000, like every limit', asyn
   })
 })
 
-test("an admin has no subscriptions/listen, and an agent's fourth stream is over the limit", async () => {
+test("an admin cannot call subscriptions/listen, and an agent's fourth stream exceeds the limit", async () => {
   const params = { notifications: { resourceSubscriptions: ['grid://inbox'] } }
   const refused = await mcp(grid, grid.acme.adminKey, 'subscriptions/listen', params, 'modern')
   const { headers, body } = wireRequest('modern', 'subscriptions/listen', params)
@@ -79,7 +79,7 @@ test("an admin has no subscriptions/listen, and an agent's fourth stream is over
   await Promise.all(open.map((stream) => stream.body!.cancel()))
 })
 
-test('every admin call that is refused before its tool adds one row, and nothing else does', async () => {
+test('an admin call that is refused before its tool runs adds one row to the activity, and no other call does', async () => {
   const key = grid.acme.adminKey
   const calls = [
     wireRequest('legacy', 'tools/call', { name: 'admin_nothing', arguments: { token: 'CANARY' } }),
@@ -110,7 +110,7 @@ test('every admin call that is refused before its tool adds one row, and nothing
   expect(log.every(({ credentialKind, requestId }) => credentialKind === 'admin_key' && requestId)).toBe(true)
 })
 
-test('a refused agent call adds no row', async () => {
+test('a refused agent call adds no row to the activity', async () => {
   await mcp(grid, grid.alice.key, 'tools/call', { name: 'admin_list_agents', _meta: envelope() }, 'modern')
 
   expect(await grid.acme.store.read.activity.list()).toEqual([])

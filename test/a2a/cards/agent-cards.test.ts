@@ -24,7 +24,7 @@ async function answerTo(path: string, key?: string) {
 const publish = (more = {}) => updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', ...more })
 
 describe("a public agent's card", () => {
-  test('names only its own endpoint', async () => {
+  test("a public agent's card names only the agent's own endpoint", async () => {
     await publish({ description: 'Adds numbers.' })
 
     const response = await get('/a2a/v1/agents/bob')
@@ -47,7 +47,7 @@ describe("a public agent's card", () => {
     })
   })
 
-  test("has the agent's skills, each with every field that A2A requires", async () => {
+  test("an agent's card has its skills, each with every field that A2A requires", async () => {
     await grid.acme.agent('carol', {
       visibility: 'public',
       skills: [{ name: 'sums', description: 'adds' }, { name: 'drawing' }],
@@ -61,7 +61,7 @@ describe("a public agent's card", () => {
     ])
   })
 
-  test('has a default skill and description if the agent has none', async () => {
+  test('the card of an agent without skills and description has default ones', async () => {
     await publish()
 
     const card = await (await get('/a2a/v1/agents/bob')).json()
@@ -71,7 +71,7 @@ describe("a public agent's card", () => {
     expect(card.skills[0]).toMatchObject({ id: 'message', tags: ['messaging'] })
   })
 
-  test.each(agentCardPaths)('is served at %s, in any spelling of the alias', async (path) => {
+  test.each(agentCardPaths)("an agent's card is served at %s, in any spelling of the alias", async (path) => {
     await publish()
     const card = (await answerTo('/a2a/v1/agents/bob')).body
 
@@ -79,7 +79,7 @@ describe("a public agent's card", () => {
     expect((await answerTo(path.replace(':alias', '@BOB'))).body).toBe(card)
   })
 
-  test('in version 1.0 has no member of 0.3', async () => {
+  test("an agent's card in version 1.0 has no member of version 0.3", async () => {
     await publish()
 
     const response = await get('/a2a/v1/agents/bob', undefined, { 'A2A-Version': '1.0' })
@@ -92,7 +92,7 @@ describe("a public agent's card", () => {
     expect((await answerTo(card10Paths.agent.replace(':alias', 'bob'))).body).toBe(text)
   })
 
-  test('without the final slash of its address is a 404 that says so', async () => {
+  test("an agent's card URL without the final slash of the base URL gets a 404 that explains it", async () => {
     const { status, body } = await answerTo(new URL('.well-known/agent-card.json', url).pathname)
 
     expect([status, JSON.parse(body).error]).toEqual([404, {
@@ -102,7 +102,7 @@ describe("a public agent's card", () => {
     }])
   })
 
-  test('is the same with any key and without a key', async () => {
+  test("a public agent's card is the same with any key and without a key", async () => {
     await publish()
     const card = (await answerTo('/a2a/v1/agents/bob')).body
 
@@ -110,7 +110,7 @@ describe("a public agent's card", () => {
     expect((await answerTo('/a2a/v1/agents/bob', 'nonsense')).body).toBe(card)
   })
 
-  test('gets a new ETag and time when the agent changes, and is not resent before', async () => {
+  test('an unchanged card is not resent, and a change of the agent changes its ETag and date', async () => {
     await publish({ description: 'one' })
     const first = await get('/a2a/v1/agents/bob')
     const etag = first.headers.get('etag')!
@@ -129,7 +129,7 @@ describe("a public agent's card", () => {
 })
 
 describe("a private agent's card", () => {
-  test('is only for agents of its account, and never cached by proxies', async () => {
+  test("a private agent's card is only for agents of its account, and never cached by proxies", async () => {
     const response = await get('/a2a/v1/agents/bob', grid.alice.key)
 
     expect(response.status).toBe(200)
@@ -138,7 +138,7 @@ describe("a private agent's card", () => {
     expect(await response.json()).toMatchObject({ name: 'bob', url })
   })
 
-  test("looks to everyone else like a missing agent's card", async () => {
+  test("for everyone else, a private agent's card looks like a missing agent's", async () => {
     await grid.acme.agent('gone', { visibility: 'public' })
     await deleteAgent(grid.acme.store, 'gone')
     for (const key of [undefined, grid.eve.key]) {
@@ -151,7 +151,7 @@ describe("a private agent's card", () => {
     }
   })
 
-  test.each(['bob', 'nobody'])('a refused key gets 401, whether or not there is an agent @%s', async (alias) => {
+  test.each(['bob', 'nobody'])('a card request with a refused key gets 401, whether or not there is an agent @%s', async (alias) => {
     const response = await get(`/a2a/v1/agents/${alias}`, 'nonsense')
 
     expect(response.status).toBe(401)
@@ -160,7 +160,7 @@ describe("a private agent's card", () => {
   })
 })
 
-test('a public agent of an unclaimed account is visible only to its own account', async () => {
+test('a public agent of an unclaimed account is visible only within its account', async () => {
   await publish()
   await rows(grid, "UPDATE accounts SET state = 'provisional' WHERE id = ?", [grid.acme.id])
 

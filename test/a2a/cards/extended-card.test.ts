@@ -18,7 +18,7 @@ function get(path: string, key?: string, headers: Record<string, string> = {}) {
 const skillIds = (card: { skills: { id: string }[] }) => card.skills.map(({ id }) => id)
 
 describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%s', (path) => {
-  test('checklist 17: is only for agents', async () => {
+  test('checklist 17: an extended card is only for agents', async () => {
     const without = await get(path)
 
     expect(without.status).toBe(401)
@@ -27,7 +27,7 @@ describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%
     expect((await get(path, grid.acme.adminKey)).status).toBe(401)
   })
 
-  test('is not cached by proxies, and is revalidated by its ETag', async () => {
+  test('an extended card is not cached by proxies, and is revalidated by its ETag', async () => {
     const response = await get(path, grid.alice.key)
     const etag = response.headers.get('etag')!
 
@@ -37,7 +37,7 @@ describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%
   })
 })
 
-test("the shared endpoint's extended card has a skill for each agent that the caller reaches", async () => {
+test("the shared endpoint's extended card has a skill for each agent that the caller can write to", async () => {
   const card = await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json()
 
   expect(skillIds(card)).toEqual(['deliver', '@bob', '@desk'])
@@ -51,12 +51,12 @@ test("the shared endpoint's extended card has a skill for each agent that the ca
   expect(card.signatures.length).toBeGreaterThan(0)
 })
 
-test("another account's agent has an extended card if it is public", async () => {
+test("another account's agent has an extended card only if the agent is public", async () => {
   expect((await get('/a2a/v1/agents/desk/v1/card', grid.alice.key)).status).toBe(200)
   expect((await get('/a2a/v1/agents/hidden/v1/card', grid.alice.key)).status).toBe(404)
 })
 
-test('the operation returns the same card, in the version of the method', async () => {
+test('the card operation returns the same card, in the version of the method', async () => {
   const in03 = await postA2a(grid, grid.alice.key, request('agent/getAuthenticatedExtendedCard'))
   const in10 = await postA2a(grid, grid.alice.key, request('GetExtendedAgentCard', null))
   const over03 = await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json()
@@ -68,7 +68,7 @@ test('the operation returns the same card, in the version of the method', async 
   expect(over10).not.toHaveProperty('url')
 })
 
-test('a caller sees no more of other agents than in its directory', async () => {
+test('a caller sees in extended cards only what it sees in its directory', async () => {
   await updateAgent(grid.evil.store, { agent: 'desk', accessPolicy: 'block_list', accessList: ['alice'] })
 
   expect(skillIds(await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json())).toEqual(['deliver', '@bob'])

@@ -1,4 +1,4 @@
-/** Public cards contain no words that the official 0.3 suite reports as a leak. */
+/** Public cards contain no words that the official 0.3 suite considers a leak. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -17,7 +17,7 @@ test.each([
   ['/.well-known/agent-card.json', '1.0'],
   ['/a2a/v1/agents/bob', '0.3'],
   ['/a2a/v1/agents/bob', '1.0'],
-])('the official suite finds no leak in %s of %s', async (path, version) => {
+])('the official suite finds no leak in the card %s of version %s', async (path, version) => {
   const response = await grid.request(path, { headers: { 'A2A-Version': version } })
   const { signatures, ...card } = await response.json()
   const text = JSON.stringify(card).toLowerCase()
@@ -28,7 +28,7 @@ test.each([
   expect(text).not.toMatch(wordsBeforeAddresses)
 })
 
-test('signatures, which are random, are the last member, so no address follows them', async () => {
+test('signatures are the last member of a card, so no address follows their random text', async () => {
   const text = await (await grid.request('/a2a/v1/agents/bob')).text()
 
   expect(Object.keys(JSON.parse(text)).at(-1)).toBe('signatures')

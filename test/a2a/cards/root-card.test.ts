@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://grid.example' } })
 })
 
-test('the card is public and names the endpoint for clients of 0.3 and of 1.0', async () => {
+test('the root card is public and names the endpoint for clients of 0.3 and 1.0', async () => {
   const response = await grid.request(card)
 
   expect(response.status).toBe(200)
@@ -43,7 +43,7 @@ test.each([
   [`${card}?A2A-Version=1.0`, {}],
   [card10Paths.root, {}],
   [card10Paths.root, { 'A2A-Version': '0.3' }],
-])('%s with %j is a pure 1.0 card', async (path, headers) => {
+])('the card at %s with %j has only members of version 1.0', async (path, headers) => {
   const response = await grid.request(path, { headers })
   const body = await response.json()
 
@@ -64,13 +64,13 @@ test.each([
   expect(response.headers.get('a2a-version')).toBe('1.0')
 })
 
-test.each(['0.3', '99.0', ''])('A2A-Version %j gets the card for both versions', async (version) => {
+test.each(['0.3', '99.0', ''])('a request with A2A-Version %j gets the card for both versions', async (version) => {
   const response = await grid.request(card, { headers: { 'A2A-Version': version } })
 
   expect(await response.json()).toHaveProperty('url', url)
 })
 
-test.each(rootCardPaths)('%s returns the card', async (path) => {
+test.each(rootCardPaths)('the root card is served at %s', async (path) => {
   expect(await (await grid.request(path)).text()).toBe(await (await grid.request(card)).text())
 })
 
@@ -88,7 +88,7 @@ test('checklist 17: an unchanged card is not resent', async () => {
   expect(await status(etag, { 'A2A-Version': '1.0' })).toBe(200)
 })
 
-test('checklist 17: caches keep the versions separate, and pages of any origin may read the card', async () => {
+test('checklist 17: caches keep the versions of a card apart, and pages of any origin may read it', async () => {
   const get = await grid.request(card, { headers: { Origin: 'https://page.example' } })
   const head = await grid.request(card, { method: 'HEAD' })
   const options = await grid.request(card, { method: 'OPTIONS', headers: { Origin: 'https://page.example' } })
@@ -104,7 +104,7 @@ test('checklist 17: caches keep the versions separate, and pages of any origin m
   expect(options.headers.get('access-control-allow-headers')).toContain('A2A-Version')
 })
 
-test('URLs come from the configuration, whatever a request says', async () => {
+test('URLs in a card come from the configuration, not from request headers', async () => {
   const response = await grid.request(card, {
     headers: { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' },
   })

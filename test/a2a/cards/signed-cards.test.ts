@@ -1,4 +1,4 @@
-/** Card signatures, verified with the official library and others. */
+/** Card signatures, verified with the official library and with other libraries. */
 import { type AgentCard, canonicalizeAgentCard } from '@a2a-js/sdk'
 import { base64url, createLocalJWKSet, decodeProtectedHeader, flattenedVerify, type JWK } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ async function publishedKeys(): Promise<JWK[]> {
   return (await (await grid.request('/.well-known/jwks.json')).json()).keys
 }
 
-/** Verifies like a client: with the key named in the signature, at the URL it names. */
+/** Verifies a card as a client does: with the key named in the signature, from the URL named there. */
 async function verify(card: ServedCard): Promise<void> {
   await verifyCard(card, async (kid, jku) => {
     expect(jku).toBe('https://grid.example/.well-known/jwks.json')
@@ -40,7 +40,7 @@ async function verify(card: ServedCard): Promise<void> {
   })
 }
 
-/** Whether one of a card's signatures matches a text. */
+/** Whether one of a card's signatures is valid for a text. */
 async function signs(card: ServedCard, text: string): Promise<boolean> {
   const keys = createLocalJWKSet({ keys: await publishedKeys() })
   const payload = base64url.encode(text)
@@ -52,8 +52,8 @@ async function signs(card: ServedCard, text: string): Promise<boolean> {
   return verified.includes(true)
 }
 
-describe.each(['0.3', '1.0'])('in the version %s', (version) => {
-  test("checklist 17: the official library verifies the grid's card, an agent's, and the extended ones", async () => {
+describe.each(['0.3', '1.0'])('signed cards of version %s', (version) => {
+  test('checklist 17: the official library verifies root, agent and extended cards', async () => {
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
     const { key } = grid.alice
 
@@ -70,7 +70,7 @@ describe.each(['0.3', '1.0'])('in the version %s', (version) => {
     await expect(verify({ ...card, supportedInterfaces: [] })).rejects.toThrow('No valid signatures')
   })
 
-  test('there is a signature for each text that a verifier derives from the card', async () => {
+  test('a card has a signature for each text that verifiers derive from it', async () => {
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
     const card = await cardAt('/a2a/v1/agents/bob', version)
     const { signatures: _, ...served } = card
@@ -80,12 +80,12 @@ describe.each(['0.3', '1.0'])('in the version %s', (version) => {
     expect(await signs(card, canonicalJson(served)), 'the served members').toBe(true)
     expect(await signs(card, asSdk), 'as the official library').toBe(true)
     expect(await signs(card, inPython(asSdk)), 'as the library for Python').toBe(true)
-    // Omits members with default values, but keeps a scheme whose list of scopes is empty.
+    // ProtoJSON omits members with default values, but keeps a scheme with an empty list of scopes.
     const proto = { ...JSON.parse(asSdk), securityRequirements: [{ schemes: { bearer: {} } }] }
     expect(await signs(card, canonicalJson(proto)), 'as ProtoJSON').toBe(true)
   })
 
-  test('an ASCII card needs no extra signature for verifiers that escape non-ASCII characters', async () => {
+  test('an ASCII card has no extra signature for verifiers that escape non-ASCII characters', async () => {
     expect((await cardAt('/.well-known/agent-card.json', version)).signatures).toHaveLength(4)
   })
 })
@@ -102,7 +102,7 @@ test("a signature's header names the algorithm, the key, its URL, and the type t
   })
 })
 
-test('the key set is public, contains only public keys, and may be cached for a while', async () => {
+test('the key set is public, contains only public keys, and may be cached for 5 minutes', async () => {
   const response = await grid.request('/.well-known/jwks.json', { headers: { Origin: 'https://page.example' } })
   await cardAt('/.well-known/agent-card.json', '1.0')
 
@@ -123,7 +123,7 @@ test('the key set is public, contains only public keys, and may be cached for a 
   })
 })
 
-test('a new key signs once it has been published for a while, and old signatures still verify', async () => {
+test('a new key signs only after it was published for some minutes, and older signatures remain valid', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
   grid.clock.now += 90 * day
   await keepSigningKeys(grid.store)
@@ -141,7 +141,7 @@ test('a new key signs once it has been published for a while, and old signatures
   await verify(before)
 })
 
-test('after a compromised key is removed, nothing that it signed verifies', async () => {
+test('after a compromised key is replaced, its signatures are no longer valid', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
   await replaceSigningKeys(grid.store)
   grid.clock.now += 2 * minute
@@ -158,7 +158,7 @@ test('without encryption keys, cards are unsigned and the key set is empty', asy
   expect(await publishedKeys()).toEqual([])
 })
 
-test('the private key is sealed, and a second process signs with the same key', async () => {
+test('the private key is stored encrypted, and all cards are signed with the same key', async () => {
   const first = await cardAt('/.well-known/agent-card.json', '1.0')
   grid.clock.now += day
   const second = await cardAt('/a2a/v1/agents/bob', '1.0', grid.alice.key)
@@ -169,14 +169,14 @@ test('the private key is sealed, and a second process signs with the same key', 
   expect(decodeProtectedHeader(first.signatures![0]).kid).toBe(decodeProtectedHeader(second.signatures![0]).kid)
 })
 
-/** Escapes to ASCII, as Python's `json.dumps` does. */
+/** Escapes non-ASCII characters, as Python's `json.dumps` does. */
 function inPython(json: string): string {
   return [...json].flatMap((char) => char.split('')).map((unit) =>
     unit < '\x7f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   ).join('')
 }
 
-test('a card names the requested host, and so do its signatures', async () => {
+test('a card and its signatures name the requested host', async () => {
   grid = await testGrid({
     env: { BASE_URL: 'https://grid.example', EXTRA_BASE_URLS: 'http://grid.internal:8787, http://localhost:9999' },
   })

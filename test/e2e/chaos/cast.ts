@@ -1,4 +1,4 @@
-/** A run's agents and their counterparts: a channel, a remote agent, a webhook, and a person who decides. */
+/** The agents of a run and their counterparts: a channel, a remote agent, a webhook, and a person who decides. */
 import { processDeps } from '../../../src/cli/process.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createSessions } from '../../../src/auth/session.ts'
@@ -24,7 +24,7 @@ export const callers = ['caller-1', 'caller-2']
 export const remote = 'remote'
 /** Agent whose messages are held. */
 export const cautious = 'cautious'
-/** `asker` asks `worker`, and `client` gives tasks to `doer`. */
+/** Pairs with fixed roles: `asker` asks `worker`, and `client` gives tasks to `doer`. */
 const others = ['asker', 'worker', 'client', 'doer']
 
 export interface Cast {
@@ -34,7 +34,7 @@ export interface Cast {
   cookie: [name: string, value: string]
 }
 
-/** Prepares an empty database. */
+/** Adds the account and its agents to an empty database. */
 export async function cast(
   settings: Record<string, string | undefined>,
   outside: { remote: string; webhook?: string },
@@ -48,7 +48,7 @@ export async function cast(
     for (const alias of [...readers, ...senders, ...callers, cautious, ...others]) {
       const { agent, apiKey } = await createAgent(account, { alias })
       agents.set(alias, { alias, key: apiKey })
-      // Otherwise agents that answer each other would be paused.
+      // Automated agents are not paused when they answer each other.
       await setAutomated(account, { agent: alias, isAutomated: true })
       if (alias === cautious) await hold(account, { fromKind: 'agent', fromId: agent.id })
     }
@@ -70,7 +70,7 @@ export async function cast(
   }
 }
 
-/** Agents that sign up themselves at a running grid. */
+/** Signs agents up at a running grid. */
 export async function signUpTrials(url: string, agents: Map<string, LoadedAgent>): Promise<void> {
   for (const alias of [trialReader, ...trialSenders]) {
     const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'tom@trial.example', alias })

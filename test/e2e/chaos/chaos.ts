@@ -1,6 +1,6 @@
 /**
- * Processes under a load of every kind, killed at random: several on one libsql-server, or one on a local file. See
- * docs/delivery.md, "How this is tested".
+ * Processes that are killed at random under a load of every kind: several on one libsql-server, or one on a local file.
+ * See docs/delivery.md, "How this is tested".
  */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
@@ -24,16 +24,19 @@ export interface ChaosOptions {
   seed: number
   seconds: number
   runtimes: readonly Runner[]
-  /** One process on a local file. */
+  /** Whether the run has one process on a local file, instead of several on a libsql-server. */
   isLocalFile?: boolean
-  /** A webhook gets every message of the account, one at a time, so thousands are pending when the load ends. */
+  /**
+   * Whether a webhook gets every message of the account. It takes one at a time, so thousands are pending when the load
+   * ends.
+   */
   hasWebhook?: boolean
-  /** Also kills the libsql-server once, in the middle. */
+  /** Whether to also kill the libsql-server once, in the middle of the run. */
   killDatabase: boolean
   /**
-   * Expects every message to be leased to a reader, every question to be answered, and all external servers to be
-   * notified, even if the responsible process died: readers wait this long for what other processes release. If
-   * undefined, such messages are only found with `since`.
+   * How long readers wait for messages that other processes release. By then every message must have been leased, every
+   * question answered, and all external servers notified, even if the responsible process died. If undefined, such
+   * messages need only be readable with `since`.
    */
   releasedWithinMs?: number
 }
@@ -41,17 +44,17 @@ export interface ChaosOptions {
 const { readers, callers, trialReader, trialSenders } = people
 /** The inbox with two concurrent readers. */
 const shared = 'reader-3'
-/** Its answers go to the waiting call or to a reader. */
+/** Answers to this agent's questions go to the waiting call or to a reader. */
 const asker = 'asker'
 const inboxes = [...readers, trialReader, asker, 'worker', ...callers]
 const trialMessages = 10
 /**
- * If nothing more arrives outside for this long, nothing will: a dead process is noticed after a minute, and a failed
+ * Nothing more is expected at external servers after this long: a dead process is noticed after a minute, and a failed
  * request is retried after 5 and 30 s.
  */
 const silentMs = 180_000
 
-/** The external servers. Each takes a moment to respond, during which the grid may be killed. */
+/** The external servers. Each takes a moment to respond, and the grid may be killed in that time. */
 interface Outside {
   remote: RemoteAgent
   push: Webhook
@@ -152,7 +155,7 @@ async function startOutside(ledger: Ledger, hasWebhook: boolean): Promise<Outsid
   return { remote, push: await startWebhook(taken), webhook, done: [] }
 }
 
-/** Faults in what arrived outside. */
+/** Faults in the arrivals at external servers. */
 function outsideFaults(
   { remote, push, webhook, done }: Outside,
   ledger: Ledger,
@@ -179,7 +182,10 @@ function noticeFaults(webhook: Webhook | undefined, ledger: Ledger, histories: H
   return arrivalFaults(arrivedNotices(webhook, ledger, histories), expected)
 }
 
-/** Resolves when everything acknowledged has arrived externally and is answered, or when nothing more arrives. */
+/**
+ * Resolves when every acknowledged message has arrived externally and every question is answered, or when nothing more
+ * arrives.
+ */
 async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Ledger): Promise<void> {
   let [fewest, since] = [Infinity, performance.now()]
   for (;;) {
@@ -197,8 +203,7 @@ async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Le
 }
 
 /**
- * Kills according to the plan, under load. Resolves to the number of kills when all clients are done and all instances
- * run.
+ * Executes the kill plan under load. Resolves to the number of kills when all clients are done and all instances run.
  */
 async function underLoad(
   cluster: Cluster,
@@ -230,7 +235,7 @@ async function underLoad(
       everyMs: 200,
     }),
   ]
-  // Never aborted, so that each sender exceeds the trial's message limit even on a slow machine.
+  // The trial senders are never aborted, so that each exceeds the trial's message limit even on a slow machine.
   const never = new AbortController().signal
   const tried = trialSenders.map((alias) =>
     send({ ...load, ended: never }, agent(alias), only(trialReader), mcp, trialMessages + 5)
@@ -260,8 +265,8 @@ async function underLoad(
 }
 
 /**
- * Kills according to the plan, except instances that are not ready, because on a slow machine none would ever be.
- * Returns the number of kills.
+ * Kills according to the plan, but skips instances that are not ready, because otherwise a slow machine would never
+ * have a ready one. Returns the number of kills.
  */
 async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promise<number> {
   const startedAt = performance.now()
@@ -279,7 +284,7 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** Checks the file of a stopped database, with all derived data in it. */
+/** Checks the file of a stopped database and all data derived in it. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))

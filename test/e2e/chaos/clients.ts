@@ -1,16 +1,16 @@
-/** A run's clients: senders of every kind, and readers that wait for messages. */
+/** The clients of a run: senders of every kind, and readers that wait for messages. */
 import { randomUUID } from 'node:crypto'
 import { type LoadedAgent, pause } from '../load.ts'
 import type { Ledger, ReadMessage } from './ledger.ts'
 import { messageSend, type Outcome, pauseMs, settled, tool } from './outcome.ts'
 
-/** How a sender sends. With an idempotency key it repeats sends without a response; without one it does not. */
+/** How a sender sends. It repeats a send without a response only if it uses idempotency keys. */
 export interface SendMode {
   protocol: 'mcp' | 'a2a'
   hasKey: boolean
-  /** Waits this long for the answer. Only over MCP. */
+  /** How long the sender waits for the answer. Only over MCP. */
   waitSeconds?: number
-  /** Pause between two messages, for a recipient that takes them one at a time. */
+  /** Pause between two messages, for a recipient that handles one at a time. */
   everyMs?: number
 }
 
@@ -28,10 +28,12 @@ export interface Load {
   ended: AbortSignal
 }
 
-/** Every tenth acknowledged send is repeated, which must have no effect. */
+/** Every tenth acknowledged send is repeated, which must not have an effect. */
 const repeatEvery = 10
 
-/** Sends to the target of each number, one message after the other, until the end or until `maxMessages` were sent. */
+/**
+ * Sends one message after the other, each to the target of its number, until the load ends or `maxMessages` were sent.
+ */
 export async function send(
   { base, ledger, ended }: Load,
   sender: LoadedAgent,
@@ -81,7 +83,10 @@ export function inTurn(targets: Target[]): (n: number) => Target {
   return (n) => targets[n % targets.length]
 }
 
-/** Waits for messages and reads them until the end. Lost responses are not requested again; `since` finds them. */
+/**
+ * Waits for messages and reads them until the end. Lost responses are not requested again, because `since` finds their
+ * messages.
+ */
 export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): Promise<void> {
   while (!ended.aborted) {
     const outcome = await tool(base, reader.key, 'read_messages', { wait_seconds: 1 })
@@ -91,7 +96,7 @@ export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): 
   }
 }
 
-/** Reads what is left in an inbox, and for `untilMs` what is released late. */
+/** Reads the rest of an inbox, and for `untilMs` the messages that are released late. */
 export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, untilMs = 0): Promise<void> {
   const until = performance.now() + untilMs
   for (;;) {

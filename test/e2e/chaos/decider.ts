@@ -8,10 +8,13 @@ import { pauseMs } from './outcome.ts'
 /** Whether the person refuses the sender's message with this number. */
 export const isRefused = (n: number) => n % 3 === 0
 
-/** More refusals in a row than this are not just races with decisions whose responses were lost. */
+/** More consecutive refusals than this are not just races with decisions whose responses were lost. */
 const maxRefusals = 20
 
-/** Decides on all messages until the end, and until none waits. A decision without a response is repeated. */
+/**
+ * Decides on all held messages until the end of the run, and until none is left. A decision without a response is
+ * repeated.
+ */
 export async function decide({ base, ledger, ended }: Load, { account, cookie }: Cast): Promise<void> {
   const request = (path: string, init: RequestInit) => fetch(base + path, { ...init, redirect: 'manual' })
   const person = browser({ deps: { config: { appUrl: base } }, request })
@@ -30,7 +33,7 @@ export async function decide({ base, ledger, ended }: Load, { account, cookie }:
   }
   ledger.surprises.push(`${maxRefusals} decisions in a row were refused`)
 
-  /** Resolves to the page's status, or undefined if no message is waiting. */
+  /** Decides on the first held message. Resolves to the page's status, or undefined if no message is waiting. */
   async function decideFirst(): Promise<number | undefined> {
     const held = await person.open(list)
     if (held.status !== 200) return held.status

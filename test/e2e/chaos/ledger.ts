@@ -1,4 +1,4 @@
-/** Records what a run's clients sent and read, and checks it. Uses only responses of the public API. */
+/** Records the messages that a run's clients sent and read, and checks them. Uses only responses of the public API. */
 
 /** A message that a client tried to send. Its text is unique. */
 export interface SentMessage {
@@ -6,9 +6,9 @@ export interface SentMessage {
   /** Aliases of the recipients. */
   inboxes: string[]
   text: string
-  /** The message's number at its sender, which sends one at a time. */
+  /** The message's number among those of its sender, which sends one at a time. */
   n: number
-  /** Whether the recipient answers the message, exactly once. */
+  /** Whether the recipient must answer the message exactly once. */
   isAnswered?: boolean
   /** The acknowledged id, or undefined while the outcome is unknown. */
   id?: string
@@ -25,9 +25,9 @@ export interface ReadMessage {
 export class Ledger {
   readonly sent: SentMessage[] = []
   readonly byText = new Map<string, SentMessage>()
-  /** The messages that readers got, by inbox, in the order of the responses. */
+  /** The messages that readers got, by inbox and in the order of the responses. */
   readonly leased = new Map<string, ReadMessage[]>()
-  /** Responses that must never occur: another id for a repeated key, or an unexpected error. */
+  /** Responses that must never occur: a different id for a repeated key, or an unexpected error. */
   readonly surprises: string[] = []
   unknown = 0
 
@@ -38,7 +38,7 @@ export class Ledger {
     return sent
   }
 
-  /** An agent's answer to a question, which it may start to send more than once. */
+  /** An agent's answer to a question. The agent may try to send it more than once. */
   answer(sender: string, question: string): SentMessage {
     const text = `re ${question}`
     const asker = this.byText.get(question)?.sender
@@ -59,14 +59,14 @@ export class Ledger {
 export interface Expectations {
   /** Whether every stored message must be in a response to a reader. */
   everyLease: boolean
-  /** Inboxes with one reader at a time, whose responses therefore have an order. */
+  /** Inboxes with one reader at a time, whose responses must be in order. */
   inOrder: string[]
 }
 
 /** The messages of each inbox in storage order, as `since` shows them. */
 export type Histories = Map<string, ReadMessage[]>
 
-/** Returns every broken promise. All lists are empty if all promises hold. */
+/** Returns every violation of a guarantee. All lists are empty if there is none. */
 export function faultsOf(ledger: Ledger, histories: Histories, expectations: Expectations) {
   const inEach = (find: (inbox: string, history: ReadMessage[]) => string[]) =>
     [...histories].flatMap(([inbox, history]) => find(inbox, history).map((fault) => `${inbox}: ${fault}`))
@@ -95,8 +95,8 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
     leasedTwice: inEach((inbox) => {
       const seen = new Set<string>()
       return leased(inbox).filter(({ message_id, redelivered, replayed }) => {
-        // A repeated question shows an answer that a reader is just receiving, and its response may overtake the
-        // read's.
+        // The response to a repeated question may contain an answer that a reader also gets, and may arrive before the
+        // reader's.
         if (replayed) return false
         const isAgain = seen.has(message_id) && !redelivered
         seen.add(message_id)
@@ -133,7 +133,7 @@ function unanswered(ledger: Ledger, histories: Histories): string[] {
     .map(({ text }) => text)
 }
 
-/** Messages that are in an inbox but in no response to a reader, because a process died with the response. */
+/** Messages that are in an inbox but in no response to a reader, because a process died before it responded. */
 export function neverLeased(ledger: Ledger, histories: Histories): string[] {
   return [...histories].flatMap(([inbox, history]) => {
     const ids = new Set(ledger.leased.get(inbox)?.map(({ message_id }) => message_id))

@@ -1,14 +1,14 @@
-/** Clients' calls whose responses may get lost. */
+/** Calls of clients whose responses may get lost. */
 import { bearer, mcp, post, toolOutput } from '../client.ts'
 import { pause } from '../load.ts'
 
-/** `unknown`: no response, or an error that asks to repeat the call. */
+/** `unknown` means no response, or an error that asks to repeat the call. */
 // deno-lint-ignore no-explicit-any -- results of tools and methods differ
 export type Outcome = { done: any } | { refused: string } | 'unknown'
 
 /** Pause before a call is repeated. */
 export const pauseMs = 50
-/** Error codes that ask to repeat the call. */
+/** Error codes that ask the client to repeat the call. */
 const transientCodes = ['storage_full', 'unavailable', 'write_conflict']
 
 /** Calls a tool over MCP. */

@@ -1,21 +1,21 @@
-/** What arrived at external servers, and what is wrong with it. */
+/** The arrivals at external servers, and their faults. */
 import type { RemoteCall } from '../../support/remote-agent.ts'
 import type { Webhook } from '../../support/webhook.ts'
 import type { Histories, Ledger, SentMessage } from './ledger.ts'
 
 export interface Arrival {
-  /** The ordered sequence: a sender, an inbox, a task. */
+  /** The sequence in which the order matters: a sender, an inbox or a task. */
   line: string
-  /** The arrival's position in it. */
+  /** The arrival's position in its sequence. */
   n: number
   about: string
-  /** Identifies a repeat for the receiver. */
+  /** The id by which the receiver recognises a repeat. */
   id: string
 }
 
 /**
- * Every broken promise: what should have arrived and has not; ids that are not one to one; what came before an earlier
- * one.
+ * The faults: expected arrivals that are missing, ids that are not one to one, and arrivals after a later one of their
+ * sequence.
  */
 export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
   const abouts = new Set(arrivals.map(({ about }) => about))
@@ -47,7 +47,7 @@ export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] 
   })
 }
 
-/** The messages sent to a webhook, each in the order of its sender and in that of each inbox. */
+/** The messages sent to a webhook. Each is in the sequence of its sender and in those of its inboxes. */
 export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Histories): Arrival[] {
   const lines: [string, Map<string, number>][] = [...histories].map(([inbox, history]) => [
     `inbox of ${inbox}`,

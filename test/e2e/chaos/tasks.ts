@@ -1,4 +1,4 @@
-/** A2A tasks whose client learns of their events through a webhook. */
+/** A2A tasks whose events are sent to the client's webhook. */
 import { randomUUID } from 'node:crypto'
 import type { Webhook } from '../../support/webhook.ts'
 import type { LoadedAgent } from '../load.ts'
@@ -6,14 +6,14 @@ import type { Load } from './clients.ts'
 import { type Outcome, rpc, settled, tool } from './outcome.ts'
 import type { Arrival } from './outside.ts'
 
-/** The steps of each task, in this order. Its first event may be before the registration of the webhook. */
+/** The steps of each task, in this order. The event `submitted` may precede the registration of the webhook. */
 const steps = ['working', 'artifact', 'completed'] as const
 const order = ['submitted', ...steps]
 
 /** The acknowledged steps, as `task step`. */
 export type DoneSteps = string[]
 
-/** Starts one task after the other and carries it out, until the end. */
+/** Starts tasks one after the other and carries each out, until the load ends. */
 export async function carryOut(
   { base, ledger, ended }: Load,
   { client, doer, webhook }: { client: LoadedAgent; doer: LoadedAgent; webhook: string },
@@ -41,7 +41,7 @@ export async function carryOut(
   }
 }
 
-/** The arrivals at the webhook. */
+/** The task steps that the webhook received. */
 export function arrivedSteps({ taken }: Webhook): Arrival[] {
   return taken.map(({ headers, body: { statusUpdate, artifactUpdate } }) => {
     const line = (statusUpdate ?? artifactUpdate).taskId

@@ -13,10 +13,10 @@ interface Leased {
   messages: (ReadMessage & { reply_to: string })[]
 }
 
-/** The minimum duration of a lease, which ends by itself if the response of the call that took it was lost. */
+/** The lease has the minimum duration, so that it expires soon if the response to its call was lost. */
 const next = { limit: 1, seconds: 30, wait_seconds: 1 }
 
-/** Answers questions until the end. */
+/** Answers questions until the load ends. */
 export async function work({ base, ledger, ended }: Load, worker: LoadedAgent): Promise<void> {
   let leased: Leased | undefined
   for (let n = 0;; n++) {

@@ -26,10 +26,10 @@ export interface FaultsOptions {
   runtime: Runtime
 }
 
-/** A separate disk has space for a long run's logs, but little to fill. */
+/** The size of the separate disk: enough for the logs of a long run, but quick to fill. */
 const diskMegabytes = 96
 
-/** Runs the test. Resolves to the broken promises, the check of the database, and the figures. */
+/** Runs the test. Resolves to the violations, the check of the database, and the figures. */
 export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const random = generator(seed)
   const files = temporaryDatabase()
@@ -38,10 +38,10 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const data = join(disk?.folder ?? files.folder, 'data')
   mkdirSync(data, { recursive: true })
   const path = join(data, 'grid.db')
-  // On Deno a server can read only its database's folder.
+  // The file is in the database's folder, because on Deno a server can read only that.
   const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
-    // Renamed into place, so that the process never reads a partial file.
+    // The file is renamed into place, so that the process never reads a partial one.
     writeFileSync(`${control}.new`, JSON.stringify(settings))
     renameSync(`${control}.new`, control)
   }
@@ -74,7 +74,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   const done: Record<Kind, number> = { kill: 0, full: 0, fsync: 0, write: 0, clock: 0 }
   const exits: (number | null)[] = []
-  /** Resolves when the load continues, after `count` more acknowledged messages. */
+  /** Resolves after `count` more messages were acknowledged. */
   const flowing = (count: number) => {
     const from = ledger.acknowledged().length
     return waitFor('acknowledged messages', () => ledger.acknowledged().length >= from + count)
@@ -107,7 +107,8 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     async clock() {
       const server = await start()
       await flowing(3)
-      // Less than the lifetime of idempotency keys, in both directions, because the way back is a jump too.
+      // The jump is shorter than the lifetime of idempotency keys in both directions, because resetting the clock is a
+      // jump too.
       obey({ clockMs: Math.round((random() < 0.5 ? 6 : -6) * random() * day) })
       await flowing(5)
       if (random() < 0.5) exits.push(await stopped(server))
@@ -119,14 +120,14 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     },
   }
 
-  /** The disk fails during a commit, and the process exits by itself. */
+  /** Makes the disk fail during a commit. The process must exit by itself. */
   async function dies(call: 'fsync' | 'write'): Promise<void> {
     const after = `${Math.ceil(20 + random() * 60)}`
     const env: Record<string, string> = library
       ? { LD_PRELOAD: library, EIO_ON: call, EIO_AFTER: after, EIO_PATH: path }
       : {}
     const server = await start(env).catch((error: Error) => {
-      // A start writes a little, and more if it has leases to release, so it may meet the fault itself.
+      // A start also writes, and more if it has leases to release, so the fault may occur during the start.
       if (!error.message.includes('ended with 70')) throw error
     })
     if (!server) return
@@ -141,7 +142,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   try {
     for (let round = 0; round < rounds; round++) {
-      // Each kind once in a short run, random kinds in a long run.
+      // A short run has each kind once, and a long run adds random kinds.
       const kind = round < kinds.length ? kinds[round] : kinds[Math.floor(random() * kinds.length)]
       await run[kind]()
       done[kind]++
@@ -189,7 +190,7 @@ async function stopped(server: ServerProcess): Promise<number | null> {
   return (await server.stop()).code
 }
 
-/** Returns the library that makes system calls fail, or undefined without a C compiler. */
+/** Returns a library that makes system calls fail, or undefined without a C compiler. */
 function preloaded(folder: string): string | undefined {
   const library = join(folder, 'eio.so')
   spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, 'scripts/faults/eio.c', '-ldl'])

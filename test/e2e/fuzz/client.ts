@@ -1,21 +1,21 @@
-/** An HTTP client that can write any bytes, because other clients refuse to send invalid requests. */
+/** An HTTP client that can send any bytes, because other clients refuse to send invalid requests. */
 import { connect } from 'node:net'
 import type { WrittenRequest } from './mutate.ts'
 
 export interface FuzzAnswer {
-  /** 0 without a response. */
+  /** The status, or 0 without a response. */
   status: number
   text: string
-  /** The server did not respond in time. */
+  /** Whether the server did not respond in time. */
   isLate: boolean
 }
 
-/** Above the grid's longest intended silence. */
+/** Time limit of a request. It exceeds the grid's longest intended silence. */
 const patienceMs = 15_000
 /** How long the client waits before it sends the rest of a broken request. */
 const brokenMs = 300
 
-/** Sends one request over a separate connection. Of an event stream, only the head is read. */
+/** Sends one request over its own connection. Only the head of an event stream is read. */
 export function exchange(port: number, { bytes, isBroken }: WrittenRequest): Promise<FuzzAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })

@@ -10,7 +10,7 @@ import { routesOf } from '../../support/routes.ts'
 import type { LiveGrid } from '../../support/server.ts'
 import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
 
-/** A request before it is serialized to a socket. */
+/** A request before it is serialized. */
 export interface FuzzRequest {
   door: string
   method: string
@@ -19,7 +19,7 @@ export interface FuzzRequest {
   headers: [name: string, value: string][]
   /** Whether the request destroys something that other requests need: a credential, a role, a session or an object. */
   isLast?: boolean
-  /** JSON is mutated as a value, a form by its fields, and text byte by byte. */
+  /** The body. JSON is mutated as a value, a form by its fields, and text byte by byte. */
   body?: { json: unknown } | { fields: [string, string][] } | { text: string }
 }
 
@@ -27,7 +27,7 @@ const jsonType: [string, string] = ['Content-Type', 'application/json']
 const formType: [string, string] = ['Content-Type', 'application/x-www-form-urlencoded']
 const signupFields = { owner_email: 'new@x.example', alias: 'new-one', description: 'd', skills: ['a', 'b'] }
 
-/** Seeds the grid and collects its requests. */
+/** Adds data to the grid, and collects a request for each interface. */
 export async function corpusOf(grid: LiveGrid): Promise<FuzzRequest[]> {
   const site = await seedSite(grid)
   const olga = (await grid.store.global.users.byEmail('olga@acme.example'))!
@@ -75,7 +75,7 @@ function mcpRequests(keys: { agent: string; admin: string }, token: string): Fuz
   )
 }
 
-/** Arguments of a call: a few, and all. */
+/** Two argument lists for a call: a few arguments, and all of them. */
 function argumentsOf(call: Call): Args[] {
   const names = { to: '#release-train', message: 'x', alias: 'fuzzed', name: 'fuzzed', provider: 'pii', since: '1h' }
   return [validArguments(call, names), { ...allArguments(call, names), wait_seconds: undefined }]
@@ -158,7 +158,7 @@ function oauthRequests({ links }: SeededSite, token: string): FuzzRequest[] {
 const endings =
   /\/(sign-out|delete|end|end-others|leave|hand-over|remove|role|key|withdraw)$|^\/(claim|reset|verify|new-address)\//
 
-/** Every page, and one form of each route as its page fills it. */
+/** Requests for every page, and for one form of each route with the page's field values. */
 async function pageRequests(grid: LiveGrid, site: SeededSite): Promise<FuzzRequest[]> {
   const routes = {
     pages: grid.app.routes.filter(({ method }) => method === 'GET').map(({ path }) => path),

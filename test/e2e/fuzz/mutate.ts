@@ -5,16 +5,16 @@ import type { FuzzRequest } from './corpus.ts'
 /** A serialized request. */
 export interface WrittenRequest {
   bytes: Uint8Array
-  /** The bytes may not be a complete HTTP request. */
+  /** Whether the bytes may not be a complete HTTP request. */
   isBroken: boolean
 }
 
 type Random = ReturnType<typeof randomOf>
 
-/** One request's choices, which are the same for the same seed and number. */
+/** The random choices for one request, which depend only on the seed and the request's number. */
 export function randomOf(seed: number, n: number) {
   const next = generator(seed ^ Math.imul(n + 1, 0x9e3779b1))
-  /** From 0 up to but excluding `n`. */
+  /** An integer from 0 up to but excluding `n`. */
   const below = (n: number) => Math.floor(next() * n)
   return {
     below,
@@ -46,12 +46,12 @@ const oddHeaders = [
 ]
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'get']
 
-/** Up to four mutations. */
+/** Applies up to four mutations to a request. */
 export function mutated(base: FuzzRequest, host: string, random: Random): WrittenRequest {
   const request = structuredClone(base)
   for (let n = random.below(5); n > 0; n--) {
     if (request.body && random.chance(0.75)) changeBody(request, random)
-    // A request with another path or method ends before it reaches its target.
+    // The path and the method are mutated less often, because such a request ends before it reaches its target.
     else random.pick([changeHeader, changeHeader, changeHeader, changeTarget, changeMethod])(request, random)
   }
   const { bytes } = written(request, host, random.chance(0.1))
@@ -68,7 +68,7 @@ function changeBody(request: FuzzRequest, random: Random): void {
   else changeFields(body.fields, random)
 }
 
-/** A value with one of its parts replaced, removed or duplicated. */
+/** Replaces, removes or duplicates a part of a value. */
 function changedValue(value: unknown, random: Random): unknown {
   const isContainer = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length > 0
   if (!isContainer(value) || random.chance(0.08)) {
@@ -77,7 +77,7 @@ function changedValue(value: unknown, random: Random): unknown {
   const object = value as Record<string, unknown>
   const keys = Object.keys(object)
   const containers = keys.filter((key) => isContainer(object[key]))
-  // Only the grid itself checks deeply nested values.
+  // Prefer nested values, because only the grid itself checks them.
   const key = random.pick(containers.length > 0 && random.chance(0.7) ? containers : keys)
   const kind = random.below(10)
   if (kind === 0) delete object[key]
@@ -89,7 +89,7 @@ function changedValue(value: unknown, random: Random): unknown {
 function changeFields(fields: [string, string][], random: Random): void {
   const at = random.below(fields.length)
   const [name, value] = fields[at] ?? ['x', '']
-  // A form's token is the least interesting thing to mutate.
+  // A form's CSRF token is not mutated, because it is the least interesting field.
   if (name === 'csrf') return
   const text = random.pick(oddTexts)
   fields.splice(
@@ -102,7 +102,7 @@ function changeFields(fields: [string, string][], random: Random): void {
 function changeHeader({ headers }: FuzzRequest, random: Random): void {
   const value = headerText(random.pick(oddTexts))
   const at = random.below(headers.length + 1)
-  // Without its credential, a request covers little of the code behind authentication.
+  // The credential usually stays, because without it a request covers little code.
   if (['Authorization', 'Cookie'].includes(headers[at]?.[0]) && random.chance(0.8)) return
   const name = headers[at]?.[0] ?? random.pick(oddHeaders)
   headers.splice(
@@ -125,7 +125,7 @@ function changeMethod(request: FuzzRequest, random: Random): void {
   request.method = random.pick(methods)
 }
 
-/** A text with some of its characters removed, replaced or duplicated. */
+/** Replaces, removes or duplicates some characters of a text. */
 function broken(text: string, random: Random): string {
   const at = random.below(text.length + 1)
   const end = at + random.below(4)
@@ -147,7 +147,7 @@ function textOf(body: NonNullable<FuzzRequest['body']>): string {
   return 'fields' in body ? new URLSearchParams(body.fields).toString() : body.text
 }
 
-/** An unmutated request's bytes. */
+/** The bytes of an unmutated request. */
 export function written(
   { method, target, headers, body }: FuzzRequest,
   host: string,

@@ -1,10 +1,10 @@
-/** Clients that follow tasks and agents that work on them, over HTTP to a server that is killed repeatedly. */
+/** Clients that follow tasks, and agents that work on them, over HTTP to a server that is killed repeatedly. */
 import { randomUUID } from 'node:crypto'
 import { Semaphore } from '../../../src/lib/limits/semaphore.ts'
 import { type OpenStream, readStream } from '../../support/a2a.ts'
 import { bearer, callTool, post } from '../client.ts'
 
-/** The current server; after a kill it resolves when the next one responds. */
+/** The current server. After a kill, `url` resolves when the next one responds. */
 export interface CurrentServer {
   url(): Promise<string>
 }
@@ -14,19 +14,22 @@ interface Agent {
   key: string
 }
 
-/** What one subscriber received. */
+/** The events that one subscriber received. */
 export interface Seen {
   taskId: string
-  /** The numbers of its events in order of arrival. */
+  /** The numbers of the events in the order of arrival. */
   ids: number[]
-  /** The artifacts' texts by artifact id, according to the events. */
+  /** The text of each artifact by its id, as the events contain it. */
   artifacts: Map<string, string>
   state: string
   /** Number of streams that the subscriber opened. */
   streams: number
 }
 
-/** Repeats a call until it gets a response: each kill ends those in flight. `repeat` must not do anything twice. */
+/**
+ * Repeats a call until it gets a response, because each kill ends the calls in progress. A repeat must not have a
+ * second effect.
+ */
 async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Promise<T>): Promise<T> {
   for (;;) {
     const url = await server.url()
@@ -55,8 +58,8 @@ export async function startTask(server: CurrentServer, { key }: Agent, { alias }
 }
 
 /**
- * Works on a task: some artifacts, then the end. A step whose response was lost is repeated, so a task may have extra
- * events. `onStep` is called after each step.
+ * Works on a task: sends some artifacts, then completes it. A step whose response was lost is repeated, so a task may
+ * have extra events. `onStep` is called after each step.
  */
 export async function workOn(server: CurrentServer, { key }: Agent, taskId: string, steps: number, onStep: () => void) {
   for (let n = 1; n <= steps; n++) {
@@ -68,7 +71,7 @@ export async function workOn(server: CurrentServer, { key }: Agent, taskId: stri
   }
 }
 
-/** How many streams are opened at a time, when hundreds reconnect at once. */
+/** Limits how many streams are opened at a time when hundreds of clients reconnect. */
 const opening = new Semaphore({ maxConcurrent: 20, maxQueued: 10_000 })
 
 /** Follows a task from its first event to its last, over as many streams as needed. */
@@ -132,10 +135,10 @@ function textOf(parts: { text: string }[]): string {
   return parts.map(({ text }) => text).join('')
 }
 
-/** The server has no capacity for the call now. */
+/** Whether the server has no capacity for the call now. */
 class Busy extends Error {}
 
-/** Whether the server was busy, or the connection broke; a kill may also cut a frame or a response. */
+/** Whether the server was busy, or the connection broke. A kill may also truncate a frame or a response. */
 function isCutOff(error: unknown): boolean {
   if (error instanceof Busy || String(error).includes('calls wait')) return true
   return error instanceof TypeError || error instanceof SyntaxError ||

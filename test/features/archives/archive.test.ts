@@ -1,4 +1,4 @@
-/** Exporting and importing an account. */
+/** Account exports and imports. */
 import { createHook } from '../../../src/features/incoming/hooks.ts'
 import { archiveImports } from '../../../src/features/archives/store/imports.ts'
 import { expect, test } from 'vitest'
@@ -41,7 +41,7 @@ await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of ev
 const hook = await createHook(owner.store, { name: 'acme-builds', to: '@bob', format: 'summary' })
 await grid.post(new URL(hook.address).pathname, 'a text from outside', { 'Content-Type': 'text/plain' })
 await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
-// Detached from the existing agents, because an import attaches it to none.
+// Detach the guardrails from individual agents, because an import attaches guardrails to none.
 await owner.store.write(
   (await owner.store.read.guardrails.list()).map(({ id }) => owner.store.change.guardrails.setAllAgents(id, 'both')),
 )
@@ -50,7 +50,7 @@ await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)
 const exported = rowsOf(archive)
 
-/** What an import does not keep: a lease's missing expiry, and the row of the import itself. */
+/** An archive's rows without the data that an import changes: a lease's missing expiry, and the import's own row. */
 const kept = (rows: ReturnType<typeof rowsOf>) => ({
   ...rows,
   lease: rows.lease.map(({ expires_at: _, ...lease }) => lease),
@@ -58,7 +58,7 @@ const kept = (rows: ReturnType<typeof rowsOf>) => ({
   person: undefined,
 })
 
-test('imports every row of the archive in the same order', async () => {
+test('an import stores every row of the archive in the same order', async () => {
   const target = await emptyGrid()
 
   await importInto(target.store, archive)
@@ -69,7 +69,7 @@ test('imports every row of the archive in the same order', async () => {
   expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
 })
 
-test('an access list admits nobody who has one of its aliases on the new grid', async () => {
+test('after an import, access lists do not admit other agents that now have a listed alias', async () => {
   const target = await emptyGrid()
   await importInto(target.store, archive)
   const system = { type: 'system', job: 'test' } as const
@@ -84,13 +84,13 @@ test('an access list admits nobody who has one of its aliases on the new grid', 
   expect(conditions.filter(({ kind }) => kind === 'access')).toMatchObject([{ subject: '@acme-desk @eve' }])
 })
 
-test('each agent reads, finds and lists the same on the new grid as on the old one', async () => {
+test('each agent reads, finds and lists the same data on the new grid as on the old one', async () => {
   const target = await emptyGrid()
   const { keys } = await importInto(target.store, archive)
   await followLog(target.store)
 
   expect(keys.map(({ alias }) => alias).sort()).toEqual(['acme-agent', 'acme-desk', 'alice', 'bob'])
-  // The desk has a message from another account.
+  // The desk is skipped because it has a message from another account.
   for (const { alias, api_key } of keys.filter(({ alias }) => alias !== desk.alias)) {
     const old = await newKeyOf(alias)
     for (
@@ -109,7 +109,7 @@ test('each agent reads, finds and lists the same on the new grid as on the old o
   }
 })
 
-test('an archive omits what agents of other accounts wrote, and its manifest says how much that is', () => {
+test('an archive omits messages from agents of other accounts, and its manifest says how many', () => {
   expect(archive.text).not.toContain('a text of eve')
   expect(JSON.parse(archive.text.split('\n')[0]).left_out).toMatchObject({
     messages_from_other_accounts: 1,
@@ -119,7 +119,7 @@ test('an archive omits what agents of other accounts wrote, and its manifest say
   expect(exported.task).toHaveLength(2)
 })
 
-test('pauses a remote agent, so that no message is sent from both grids', async () => {
+test('an import pauses remote agents, so that only one grid sends to them', async () => {
   const target = await emptyGrid()
 
   const { paused_agents } = await importInto(target.store, archive)
@@ -134,7 +134,7 @@ test('pauses a remote agent, so that no message is sent from both grids', async 
   expect(lines[0]).toMatchObject([{ paused: 1, due: 1 }])
 })
 
-test('a worker that runs during an import removes nothing, and assigns each message together with its recipients', async () => {
+test('a worker that runs during an import deletes nothing, and assigns messages to conversations together with their recipients', async () => {
   const target = await emptyGrid()
   const at = target.clock.now
   target.clock.now += 400 * day
@@ -151,7 +151,7 @@ test('a worker that runs during an import removes nothing, and assigns each mess
   expect(await pairsOf(target, owner.id)).toEqual(await pairsOf(grid, owner.id))
 })
 
-test('refuses a changed, moved, added or missing line', async () => {
+test('an import refuses a changed, moved, added or missing line', async () => {
   const lines = archive.text.split('\n')
   expect(await check(archive)).toBe(lines.length - 2)
 
@@ -176,7 +176,7 @@ test('refuses a changed, moved, added or missing line', async () => {
   }
 })
 
-test('refuses a signature of another list of digests', async () => {
+test('an import refuses an archive whose signature belongs to another list of digests', async () => {
   const lines = archive.text.trimEnd().split('\n')
   const { public_key, protected: header, signature } = JSON.parse(lines.at(-1)!)
   const changed = lines.slice(0, -1).map((line) => line.replace('a text of acme', 'a text of no one'))
@@ -189,7 +189,7 @@ test('refuses a signature of another list of digests', async () => {
   await expect(check({ ...archive, text: forged })).rejects.toMatchObject({ code: 'archive_changed' })
 })
 
-test('refuses an archive signed by another grid before anything is written', async () => {
+test('an import refuses an archive signed by another grid, before it writes anything', async () => {
   const target = await emptyGrid()
   const other = await archiveOf((await testGrid()).store, owner.id).catch(() => undefined)
   const forged = { ...archive, fingerprint: other?.fingerprint ?? 'a'.repeat(43) }
@@ -199,7 +199,7 @@ test('refuses an archive signed by another grid before anything is written', asy
   expect(await target.store.global.accounts.any()).toBe(false)
 })
 
-test('an import that ends early shows nothing, and can be repeated', async () => {
+test('an interrupted import shows no data, and can be repeated', async () => {
   const stop = new Error('killed')
   let units = 0
   await importInto((await emptyGrid()).store, archive, { beforeUnit: () => void units++ })
@@ -221,7 +221,7 @@ test('an import that ends early shows nothing, and can be repeated', async () =>
   }
 })
 
-test('refuses rows after the end of an import, or from an archive other than the one it began with', async () => {
+test('an import refuses rows from another archive, and rows after its end', async () => {
   const target = await emptyGrid()
   const { lines, digests } = JSON.parse(archive.text.split('\n').at(-2)!)
   const list = JSON.stringify({ lines, digests })
@@ -238,7 +238,7 @@ test('refuses rows after the end of an import, or from an archive other than the
   expect(await account.read.skills.byName('late')).toBeUndefined()
 })
 
-test('a partial import continues only with its own archive', async () => {
+test('an interrupted import continues only with the same archive', async () => {
   const target = await emptyGrid()
   const stop = new Error('killed')
   const beforeUnit = (n: number) => {
@@ -254,7 +254,7 @@ test('a partial import continues only with its own archive', async () => {
   expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
 })
 
-test('does not show an archive that differs when it is read again', async () => {
+test('an import fails if the archive has changed when it is read a second time', async () => {
   const target = await emptyGrid()
   const other = await changed(grid.store, archive, (lines) => lines.slice(0, -1))
   const texts = [archive, other]
@@ -268,7 +268,7 @@ test('does not show an archive that differs when it is read again', async () => 
   expect(await target.store.global.accounts.byId(owner.id)).toMatchObject({ state: 'importing' })
 })
 
-test('an agent of another account on the grid stops an import', async () => {
+test('an import fails if an agent of another account has the same id', async () => {
   const target = await testGrid()
   const columns = 'id, alias, type, visibility, access_policy, created_at'
   await rows(
@@ -283,7 +283,7 @@ test('an agent of another account on the grid stops an import', async () => {
   await expect(importInto(target.store, archive, { renames })).rejects.toThrow(`agent ${exported.agent[0].id}`)
 })
 
-test('a lease without an expiry gets one on the new grid', async () => {
+test('a lease without an expiry gets one when it is imported', async () => {
   const target = await emptyGrid()
   expect(exported.lease.map(({ expires_at }) => expires_at)).toContain(null)
 
@@ -292,7 +292,7 @@ test('a lease without an expiry gets one on the new grid', async () => {
   expect(rowsOf(await archiveOf(target.store, owner.id)).lease.map(({ expires_at }) => expires_at)).not.toContain(null)
 })
 
-test('an archive omits the alias of a moved agent', async () => {
+test('an archive omits the alias of an agent that moved to another account', async () => {
   const other = await testGrid()
   const { id } = await other.acme.agent('moved-away')
   await rows(other, 'UPDATE agents SET moved_to = ?, deleted_at = 1 WHERE account_id = ? AND id = ?', [
@@ -306,7 +306,7 @@ test('an archive omits the alias of a moved agent', async () => {
   expect(agent.find((one) => one.id === id)).toMatchObject({ alias: id })
 })
 
-test('the operator can export only an account with an owner', async () => {
+test('the operator can export an account only if it has an owner', async () => {
   const other = await testGrid()
   await signUpAs(other, 'tom@trial.example', 'on-trial')
   const account = (await other.store.global.accounts.page('', 10)).find(({ state }) => state === 'provisional')!
@@ -314,7 +314,7 @@ test('the operator can export only an account with an owner', async () => {
   await expect(noteExport(other.store, account.id)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('removes a partial import whose archive is lost, and releases its aliases', async () => {
+test('an interrupted import can be deleted, which releases its aliases', async () => {
   const target = await emptyGrid()
   const stop = new Error('killed')
   const killed = importInto(target.store, archive, {
@@ -335,7 +335,7 @@ test('removes a partial import whose archive is lost, and releases its aliases',
   await createAgent(target.store.account(id, system), { alias: 'alice' })
 })
 
-test('taken names stop an import before it writes, and agents can get other aliases', async () => {
+test('an import refuses taken aliases before it writes anything, and can rename the agents', async () => {
   const target = await emptyGrid()
   const system = { type: 'system', job: 'test' } as const
   const { id } = await createAccount(target.store, { name: 'Other', ownerEmail: 'ann@other.example' }, system)
@@ -354,7 +354,7 @@ test('taken names stop an import before it writes, and agents can get other alia
   )
 })
 
-test('a person becomes an invitation, and is the same person again when they accept it', async () => {
+test('an imported person gets an invitation, and has their alias again after accepting it', async () => {
   const target = await emptyGrid()
   const { invitations } = await importInto(target.store, archive)
   const [{ email }] = invitations
@@ -367,7 +367,7 @@ test('a person becomes an invitation, and is the same person again when they acc
   expect(await account.read.personAliases.holder(String(agent_id))).toMatchObject({ email })
 })
 
-test("an import's invitation expires after 30 days, and not earlier", async () => {
+test("an import's invitation expires after 30 days", async () => {
   const target = await emptyGrid()
   const { invitations: [first, second] } = await importInto(target.store, archive)
   target.clock.now += 30 * day - 1
@@ -391,7 +391,7 @@ test('a held message can be decided on the new grid, and expires at its original
   expect(delivered).toMatchObject({ state: 'unread', expires_at: Number(held.sent_at) + 500_000_000 })
 })
 
-/** Presence differs. */
+/** The response without presence, which differs between the grids. */
 function withoutPresence(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, (name, value) => name === 'presence' ? undefined : value))
 }
@@ -407,7 +407,7 @@ async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
 
 const version = { 'A2A-Version': '1.0' }
 
-/** The agent's key in the old grid. */
+/** A new key for the agent on the old grid. */
 async function newKeyOf(alias: string): Promise<string> {
   const agent = (await owner.store.read.agents.byAlias(alias))!
   const { key, hash, last4 } = mintKey('agent_key')

@@ -1,4 +1,7 @@
-/** Exports that nobody reads: the resources they hold, and their limits. docs/security.md, "Overload". */
+/**
+ * Export downloads that a client does not read: the resources they hold, and their limits. docs/security.md,
+ * "Overload".
+ */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +39,7 @@ async function exportAccount(): Promise<Response> {
 const filesOfCopies = () =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /copy-.*\//.test(name))
 
-test('an unread export keeps no file, and is the only one of its account', async () => {
+test('an unread export uses no file, and blocks a second export of the same account', async () => {
   const unread = await exportAccount()
   const reader = unread.body!.getReader()
   expect((await reader.read()).value!.length).toBeGreaterThan(10)
@@ -54,7 +57,7 @@ test('an unread export keeps no file, and is the only one of its account', async
   expect(placesOf(grid.store).count).toBe(0)
 })
 
-test('a failed export releases its slot, and reveals no folder to the owner', async () => {
+test('a failed export releases its slot, and its error does not show a path to the owner', async () => {
   await grid.close()
   const readSpace = () => Promise.resolve({ free: 1_000, total: 1e12 })
   grid = await testGrid({ url: `file:${join(folder, 'full.db')}`, env: { MIN_FREE_MB: '0' }, readSpace })
@@ -68,7 +71,7 @@ test('a failed export releases its slot, and reveals no folder to the owner', as
   expect(filesOfCopies()).toEqual([])
 })
 
-test('stops an archive that would fill the disk', async () => {
+test('an export stops before it fills the disk', async () => {
   const copy = join(folder, 'copied.db')
   await grid.store.copyTo(copy)
   const input = { copy, target: join(folder, 'archive'), account: grid.acme.id, reader: undefined, madeAt: 0 }

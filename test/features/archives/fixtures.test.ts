@@ -21,19 +21,19 @@ const readers = {
   encrypted: (version: string) => textOf(readSealedFile(pathOf(version, 'sealed'), { passphrase: fixturePhrase })),
 }
 
-/** A grid that contains only an archive's account, at the time when the archive was made. */
+/** A grid that contains only an archive's account. Its clock shows the time of the export. */
 async function gridOf(archive: Archive) {
   const grid = await emptyGrid()
   grid.clock.now = Date.parse(JSON.parse(archive.text.split('\n')[0]).made_at)
   return { grid: grid as TestGrid, imported: await importInto(grid.store, archive) }
 }
 
-test('every format version has a fixture', () => {
+test('every version of the archive format has a fixture', () => {
   expect(versions.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: archiveVersion }, (_, n) => n + 1))
 })
 
 test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((kind) => [version, kind] as const)))(
-  'agents, messages, tasks and files of an archive of version %s (%s) are restored',
+  'an import restores the agents, messages, tasks and files of an archive of version %s (%s)',
   async ([version, kind]) => {
     const { account, fingerprint, people, summary } = fixtureOf(version)
     const { grid, imported } = await gridOf({ text: await readers[kind](version), fingerprint })
@@ -47,7 +47,7 @@ test.for(versions.flatMap((version) => (['plain', 'encrypted'] as const).map((ki
   },
 )
 
-test("an export of the imported account has the archive's lines", async () => {
+test('exporting an imported account gives the lines of its archive', async () => {
   const version = String(archiveVersion)
   const { account, fingerprint } = fixtureOf(version)
   const archive = { text: await readers.plain(version), fingerprint }
@@ -55,7 +55,8 @@ test("an export of the imported account has the archive's lines", async () => {
 
   const again = linesOf(await archiveOf(grid.store, account)).filter((line) => !line.includes('"import-account"'))
 
-  // The people are invited, and what other accounts took part in is missing.
+  // Lines about people differ because people are only invited, and the manifest differs because data of other accounts
+  // is missing.
   const isKept = (line: string) => !/^(\{|\["person")/.test(line)
   expect(again.filter(isKept)).toEqual(linesOf(archive).filter(isKept))
   const [before, after] = [archive.text, again[0]].map((text) => JSON.parse(text.split('\n')[0]))

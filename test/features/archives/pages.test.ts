@@ -27,7 +27,7 @@ const switchReading = (since: number | null) =>
   grid.acme.store.write([grid.acme.store.change.profile.setPeopleRead(since)])
 const fingerprintOn = (html: string) => html.match(/SHA256:[\w-]{43}(?=<)/)![0]
 
-test('an owner downloads an archive that matches the fingerprint on the page, and Activity records it', async () => {
+test('an owner downloads an archive with the fingerprint shown on the page, and Activity records the export', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
   const { html } = await owner.open(settings)
   const fingerprint = fingerprintOn(html)
@@ -41,7 +41,7 @@ test('an owner downloads an archive that matches the fingerprint on the page, an
   expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'export_account', outcome: 'ok' })
 })
 
-test('omits texts that the owner may not read, and the manifest says how many', async () => {
+test('an archive omits texts that the owner may not read, and the manifest says how many', async () => {
   const { personAlias, person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'ann'] })
   await createChannel(grid.acme.store, { name: 'other', members: ['alice', 'bob'] })
@@ -67,7 +67,7 @@ test('omits texts that the owner may not read, and the manifest says how many', 
   expect((await exported()).slice(0, 2)).toEqual([0, 'between agents'])
 })
 
-test('only an owner can export, and only after a confirmation of identity', async () => {
+test('only an owner can export, and must first confirm their identity', async () => {
   const { store, acme, clock } = grid
   const ann = await person(grid, { role: 'owner' })
   const ben = await person(grid, { role: 'admin' })
@@ -79,10 +79,10 @@ test('only an owner can export, and only after a confirmation of identity', asyn
   await expect(exporting(stale)).rejects.toMatchObject({ code: 'confirmation_required' })
 })
 
-/** Texts that an owner may not read, in each place where an archive contains words. */
+/** A word in texts that the owner may not read. */
 const hiddenWords = 'osprey'
 
-/** Words that only Alice and Bob may read, in every form. */
+/** Writes the word everywhere that only Alice and Bob may read: messages, parts, files, tasks and held messages. */
 async function writeHidden(): Promise<void> {
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   await createChannel(grid.acme.store, { name: 'pair', members: ['alice', 'bob'] })
@@ -98,7 +98,7 @@ async function writeHidden(): Promise<void> {
   await sendMessage(alice, { to: '@bob', text: 'a file', parts: [{ upload: upload.upload_id }] })
   const task = await askFor(alice, `a task: ${hiddenWords}`)
   await updateTask(bob, { taskId: task.id, text: hiddenWords, artifact: { id: 'result', name: hiddenWords } })
-  // The post's recipient gets its own version.
+  // A guardrail redacts the post for Bob, so his copy is stored separately.
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await sendMessage(alice, { to: '#pair', text: `${secret} and ${hiddenWords}`, parts: [{ data: { hiddenWords } }] })
   await hold(grid.acme.store)
@@ -113,13 +113,13 @@ async function* each(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes
 }
 
-/** The member's download, with base64 decoded. */
+/** The archive that a member downloads, with base64 decoded. */
 async function exportedBy(one: Person): Promise<string> {
   const { html } = await postWithToken(await signedIn(grid, one), settings)
   return html.replace(/(?<="content":")[\w+/=]+(?=")/g, (text) => Buffer.from(text, 'base64').toString('latin1'))
 }
 
-test('no part, file, result, redacted copy or verdict contains words that the owner may not read', async () => {
+test('an archive has no part, file, result, redacted copy or verdict that the owner may not read', async () => {
   await switchReading(null)
   await writeHidden()
   const { person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
@@ -132,7 +132,7 @@ test('no part, file, result, redacted copy or verdict contains words that the ow
   )
 })
 
-test('includes channel posts since the owner joined, with their parts, and none from before', async () => {
+test('an archive includes channel posts and their parts since the owner joined, and no earlier ones', async () => {
   await switchReading(null)
   const { person: ann } = await personWithAlias(grid, 'ann', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })

@@ -1,4 +1,4 @@
-/** Incoming hooks: what they accept, from whom, and the resulting messages. See docs/protocol/incoming.md. */
+/** Incoming hooks: which requests they accept, and the resulting messages. See docs/protocol/incoming.md. */
 import { createHmac } from 'node:crypto'
 import { Webhook as Signer } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ async function send(path: string, body: string | object, headers: Record<string,
 const read = async (agent = grid.bob) => (await callTool(grid, agent.key, 'read_messages')).text
 const outcomes = async (id: string) => (await findHook(grid.acme.store, id)).deliveries.map(({ outcome }) => outcome)
 
-test('a text becomes a message from outside, from a program, and its delivery is recorded without its words', async () => {
+test('a posted text becomes an external, automated message, and its delivery is recorded without the text', async () => {
   const { id, path } = await hook()
 
   const { status, body } = await send(path, 'build failed\u202e')
@@ -61,7 +61,7 @@ test('a text becomes a message from outside, from a program, and its delivery is
   expect(deliveries).toEqual([{ at: grid.clock.now, outcome: 'sent', message: body.message_id }])
 })
 
-test("a channel's hook posts there, and gets no posts of others", async () => {
+test("a channel's hook posts to the channel, and does not receive its posts", async () => {
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   const { id, path } = await hook({ to: '#ops' })
 
@@ -73,7 +73,7 @@ test("a channel's hook posts there, and gets no posts of others", async () => {
   expect(await grid.acme.store.read.inbox.allUnread(agentId)).toBe(0)
 })
 
-test('nobody can write to a hook or get a key for it', async () => {
+test("nobody can send to a hook's agent or get a key for it", async () => {
   const { path } = await hook()
   await send(path, 'build failed')
   const [{ message_id }] = await read()
@@ -88,7 +88,7 @@ test('nobody can write to a hook or get a key for it', async () => {
   await expect(reissueKey(grid.acme.store, 'builds')).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('an unknown or revoked URL, and one of a deleted account, get the same 404 and count as refused keys', async () => {
+test('unknown and revoked URLs, and those of deleted accounts, get the same 404 and count as refused keys', async () => {
   const { id, path } = await hook()
   const other = await hook({ name: 'other' })
   await revokeHook(grid.acme.store, id)
@@ -111,7 +111,7 @@ test('an unknown or revoked URL, and one of a deleted account, get the same 404 
   expect((await send(other.path, 'x', {}, '203.0.113.9')).status).toBe(404)
 })
 
-test('a hook whose recipient was deleted accepts nothing, and its page says so', async () => {
+test('a hook whose recipient was deleted refuses requests, and its page says so', async () => {
   const { id, path } = await hook()
   await deleteAgent(grid.acme.store, 'bob')
 
@@ -120,7 +120,7 @@ test('a hook whose recipient was deleted accepts nothing, and its page says so',
   expect(await outcomes(id)).toEqual(['recipient_not_found'])
 })
 
-test('limits requests to 60 a minute per hook, and 600 per account', async () => {
+test('a hook accepts 60 requests a minute, and an account 600', async () => {
   const hooks = []
   for (let n = 0; n < 11; n++) hooks.push(await hook({ name: `builds-${n}` }))
   const [first, ...others] = hooks.map(({ path }) => path)
@@ -135,7 +135,7 @@ test('limits requests to 60 a minute per hook, and 600 per account', async () =>
   expect((await send(first, 'x')).status).toBe(200)
 })
 
-test('refuses and records a body over 256 KiB, and a text over 10,000 characters', async () => {
+test('a body over 256 KiB and a text over 10,000 characters are refused and recorded', async () => {
   const { id, path } = await hook()
 
   expect((await send(path, 'x'.repeat(256 * 1024 + 1))).status).toBe(413)
@@ -144,7 +144,7 @@ test('refuses and records a body over 256 KiB, and a text over 10,000 characters
   expect(await outcomes(id)).toEqual(['sent', 'message_too_long', 'payload_too_large'])
 })
 
-test('a repeat with the same delivery id is one message, whichever header contains it', async () => {
+test('requests with the same delivery id store one message, in whichever header the id is', async () => {
   const { path } = await hook()
   for (const name of ['X-GitHub-Delivery', 'webhook-id', 'Idempotency-Key']) {
     const first = await send(path, { text: `by ${name}`, at: '1' }, { [name]: `id of ${name}` })
@@ -164,7 +164,7 @@ test.each([
   ],
   ['issues', issues, 'acme/grid: octocat closed issue #1\nSpelling error\nhttps://github.com/acme/grid/issues/1'],
   ['workflow_run', workflowRun, 'acme/grid: CI on main completed failure\nhttps://github.com/acme/grid/actions/runs/3'],
-])('accepts signed GitHub events as JSON or as a form: %s', async (event, payload, text) => {
+])('signed GitHub events are accepted as JSON or as a form: %s', async (event, payload, text) => {
   const { path } = await hook({ format: 'github', secret: 'a secret of GitHub' })
   for (const body of [JSON.stringify(payload), `payload=${encodeURIComponent(JSON.stringify(payload))}`]) {
     const signature = `sha256=${createHmac('sha256', 'a secret of GitHub').update(body).digest('hex')}`
@@ -179,7 +179,7 @@ test.each([
   expect(messages[0].parts).toMatchObject([{ data: payload, mediaType: 'application/json' }])
 })
 
-test('omits a GitHub event without a template, and refuses a request without its signature', async () => {
+test('a GitHub event without a template is skipped, and an unsigned request is refused', async () => {
   const { id, path } = await hook({ format: 'github' })
   const signed = await hook({ name: 'signed', secret: newWebhookSecret() })
 
@@ -191,7 +191,7 @@ test('omits a GitHub event without a template, and refuses a request without its
   expect(await read()).toEqual([])
 })
 
-test('verifies Standard Webhooks, and refuses an old request', async () => {
+test('Standard Webhooks signatures are verified, and an old request is refused', async () => {
   const secret = newWebhookSecret()
   const { path } = await hook({ secret })
   const signed = (body: string, at: number) => ({
@@ -205,7 +205,7 @@ test('verifies Standard Webhooks, and refuses an old request', async () => {
   expect((await send(path, 'paid', signed('paid', grid.clock.now - 6 * minute))).status).toBe(401)
 })
 
-test("Alertmanager: an alert is one text, with a private server's URL as plain text", async () => {
+test("an Alertmanager alert becomes one text, with a private server's URL as plain text", async () => {
   const { path } = await hook({ format: 'alertmanager' })
 
   await send(path, alert)
@@ -215,7 +215,7 @@ test("Alertmanager: an alert is one text, with a private server's URL as plain t
   )
 })
 
-test('a template reads only own members, mentions nobody, and contains only https links', () => {
+test('a template reads only own properties, mentions nobody, and produces only https links', () => {
   const filled = (template: string, payload: unknown) => textOfPayload({ format: 'template', template }, payload, null)
 
   expect(filled('{{a.b}} {{a.c.0}} {{ n }}{{t}}{{none}}.', { a: { b: 'x', c: ['y'] }, n: 0, t: true })).toBe(
@@ -236,17 +236,17 @@ test('a template reads only own members, mentions nobody, and contains only http
   expect(filled('{{none}}', { state: 'ok', n: 1 })).toBe('state: ok')
 })
 
-test('no payload makes rendering slow', () => {
+test('no payload makes a template slow', () => {
   const since = performance.now()
 
   for (const char of [' ', '\n', '\t', '@', ':', '/', '(', '[', ']', 'a', '{']) {
     textOfPayload({ format: 'template', template: `${'{{a}}'.repeat(390)}x` }, { a: char.repeat(10_000) }, null)
   }
-  // In quadratic time, blanks alone would take half a minute.
+  // With quadratic time, the blanks alone would take half a minute.
   expect(performance.now() - since).toBeLessThan(2_000)
 })
 
-test('summarises a JSON body without a template, and recognises JSON that curl sends as a form', async () => {
+test('a JSON body is summarised without a template, also if curl sends it as a form', async () => {
   const { path } = await hook()
 
   await send(path, { status: 'failed', n: 3, by: '@bob' })
@@ -258,7 +258,7 @@ test('summarises a JSON body without a template, and recognises JSON that curl s
   expect((await send(path, '{not JSON', { 'Content-Type': 'application/json' })).body.error.code).toBe('malformed_json')
 })
 
-test('applies guardrails and approval rules', async () => {
+test('guardrails and approval rules apply to hook messages', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block' })
   const { id, path } = await hook()
 
@@ -271,7 +271,7 @@ test('applies guardrails and approval rules', async () => {
   expect(await outcomes(id)).toEqual(['held', 'guardrail_blocked'])
 })
 
-test('webhooks carry hops, and too many are refused', async () => {
+test('a request states its hops, and one with too many is refused', async () => {
   const { id, path } = await hook()
   const { hook: taken, close } = await startWebhook(() => 204).then((hook) => ({ hook, close: () => hook.close() }))
   closed.push(close)
@@ -291,7 +291,7 @@ test('webhooks carry hops, and too many are refused', async () => {
     .rejects.toThrow('address of this grid')
 })
 
-test('no log, metric or error contains the token', async () => {
+test("no log, metric or error contains a hook's token", async () => {
   const { path, address } = await hook()
   const token = path.slice('/in/'.length)
   const shown = []
@@ -321,7 +321,7 @@ test('no log, metric or error contains the token', async () => {
     .not.toContain(token)
 })
 
-test('an admin creates a hook, sees its URL once with a warning, and revokes it; a viewer sees nothing of it', async () => {
+test('an admin creates a hook, sees its URL once with a warning, and revokes it; a viewer sees no hooks', async () => {
   const at = `/accounts/${grid.acme.id}/settings/account/incoming`
   const admin = await signedInWithRole(grid, 'admin')
   await postWithToken(admin, at, {
@@ -343,7 +343,7 @@ test('an admin creates a hook, sees its URL once with a warning, and revokes it;
   expect((await admin.open(at)).text).toContain('No incoming hooks')
 })
 
-test("a person reads a hook's messages, and is not offered to answer", async () => {
+test("a person can read a hook's messages, but not reply to them", async () => {
   const { person } = await personWithAlias(grid, 'dan')
   const dan = await signedIn(grid, person)
   const { path } = await hook({ to: '@dan' })

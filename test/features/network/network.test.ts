@@ -1,4 +1,4 @@
-/** The Network page: who sends to whom, in numbers. */
+/** The Network page: how many messages agents send to each other. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { script, style } from '../../../src/features/network/assets.ts'
@@ -30,7 +30,7 @@ async function send(from: TestAgent, to: string, more: object = {}) {
   return id
 }
 
-/** A table's rows, by default those of the pairs: the cells as text, without empty ones. */
+/** The non-empty cells of each row in a table, by default that of the pairs. */
 async function tableOf(path = page, one = owner, id = 'network'): Promise<string[]> {
   const { html } = await one.open(path)
   const [, table = ''] = html.split(`<table id="${id}"`)
@@ -38,7 +38,7 @@ async function tableOf(path = page, one = owner, id = 'network'): Promise<string
     .map(([row]) => row.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ').trim())
 }
 
-test('shows the messages of pairs and channels in each direction, in the picture and in the table', async () => {
+test('the picture and the table show the messages of pairs and channels in each direction', async () => {
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   for (let n = 0; n < 3; n++) await send(grid.alice, 'bob')
   await send(grid.bob, 'alice')
@@ -55,7 +55,7 @@ test('shows the messages of pairs and channels in each direction, in the picture
   expect(html).not.toContain('secret')
 })
 
-test('folds weak pairs and does not draw them, unless they fail or there are few', async () => {
+test('weak pairs are folded and not drawn, unless they fail or there are few pairs', async () => {
   const others = Array.from({ length: 13 }, (_, n) => `other-${n}`)
   for (const alias of others) await grid.acme.agent(alias)
   for (let n = 0; n < 51; n++) await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'x' })
@@ -78,13 +78,13 @@ test('folds weak pairs and does not draw them, unless they fail or there are few
   expect(await seen()).toEqual([13, 13, 0, false])
 })
 
-test('an hour, a day and a week show the messages sent in them, and older counts are removed', async () => {
+test('the windows of an hour, a day and a week show the messages sent in them, and older counts are deleted', async () => {
   await send(grid.alice, 'bob')
   const seen = async () =>
     await Promise.all(['hour', 'day', 'week'].map(async (window) => (await tableOf(`${page}?window=${window}`)).length))
   const counts = () => rows(grid, "SELECT 1 FROM traffic WHERE account_id = ? AND source > ''", [grid.acme.id])
   expect(await seen()).toEqual([1, 1, 1])
-  // To a minute before the end of the next hour.
+  // One minute before the end of the next hour.
   grid.clock.now += 89 * minute
   expect(await seen()).toEqual([1, 1, 1])
   grid.clock.now += minute
@@ -118,7 +118,7 @@ test('refused and parked messages count as failed', async () => {
   expect(await tableOf(`${page}?window=hour`)).toEqual([])
 })
 
-test('omits a deleted agent', async () => {
+test('a deleted agent is not shown', async () => {
   await send(grid.alice, 'bob')
   await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now))
 
@@ -126,7 +126,7 @@ test('omits a deleted agent', async () => {
   expect((await owner.open(page)).html).not.toContain('@bob')
 })
 
-test('an edge leads permitted readers to the conversation, and others to a page without texts', async () => {
+test('a line links to the conversation for people who may read it, and otherwise to a page without texts', async () => {
   await send(grid.alice, 'bob')
   const linkOf = async (one: Browser) => (await one.open(page)).html.match(/<th[^>]*><a href="([^"]*)">/)![1]
 
@@ -136,7 +136,7 @@ test('an edge leads permitted readers to the conversation, and others to a page 
   }
 })
 
-test("another account's agent appears with its alias and no page, and each account counts its own side", async () => {
+test('an agent of another account is shown by its alias without a link, and each account has its own counts', async () => {
   const desk = await grid.evil.agent('desk', { visibility: 'public' })
   await send(grid.alice, 'desk')
   await sendMessage(storeOf(grid, desk, grid.evil), { to: 'alice', text: 'x' })
@@ -148,7 +148,7 @@ test("another account's agent appears with its alias and no page, and each accou
   expect(await tableOf(`/accounts/${grid.evil.id}/network`, ed)).toEqual(['@desk and @alice 2 1 / 1 0 just now'])
 })
 
-/** Agents that were seen shortly after the epoch. */
+/** Adds agents that were last seen long ago. */
 async function add(from: number, to: number): Promise<void> {
   await rows(
     grid,
@@ -160,7 +160,7 @@ async function add(from: number, to: number): Promise<void> {
   )
 }
 
-test('with more agents than are counted, shows those seen last, with the messages they sent', async () => {
+test('with too many agents, the page shows the most recently seen ones and the messages they sent', async () => {
   const carol = await grid.acme.agent('carol')
   await send(grid.alice, 'bob')
   await send(carol, 'bob')
@@ -183,7 +183,7 @@ test('with more agents than are counted, shows those seen last, with the message
   expect((await owner.open(page)).text).toContain('Messages from the 500 agents that were seen last are counted')
 })
 
-test('groups many agents, failing ones first, then the slowest; a group opens its members and their pairs', async () => {
+test('many agents are grouped, failing ones first, then the slowest, and a group opens its members and their pairs', async () => {
   const carol = await grid.acme.agent('carol')
   await grid.acme.agent('dave')
   await createChannel(grid.acme.store, { name: 'busy', members: ['alice', 'bob'] })
@@ -224,7 +224,7 @@ test('groups many agents, failing ones first, then the slowest; a group opens it
   expect(await tableOf(open.replace('busy', 'slow'))).toEqual(['@bob and @carol 2 1 / 1 1 just now'])
 })
 
-test('the navigation entry follows Attention, is current and has a key, and the page loads its own style and script', async () => {
+test('the navigation entry follows Attention and has a shortcut key, and the page loads its own style and script', async () => {
   const { html } = await owner.open(page)
   const [, side] = html.match(/<nav class="side".*?<\/nav>/)![0].split('/attention"')
   expect(side.match(/<a [^>]*>/)![0]).toBe(`<a href="${page}" aria-current="page">`)

@@ -26,7 +26,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await visitor.close()
   })
 
-  test("the service worker shows an arriving notification, within the pages' policy", async () => {
+  test("the service worker shows an incoming notification, within the pages' content security policy", async () => {
     const { page, context, faults } = visitor
     await context.grantPermissions(['notifications'], { origin: grid.url })
     await page.goto(path)
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
         ),
     )
     const shown = { title: '@alice', body: 'A new message in Acme', tag: 'a', path: '/accounts/a/conversations/1' }
-    // A busy browser sometimes drops a push to a worker that has just started, so it is sent again from time to time.
+    // A busy browser may drop a push to a worker that has just started, so the test repeats it.
     const deliver = () =>
       cdp.send('ServiceWorker.deliverPushMessage', {
         origin: grid.url,
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(faults).toEqual([])
   })
 
-  test('tells people who do not allow notifications what to do, and sends nothing', async () => {
+  test('a person who has denied notifications sees how to allow them, and the browser sends nothing', async () => {
     const { page } = visitor
     await page.goto(path)
     await page.evaluate("Notification.requestPermission = () => Promise.resolve('denied')")
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(new URL(page.url()).search).toBe('')
   })
 
-  /** Runs `register`. Resolves to the browser's id of the registration. */
+  /** Runs `register` in the page. Resolves to the browser's id of the registration. */
   async function registered(cdp: CDPSession, register: () => Promise<unknown>): Promise<string> {
     const found: string[] = []
     cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {

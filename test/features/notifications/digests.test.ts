@@ -1,4 +1,4 @@
-/** Mail digests: when one is sent, its content, and how it ends. */
+/** Mail digests: when they are sent, their content, and how they are turned off. */
 import { beforeEach, expect, test } from 'vitest'
 import { createApprovalRule } from '../../../src/grid/approvals/rules.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -30,14 +30,14 @@ onEachDatabase((open) => {
   })
 
   const choose = (period: DigestPeriod | undefined) => setDigest(ann.account, ann.person, period)
-  /** Runs the worker after some time. Resolves to the emails that it sent. */
+  /** Advances the clock and runs the worker. Resolves to the emails that it sent. */
   async function after(ms: number) {
     grid.clock.now += ms
     await sendDigests(grid.store)
     return grid.emails.splice(0)
   }
 
-  test('an email says how many messages wait and from whom, but not their texts', async () => {
+  test('a digest says how many messages wait and from whom, without their texts', async () => {
     await say(grid, alice, 'ann-lee', 'a secret text')
     await say(grid, alice, 'ann-lee', 'another one')
     await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'a third one')
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     expect(email.text).not.toMatch(/secret|another one|third/)
   })
 
-  test('an email says once how many messages wait for a decision and from whom', async () => {
+  test('a digest says once how many messages wait for a decision and from whom', async () => {
     await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: '@bob', deciders: [ann.person.id] })
     await choose('hourly')
     await sendMessage(alice, { to: 'bob', text: 'a secret text' })
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     expect(await after(hour)).toEqual([])
   })
 
-  test('an email lists messages in order of expiry, and mentions each again before it expires', async () => {
+  test('a digest lists messages in order of expiry, and mentions each again before it expires', async () => {
     const rule = { to: '@ann-lee', deciders: [ann.person.id] }
     await createApprovalRule(grid.acme.store, { ...rule, name: 'slow', from: '@alice' })
     await createApprovalRule(grid.acme.store, { ...rule, name: 'fast', from: '@bob', expiresInHours: 3 })
@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).length).toBe(1)
   })
 
-  test('sends nothing without something new that waits', async () => {
+  test('no digest is sent unless something new waits', async () => {
     await choose('hourly')
     expect(await after(hour)).toEqual([])
     await say(grid, alice, 'ann-lee', 'answered at once')
@@ -104,7 +104,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).map(({ text }) => text)).toEqual([expect.stringContaining('2 messages wait')])
   })
 
-  test('several processes send one email per period, whatever they have missed', async () => {
+  test('several processes send one digest per period, however many periods they missed', async () => {
     await choose('daily')
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += 3 * day + hour
@@ -116,7 +116,7 @@ onEachDatabase((open) => {
     expect((await after(1)).length).toBe(1)
   })
 
-  test('skips the digest of a killed process, and the next one covers the same messages', async () => {
+  test('the digest of a killed process is skipped, and the next one covers its messages', async () => {
     await choose('hourly')
     await say(grid, alice, 'ann-lee', 'hello')
     const { nextAt } = (await findDigest(ann.account))!
@@ -127,7 +127,7 @@ onEachDatabase((open) => {
     expect((await after(1)).length).toBe(1)
   })
 
-  test('ends with the alias, and when its user unsubscribes', async () => {
+  test('digests end when the user unsubscribes or gives up the alias', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     await choose('hourly')
     await choose(undefined)
@@ -139,7 +139,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT 1 FROM mail_digests WHERE account_id = ?', [grid.acme.id])).toEqual([])
   })
 
-  test('does not count channel posts as waiting', async () => {
+  test('channel posts do not count as waiting', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann-lee'] })
     await choose('hourly')
     await say(grid, alice, '#general', 'a post')
@@ -147,7 +147,7 @@ onEachDatabase((open) => {
     expect(await after(hour)).toEqual([])
   })
 
-  test('sends none to an address that is no longer verified', async () => {
+  test('no digest is sent to an address that is no longer verified', async () => {
     await choose('hourly')
     await say(grid, alice, 'ann-lee', 'hello')
     const unproved = { sql: 'UPDATE users SET email_verified_at = NULL WHERE id = ?', args: [ann.person.id] }
@@ -156,7 +156,7 @@ onEachDatabase((open) => {
     expect(await after(hour)).toEqual([])
   })
 
-  test('requires a verified address and an email server', async () => {
+  test('turning on digests requires a verified address and an email server', async () => {
     await expect(setDigest(ann.account, { emailVerifiedAt: null }, 'hourly')).rejects.toMatchObject({
       code: 'invalid_input',
     })
@@ -165,7 +165,7 @@ onEachDatabase((open) => {
   })
 })
 
-test('sends one recipient at most 12 digests an hour', async () => {
+test('a recipient gets at most 12 digests an hour', async () => {
   const { store } = await testGrid({ env: { MAILS_PER_HOUR: '150' } })
   for (let n = 0; n < 12; n++) expect(await takeDigestAttempt(store, 'ann@acme.example')).toBe(true)
 

@@ -1,4 +1,4 @@
-/** People named as `@alias` and followers of a channel: when they are notified, and of what. */
+/** Notifications of mentions as `@alias`, and of posts in followed channels. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createChannel, followChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
@@ -24,7 +24,7 @@ test.each([
   ['@ann-lee @ANN-LEE', ['ann-lee']],
   ['@ann-leeds, @xann-lee and @ann-lee_2', ['ann-leeds', 'xann-lee']],
   ['mail me@ann-lee or bob@ann-lee.com or @ann-lee.example', []],
-])('a text names aliases only as whole words: %s', (text, aliases) => {
+])('mentions are found only as whole words: %s', (text, aliases) => {
   expect(namedAliases(text)).toEqual(aliases)
 })
 
@@ -48,7 +48,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** What browsers showed after some time. */
+/** The titles of notifications shown in browsers after some time. */
 async function after(ms: number) {
   grid.clock.now += ms
   const notifier = new PushNotifier(grid.store, new AbortController().signal)
@@ -60,7 +60,7 @@ const titlesAfter = async (ms: number) => (await after(ms)).map(({ title }) => t
 const threadOf = async (account: AccountStore, channel: string) =>
   (await account.read.threads.byKey({ kind: 'channel', key: channel }, ''))!.id
 
-test('tells a person who named them and where, without the text, once an hour', async () => {
+test('a mentioned person is notified once an hour who mentioned them and where, without the text', async () => {
   await say(grid, alice, '#general', 'a secret for @Ann-Lee')
   const id = await threadOf(ann.account, general)
   expect(await after(quietMs)).toEqual([{
@@ -77,7 +77,7 @@ test('tells a person who named them and where, without the text, once an hour', 
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('does not notify a person of what they have seen or written, or of messages to them', async () => {
+test('a person is not notified of a mention that they have seen or written, or in a message to them', async () => {
   await say(grid, alice, '#general', 'for @ann-lee')
   await openConversation(ann.account, await threadOf(ann.account, general), { newest: true }, { requestId: null })
   expect(await titlesAfter(hour)).toEqual([])
@@ -90,7 +90,7 @@ test('does not notify a person of what they have seen or written, or of messages
   expect(await titlesAfter(hour)).toEqual(['@alice'])
 })
 
-test("notifies a person named in agents' messages only if they may read them", async () => {
+test("a person mentioned in agents' messages is notified only if they may read them", async () => {
   const zoe = await personWithAlias(grid, 'zoe-lee')
   await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
   await setPeopleRead(ann.account, { choice: 'off' })
@@ -103,7 +103,7 @@ test("notifies a person named in agents' messages only if they may read them", a
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('ignores aliases of another account and retracted messages', async () => {
+test('aliases of another account and retracted messages cause no notification', async () => {
   const ed = await personWithAlias(grid, 'ed-lee', { account: grid.evil, role: 'owner' })
   await subscribe(grid.store, ed.account, service.subscription('/ed'))
   await say(grid, alice, '#general', '@ed-lee')
@@ -117,7 +117,7 @@ test('ignores aliases of another account and retracted messages', async () => {
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('notifies a follower of all posts once an hour, even after the members were replaced, until they unfollow', async () => {
+test('a follower is notified of all posts once an hour, even after the members are replaced, until they unfollow', async () => {
   await followChannel(ann.account, general, true)
   await setChannelMembers(grid.acme.store, { channel: 'general', members: ['ann-lee', 'alice'] })
   await say(grid, alice, '#general', 'one')
@@ -133,7 +133,7 @@ test('notifies a follower of all posts once an hour, even after the members were
   await expect(followChannel(zoe.account, general, true)).rejects.toMatchObject({ code: 'channel_not_found' })
 })
 
-test('an email announces a mention once, without the text', async () => {
+test('a digest announces a mention once, without the text', async () => {
   await setDigest(ann.account, ann.person, 'hourly')
   await say(grid, alice, '#general', 'a secret for @ann-lee')
   grid.clock.now += hour
@@ -148,7 +148,7 @@ test('an email announces a mention once, without the text', async () => {
   expect(grid.emails).toEqual([])
 })
 
-test('a text that is stored again is not announced again', async () => {
+test('a mention is not announced again when the search index is rebuilt', async () => {
   await say(grid, alice, '#general', 'for @ann-lee')
   expect((await after(quietMs)).length).toBe(1)
   await grid.store.write(grid.store.global.searchIndex.startAgain())

@@ -1,4 +1,4 @@
-/** The page where a person turns on notifications, what ends them, and the files for the browser. */
+/** The page where a person turns notifications on and off, and the files for the browser. */
 import { followLog } from '../../../src/worker/followers.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -38,7 +38,7 @@ const browsers = async () =>
 const digests = async () => (await stored('period', 'mail_digests')).map(({ period }) => period)
 const csrfOf = async (browser: Browser) => (await browser.open(path)).html.match(/name="csrf" value="([^"]+)"/)![1]
 
-test('a person turns notifications on in a browser, tests them, and turns them off', async () => {
+test('a person can turn on, test and turn off notifications in a browser', async () => {
   const page = await ann.open(path)
   expect(page.html).toMatch(/data-push="B[\w-]{86}"/)
   expect(page.html).not.toContain(`${path}/test`)
@@ -65,7 +65,7 @@ test('a person turns notifications on in a browser, tests them, and turns them o
   expect(await browsers()).toEqual([])
 })
 
-test('creates a new key when the key that encrypts it was lost', async () => {
+test('a new push key is created when the old one can no longer be decrypted', async () => {
   const keyOf = async () => (await ann.open(path)).html.match(/data-push="([^"]+)"/)![1]
   const first = await keyOf()
   expect(await keyOf()).toBe(first)
@@ -79,13 +79,13 @@ test('creates a new key when the key that encrypts it was lost', async () => {
   expect(service.taken[0].publicKey).toBe(second)
 })
 
-test('limits tests and browsers', async () => {
+test('a person can register 10 browsers, and the number of tests is limited', async () => {
   for (let n = 0; n < 10; n++) await subscribe(ann, `/${n}`)
   expect(await subscribe(ann, '/10')).toMatchObject({
     status: 400,
     text: expect.stringContaining('at most 10 browsers'),
   })
-  // A known one does not count again.
+  // A browser that is already registered does not count again.
   expect((await subscribe(ann, '/9')).at).toBe(`${path}?done=browser-on`)
   for (let n = 0; n < 5; n++) await ann.submit(path, {}, `${path}/test`)
 
@@ -101,7 +101,7 @@ test.each([
   ['an address that may not be called', { endpoint: 'http://169.254.169.254/latest' }],
   ['a short key', { p256dh: 'BAAA' }],
   ['a long secret', { auth: 'A'.repeat(23) }],
-])('refuses a subscription with %s', async (_, changed) => {
+])('the page refuses a subscription with %s', async (_, changed) => {
   const { userAgent: __, ...fields } = { ...service.subscription(), ...changed }
   const refused = await ann.submit(path, fields, `${path}/browsers`)
 
@@ -123,7 +123,7 @@ test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
     await rows(grid, 'DELETE FROM sessions WHERE id = ?', [String(first.session_id)])
   }],
   ['its user becomes a viewer', [], () => setMemberRole(grid.acme.store, { userId: user.id, role: 'viewer' })],
-])('stops notifying a browser when %s', async (_, left, end) => {
+])('a browser is no longer notified when %s', async (_, left, end) => {
   const other = await signedIn(grid, user)
   await subscribe()
   await subscribe(other, '/other')
@@ -136,7 +136,7 @@ test.each<[string, string[], (other: Browser) => Promise<unknown>]>([
   expect((await digests()).length).toBe(left.length)
 })
 
-test('a browser belongs to the session that claims it, and to one user', async () => {
+test('a browser belongs to one user, and to the session that registered it last', async () => {
   await subscribe()
   const renew = async (browser: Browser) => {
     const fields = { csrf: await csrfOf(browser), endpoint: service.subscription().endpoint }
@@ -167,7 +167,7 @@ test("a person cannot change another person's notifications", async () => {
   expect(await browsers()).toEqual(['/browser'])
 })
 
-test('emails are off by default, and the link in one ends them without a sign-in', async () => {
+test('digests are off by default, and the link in a digest turns them off without a sign-in', async () => {
   expect((await ann.open(path)).html).toMatch(/value="off" checked/)
   expect((await ann.submit(path, { period: 'daily' }, `${path}/digest`)).at).toBe(`${path}?done=digest-on`)
   expect((await ann.open(path)).html).toMatch(/value="daily" checked/)
@@ -176,7 +176,7 @@ test('emails are off by default, and the link in one ends them without a sign-in
   expect(opened.status).toBe(200)
   expect(await digests()).toEqual(['daily'])
 
-  // Like email programs: without an Origin and without cookies.
+  // An email program's request, without an Origin and without cookies.
   const oneClick = async (at: string) =>
     (await grid.request(`/unsubscribe/${at}`, {
       method: 'POST',
@@ -189,7 +189,7 @@ test('emails are off by default, and the link in one ends them without a sign-in
   expect(await digests()).toEqual([])
 })
 
-test('the service worker and the manifest are public, checked for updates, and can load nothing', async () => {
+test('the service worker and the manifest are public, revalidated by browsers, and cannot load anything', async () => {
   const worker = await grid.request('/sw.js')
   expect(Object.fromEntries(worker.headers)).toMatchObject({
     'content-type': 'text/javascript; charset=utf-8',

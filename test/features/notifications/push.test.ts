@@ -1,4 +1,4 @@
-/** Browser notifications: when one is sent, its content, and what happens to one that cannot be sent. */
+/** Browser notifications: when they are sent, their content, and failed attempts. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
 import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -40,7 +40,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  /** Runs the worker after some time. Resolves to what the browser was shown since the last call. */
+  /** Advances the clock and runs the worker. Resolves to the notifications sent since the last call. */
   async function after(ms: number) {
     grid.clock.now += ms
     await followLog(grid.store)
@@ -51,7 +51,7 @@ onEachDatabase((open) => {
   }
   const subscriptions = () => rows(grid, 'SELECT * FROM push_subscriptions WHERE account_id = ?', [grid.acme.id])
   const notices = () => rows(grid, 'SELECT * FROM push_notices WHERE account_id = ?', [grid.acme.id])
-  /** A message whose notification gets these responses, and the time of each attempt. */
+  /** Sends a message whose notification gets these responses. Resolves to how many attempts followed each wait. */
   async function triesOf(answers: PushAnswer[], waits: number[]): Promise<number[]> {
     service.answers.push(...answers)
     await say(grid, alice, 'ann-lee', 'a secret text')
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     return sent
   }
 
-  test('tells a browser who wrote in which account, but not the text', async () => {
+  test('a notification says who wrote in which account, without the text', async () => {
     await say(grid, alice, 'ann-lee', 'a secret text')
     expect(await after(0)).toEqual([])
     grid.clock.now += quietMs
@@ -84,14 +84,14 @@ onEachDatabase((open) => {
     expect(await after(day)).toEqual([])
   })
 
-  test('leaves messages that are not assigned to a conversation yet for later', async () => {
+  test('messages that are not yet assigned to a conversation are announced later', async () => {
     const follower = gridFollowers(grid.store).find(({ name }) => name === 'browser messages')!
     const pulse = await grid.store.global.pulses.read()
 
     expect(follower.end({ ...pulse, messages: 9, positions: new Map([['conversations', 4]]) })).toBe(4)
   })
 
-  test("notifies a browser of messages that wait for its person's decision, without their words", async () => {
+  test("a notification announces messages that wait for the person's decision, without their text", async () => {
     await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: '@bob', deciders: [ann.person.id] })
     await createApprovalRule(grid.acme.store, { name: 'owners', from: 'any', to: '@alice' })
     const send = (from: AccountStore, to: string) => sendMessage(from, { to, text: 'a secret text' })
@@ -114,7 +114,7 @@ onEachDatabase((open) => {
     expect(await after(day)).toEqual([])
   })
 
-  test('notifies a browser of an open choice, although its person has written since', async () => {
+  test('a person is notified of a question with choices even if they have written since', async () => {
     const choices = ['Yes', 'No']
     await sendMessage(alice, { to: 'ann-lee', text: 'a secret text', choices })
     await say(grid, alice, 'ann-lee', 'another')
@@ -124,7 +124,7 @@ onEachDatabase((open) => {
     expect(await after(quietMs)).toMatchObject([{ title: '@alice', body: 'A new message in Acme' }])
   })
 
-  test('several processes notify a browser once', async () => {
+  test('several processes send one notification', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
     const notifiers = [1, 2, 3].map(() => new PushNotifier(grid.store, new AbortController().signal))
@@ -134,7 +134,7 @@ onEachDatabase((open) => {
     expect(service.taken.length).toBe(1)
   })
 
-  test('notifies of what was read but not answered', async () => {
+  test('a person is notified of a message that was read but not answered', async () => {
     const { id } = await say(grid, alice, 'ann-lee', 'hello')
     await new PushNotifier(grid.store, new AbortController().signal).run()
     await markRead(ann.account, [id])
@@ -142,7 +142,7 @@ onEachDatabase((open) => {
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
-  test('does not notify of what is answered or dismissed within some seconds', async () => {
+  test('a message answered or dismissed within a few seconds causes no notification', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     await say(grid, storeOf(grid, grid.bob), 'ann-lee', 'hello')
     expect(await after(quietMs - 1)).toEqual([])
@@ -155,7 +155,7 @@ onEachDatabase((open) => {
     expect((await notices()).map(({ due_at }) => due_at)).toEqual([null, null])
   })
 
-  test('announces a thread once a minute, with everything that has arrived', async () => {
+  test('a conversation is announced at most once a minute, with all its new messages', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     expect((await after(quietMs)).map(({ body }) => body)).toEqual(['A new message in Acme'])
     await say(grid, alice, 'ann-lee', 'two')
@@ -168,7 +168,7 @@ onEachDatabase((open) => {
     expect((await after(quietMs)).map(({ title }) => title)).toEqual(['@bob'])
   })
 
-  test('announces what arrives during another notification after a minute', async () => {
+  test('a message that arrives while a notification is being sent is announced a minute later', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     service.answers.push(async (response) => {
       await say(grid, alice, 'ann-lee', 'two')
@@ -181,7 +181,7 @@ onEachDatabase((open) => {
     expect((await after(1)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
-  test('does not notify of channel posts, messages to others and earlier messages', async () => {
+  test('channel posts, messages to others and messages from before the subscription cause no notification', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann-lee'] })
     await say(grid, alice, '#general', 'a post')
     await say(grid, alice, 'bob', 'to another')
@@ -194,7 +194,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).map(({ body }) => body)).toEqual(['A new message in Acme'])
   })
 
-  test.each([404, 410])('removes a browser that the push service does not know: %i', async (status) => {
+  test.each([404, 410])('a browser that the push service does not know is removed: %i', async (status) => {
     expect(await triesOf([{ status }], [quietMs, day])).toEqual([1, 0])
     expect([...await subscriptions(), ...await notices()]).toEqual([])
   })
@@ -202,12 +202,12 @@ onEachDatabase((open) => {
   test.each([
     ['a number', (_now: number) => '300'],
     ['a date', (now: number) => new Date(now + quietMs + 300 * second).toUTCString()],
-  ])('retries a push service with too much load when it says: %s', async (_, retryAfter) => {
+  ])('a notification is retried when the overloaded push service says, given as %s', async (_, retryAfter) => {
     const answer = { status: 429, headers: { 'Retry-After': retryAfter(grid.clock.now) } }
     expect(await triesOf([answer], [quietMs, 300 * second - 1, 1, day])).toEqual([1, 0, 1, 0])
   })
 
-  test('retries a failing push service less and less often, and then gives up', async () => {
+  test('a notification is retried at growing intervals, and then given up', async () => {
     const fails = Array<PushAnswer>(5).fill({ status: 500 })
     const waits = [quietMs, 10 * second - 1, 1, minute, 5 * minute, hour, day]
 
@@ -218,7 +218,7 @@ onEachDatabase((open) => {
   test.each<[string, PushAnswer]>([
     ['a redirect', { status: 307, headers: { Location: 'https://push.example/' } }],
     ['a refusal', { status: 403 }],
-  ])('does not retry permanent failures, and removes a browser that always fails: %s', async (_, answer) => {
+  ])('a permanent failure is not retried, and a browser that always fails is removed: %s', async (_, answer) => {
     for (let n = 0; n < 5; n++) {
       expect((await subscriptions()).length).toBe(1)
       expect(await triesOf([answer], [hour, hour])).toEqual([1, 0])
@@ -226,7 +226,7 @@ onEachDatabase((open) => {
     expect(await subscriptions()).toEqual([])
   })
 
-  test('abandons a pending request when the process stops, and retries it', async () => {
+  test('a pending request is aborted when the process stops, and retried later', async () => {
     service.answers.push(() => {})
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
@@ -242,7 +242,7 @@ onEachDatabase((open) => {
     expect((await after(10 * second)).length).toBe(1)
   })
 
-  test('another process sends the notification of a killed one', async () => {
+  test("another process sends a killed process's notification", async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     await followLog(grid.store)
     const [{ subscription_id, thread_id, due_at }] = await notices()
@@ -257,7 +257,7 @@ onEachDatabase((open) => {
     expect((await after(1)).length).toBe(1)
   })
 
-  test('refuses an address that has become private', async () => {
+  test('a push service whose address becomes private gets no requests', async () => {
     await grid.close()
     grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     ann = await personWithAlias(grid, 'ann-lee')

@@ -7,13 +7,13 @@ import { day, second } from '../../../src/lib/time.ts'
 import { testGrid } from '../../support/grid.ts'
 import { startPushService } from '../../support/push-service.ts'
 
-/** As created by the package web-push 3.6.7. */
+/** A key pair created by the package web-push 3.6.7. */
 const stored = {
   publicKey: 'BN7GQNbo0BI_ZRspd259VpYuovRMKdmV5p30O-6cGgs3dTimar_FzB7tJa_u3CeaKlTIWZ0Kst1QLv88a47jZLY',
   privateKey: 'RdUeUK5hQtlN3m2qpp1Bs-QsXzbTtuoy-eYXouvvqqE',
 }
 
-test('a stored pair keeps its public key, and signs for browsers that subscribed with it', async () => {
+test('a stored key pair is still used, so that existing subscriptions continue to work', async () => {
   const { store, clock } = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const service = await startPushService()
   const sealed = await store.seal('push_keys', 'vapid', stored.privateKey)
@@ -31,7 +31,7 @@ test('a stored pair keeps its public key, and signs for browsers that subscribed
   expect(lifetime > 0 && lifetime <= day).toBe(true)
 })
 
-test('every private key has 32 bytes, even one that begins with zeros', () => {
+test('every private key has 32 bytes, even if it begins with zeros', () => {
   const lengths = Array.from({ length: 1_000 }, () => Buffer.from(newPushKey().privateKey, 'base64url').length)
 
   expect(new Set(lengths)).toEqual(new Set([32]))

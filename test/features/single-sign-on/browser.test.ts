@@ -1,4 +1,4 @@
-/** Single sign-on in a browser: to the provider, which is another site, and back. */
+/** Single sign-on in a browser, with the provider on another site. */
 import { describe, expect, test } from 'vitest'
 import { recordOf } from '../../../src/features/single-sign-on/provider.ts'
 import { ssoTables } from '../../../src/features/single-sign-on/store.ts'

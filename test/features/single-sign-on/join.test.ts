@@ -33,7 +33,7 @@ async function come(id: string, claims: Record<string, unknown> = {}) {
   return { one, page: await signInBy(server, one, id) }
 }
 
-test("a stranger cannot link an account's provider or join with an already known identity", async () => {
+test('a person outside the account cannot link its provider or join with an identity linked elsewhere', async () => {
   const id = await world.setUp()
   const mallory = await person(grid, { email: 'mallory@elsewhere.example' })
   const one = await signedIn(grid, mallory)
@@ -41,7 +41,7 @@ test("a stranger cannot link an account's provider or join with an already known
   const link = await world.beginLink(one, id)
   expect([link.status, linkOut(link)]).toEqual([403, undefined])
   expect(link.text).toContain('Only members of the account')
-  // The same person at the grid's provider, which has the same issuer.
+  // Mallory links the same identity at the grid's provider, which has the same issuer.
   Object.assign(server.claims, { sub: 'mallory', email: 'mallory@elsewhere.example' })
   await world.linked(one, 'grid')
   const { page, one: other } = await come(id)
@@ -50,7 +50,7 @@ test("a stranger cannot link an account's provider or join with an already known
   expect(await member(mallory.email)).toBeUndefined()
 })
 
-test('a person who stops being a member while at the provider links nothing', async () => {
+test('a person removed from the account while at the provider cannot link the identity', async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -62,7 +62,7 @@ test('a person who stops being a member while at the provider links nothing', as
   expect(await grid.store.global.identities.ofUser(una.id)).toEqual([])
 })
 
-test('a member can link only an address of the domain that counts as verified', async () => {
+test("a member can link only an identity with a verified address of the account's domain", async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@private.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -91,11 +91,11 @@ test.each<[unknown, boolean]>([
 
   expect((await member('una@corp.example')) !== undefined).toBe(joins)
   if (!joins) expect(page.text).toContain('An owner of the account can confirm')
-  // No user is created for people who could not join.
+  // A refused person does not become a user.
   expect((await world.userOf('una@corp.example')) !== undefined).toBe(joins)
 })
 
-test('an owner can trust the issuer for addresses of the domain, and for no others', async () => {
+test("an owner can trust the issuer for addresses of the account's domain only", async () => {
   const id = await world.setUp({ isTrusted: 'on', emailClaim: 'upn' })
   delete server.claims.email_verified
   Object.assign(server.claims, { email: 'una@elsewhere.example', groups: undefined })
@@ -116,7 +116,7 @@ test.each([
   'https://gitlab.com',
   'https://api.login.yahoo.com',
   'https://huggingface.co',
-])('an owner cannot trust %s, where anybody can have a user', async (issuer) => {
+])('an owner cannot trust %s, where anybody can register', async (issuer) => {
   const given = { ...world.given(), issuer, isTrusted: 'on' }
 
   const refused = await postWithToken(await asOwner(), `${settings(grid.acme)}`, given)
@@ -125,7 +125,7 @@ test.each([
   expect(await grid.acme.store.feature(ssoTables).read.get()).toBeUndefined()
 })
 
-test('refuses a removed member until an owner lets them in, and lists the refused sign-in for the owner', async () => {
+test('a removed member is refused until an owner lets them in, and the owner sees the refused sign-in', async () => {
   const id = await world.setUp()
   await come(id)
   const una = (await world.userOf('una@corp.example'))!
@@ -151,7 +151,7 @@ test('refuses a removed member until an owner lets them in, and lists the refuse
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('let_member_in')
 })
 
-test('a removed member cannot return as another user, by unlinking or with another address', async () => {
+test('a removed member cannot join again by unlinking their identity or changing their address', async () => {
   const id = await world.setUp()
   await come(id)
   const una = (await world.userOf('una@corp.example'))!
@@ -161,7 +161,7 @@ test('a removed member cannot return as another user, by unlinking or with anoth
 
   expect((await come(id)).page.text).toContain('You were removed')
 
-  // A member with a password, who has never used the provider.
+  // Ina is a member with a password who has never used the provider.
   const ina = await person(grid, { email: 'ina@corp.example', role: 'member' })
   await remove(ina.id)
   await grid.store.write([grid.store.global.users.setEmail(ina.id, 'ina@private.example', 1)])
@@ -169,7 +169,7 @@ test('a removed member cannot return as another user, by unlinking or with anoth
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
-test('nor with an identity that was linked and never used, or with a new one with the same address', async () => {
+test('a removed member cannot return with an identity they linked but never used, or with a new one for the same address', async () => {
   const id = await world.setUp()
   const ina = await person(grid, { email: 'ina@private.example', role: 'member' })
   Object.assign(server.claims, { sub: 'u-ina', email: 'ina@corp.example' })
@@ -182,7 +182,7 @@ test('nor with an identity that was linked and never used, or with a new one wit
   expect(await world.userOf('ina@corp.example')).toBeUndefined()
 })
 
-test('an unverified address that a removed member claims keeps nobody else out', async () => {
+test('an unverified address that a removed member claims is not blocked for its real user', async () => {
   const id = await world.setUp()
   await come(id)
   await remove((await world.userOf('una@corp.example'))!.id)
@@ -193,7 +193,7 @@ test('an unverified address that a removed member claims keeps nobody else out',
   expect(await member('ina@corp.example')).toMatchObject({ role: 'member' })
 })
 
-test('a viewer cannot become a member by leaving and coming back', async () => {
+test('a viewer cannot become a member by leaving and joining again', async () => {
   const id = await world.setUp()
   const { one } = await come(id)
   const una = (await member('una@corp.example'))!
@@ -206,7 +206,7 @@ test('a viewer cannot become a member by leaving and coming back', async () => {
   expect(await member(una.email)).toBeUndefined()
 })
 
-test('people who leave on their own can come back with the provider', async () => {
+test('a member who left can join again with the provider', async () => {
   const id = await world.setUp()
   const { one } = await come(id)
   await postWithToken(one, `/accounts/${grid.acme.id}/settings/team/leave`)
@@ -216,7 +216,7 @@ test('people who leave on their own can come back with the provider', async () =
   expect(await member('una@corp.example')).toBeDefined()
 })
 
-test('a removal ends invitations to the address, and only a later invitation lets the user in', async () => {
+test('a removal ends invitations to the address, and only a later invitation lets the user join again', async () => {
   const invite = async (by: Browser) =>
     await postWithToken(by, `/accounts/${grid.acme.id}/settings/team/invitations`, { email: una.email, role: 'member' })
   const una = await person(grid, { email: 'una@outside.example' })
@@ -229,7 +229,7 @@ test('a removal ends invitations to the address, and only a later invitation let
   await remove(una.id)
   const one = await signedIn(grid, una)
   expect((await one.open(old)).text).toContain('was used or withdrawn')
-  // Refused even if the invitation were still open, as it would be for an address that the user has taken since.
+  // The invitation is refused even if it is still open. It would stay open if the user had taken its address later.
   await rows(grid, 'UPDATE invitations SET ended_at = NULL WHERE account_id = ?', [grid.acme.id])
   expect((await one.submit(old, {})).text).toContain('You have been removed from this account since')
   await rows(grid, 'UPDATE invitations SET ended_at = 1 WHERE account_id = ?', [grid.acme.id])
@@ -242,7 +242,7 @@ test('a removal ends invitations to the address, and only a later invitation let
   expect(await rows(grid, 'SELECT * FROM removed_members WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('nobody can join a deleted account: with its provider, by an invitation, or at the moment of its deletion', async () => {
+test('nobody can join a deleted account with its provider, by an invitation, or at the moment of its deletion', async () => {
   const id = await world.setUp()
   const ina = await person(grid, { email: 'ina@outside.example' })
   const team = `/accounts/${grid.acme.id}/settings/team/invitations`

@@ -1,4 +1,4 @@
-/** What a provider reports about a user, and what its owner sees. See docs/people.md, "Single sign-on". */
+/** What a provider reports about a user, and what the account's owner sees. See docs/people.md, "Single sign-on". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { addressOf, roleOf } from '../../../src/features/single-sign-on/claims.ts'
 import { sortIdentities } from '../../../src/grid/people/prove-address.ts'
@@ -46,7 +46,7 @@ test.each<[unknown, string | null]>([
   ['a,b', 'admin'],
   ['read only', 'viewer'],
   ['staff ops', 'admin'],
-  // One of the words is not mapped, so the value may be one name.
+  // The word "no" is not mapped, so the value may be a single name.
   ['no ops', null],
   ['former ops, guests', 'viewer'],
   ['', null],
@@ -60,7 +60,7 @@ test.each<[unknown, string | null]>([
   expect(roleIn({ groups: value })).toBe(role)
 })
 
-test('finds a claim by its flat name first, and then by its path, also through names with dots', () => {
+test('a claim is found by its flat name first, and then by its path, even if a name in it contains dots', () => {
   const nested = { realm_access: { roles: ['ops'] }, resource_access: { 'the.grid': { roles: 'guests' } } }
   expect(roleIn(nested, 'realm_access.roles')).toBe('admin')
   expect(roleIn(nested, 'resource_access.the.grid.roles')).toBe('viewer')
@@ -69,7 +69,7 @@ test('finds a claim by its flat name first, and then by its path, also through n
   expect(roleIn(nested, 'constructor.name')).toBe(null)
 })
 
-test('Google vouches only for addresses of an organization named in its token', () => {
+test('an address from Google counts as verified only if the token names its organization', () => {
   const rulesOf = (issuer: string) => ({ issuer, emailClaim: '', trustedDomains: ['corp.example'] })
   const said = (claims: object, issuer: string, setUp = issuer) =>
     addressOf(who({ email: 'una@corp.example', ...claims }, issuer), rulesOf(setUp)).isVerified
@@ -86,7 +86,7 @@ test('Google vouches only for addresses of an organization named in its token', 
   expect(said({ email: 'una@elsewhere.example' }, tenant)).toBe(false)
 })
 
-test('a role from the claim becomes member without it, and one that a person gave stays', async () => {
+test('a user whose role claim disappears becomes a member, unless a person gave them their role', async () => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = 'ops'
   await come(id)
@@ -111,7 +111,7 @@ test('a role from the claim becomes member without it, and one that a person gav
   expect(await una()).toMatchObject({ role: 'admin', roleByClaim: false })
 })
 
-test('a verified address in userinfo does not vouch for another address in the ID token', async () => {
+test('a verified address in userinfo does not verify a different address in the ID token', async () => {
   const id = await world.setUp()
   server.serve([callback(id)], {
     findAccount: (_, sub) => ({
@@ -162,7 +162,7 @@ test('an address claim counts only if the owner trusts the issuer, and only in i
   expect((await latest()).report).toMatchObject({ email: 'boss@corp.example', isVerified: true })
 })
 
-test('reports a sign-in that was cancelled at the provider as such', async () => {
+test('a sign-in cancelled at the provider is reported as cancelled', async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   const state = new URL(back, server.issuer).searchParams.get('state')!
@@ -171,7 +171,7 @@ test('reports a sign-in that was cancelled at the provider as such', async () =>
   expect((await one.open(`/sso/grid/callback?${denied}`)).text).toContain('cancelled')
 })
 
-test('an unresponsive issuer is saved as a draft, which cannot be used to sign in, until it is saved again', async () => {
+test('a provider that does not respond is saved as a draft, which cannot be used until it is saved again', async () => {
   const one = await asOwner()
   const given = { ...world.given(), issuer: `${server.issuer}/other` }
   await postWithToken(one, `${settings(grid.acme)}`, given)
@@ -182,7 +182,7 @@ test('an unresponsive issuer is saved as a draft, which cannot be used to sign i
   expect(await beginAt(browser(grid), draft.id)).toMatch(/^404/)
   expect((await browser(grid).open('/sign-in')).text).not.toContain('with your company')
 
-  // It responds as a different issuer, which the page names.
+  // The provider states another issuer, which the page names.
   server.serve([callback(draft.id)], { said: 'https://login.bank.example' })
   await postWithToken(one, `${settings(grid.acme)}`, world.given())
   expect((await one.open(settings(grid.acme))).text).toContain(
@@ -194,13 +194,13 @@ test('an unresponsive issuer is saved as a draft, which cannot be used to sign i
   await postWithToken(one, `${settings(grid.acme)}`, world.given())
   await come(draft.id)
   expect(await una()).toBeDefined()
-  // A provider that has responded before may be down while something else is changed.
+  // Other settings can be changed while the provider is down, because its issuer has been checked before.
   server.stop()
   await postWithToken(one, `${settings(grid.acme)}`, { ...world.given(), name: 'Corp Ltd' })
   expect(await grid.acme.store.feature(ssoTables).read.get()).toMatchObject({ name: 'Corp Ltd', draft: '' })
 })
 
-test("a document's URL does not let it claim to be another issuer", async () => {
+test("a provider cannot claim to be another issuer, even if its discovery document's URL is given", async () => {
   const one = await asOwner()
   server.serve([], { said: 'https://accounts.google.com' })
   for (const end of ['/.well-known/openid-configuration?x', '/.well-known/openid-configuration']) {
@@ -211,7 +211,7 @@ test("a document's URL does not let it claim to be another issuer", async () => 
   }
 })
 
-test('an owner tests the provider: its response is shown, and nothing is stored', async () => {
+test('an owner can test the provider, which shows the response and stores nothing', async () => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   const one = await asOwner()
   const before = await rows(grid, 'SELECT count(*) AS n FROM users', [])
@@ -233,9 +233,7 @@ test('an owner tests the provider: its response is shown, and nothing is stored'
   }
 })
 
-/**
- * A user of the grid's provider whose address it does not verify, and the path of a sign-in link that they requested.
- */
+/** A user whose address the grid's provider has not verified, and the path of the sign-in link that they requested. */
 async function unproved() {
   server.claims.email_verified = false
   const { one } = await come('grid')
@@ -243,7 +241,7 @@ async function unproved() {
   return { one, link: emailedPath(grid), user: (await world.userOf('una@corp.example'))! }
 }
 
-test('an email link keeps the identity that started the session in which it is followed', async () => {
+test("an email link keeps the provider's identity if it is followed in the session that this identity started", async () => {
   const { one, link, user } = await unproved()
 
   expect((await one.submit(link, {})).at).not.toContain('unlinked')
@@ -252,9 +250,9 @@ test('an email link keeps the identity that started the session in which it is f
   expect((await come('grid')).page.at).toBe('/new-account')
 })
 
-test('in any other session the identity is removed, and the page says so and offers to link it again', async () => {
+test('an email link followed in another session unlinks the identity, and the page offers to link it again', async () => {
   const { one, link, user } = await unproved()
-  // Another identity prepared by somebody else.
+  // Another identity, linked in advance by an attacker.
   const prepared = { issuer: server.issuer, subject: 'prepared' }
   await grid.store.write(grid.store.feature(allSso).addIdentity(user.id, prepared, null, 1))
   const elsewhere = browser(grid)
@@ -270,7 +268,7 @@ test('in any other session the identity is removed, and the page says so and off
   expect((await sortIdentities(grid.store, { ...user, id: world.owner.id }, session)).kept).toEqual([])
 })
 
-test('an issuer that vouches for the address keeps its identity; the operator chooses which', async () => {
+test('an identity is kept if the operator trusts its issuer for the address', async () => {
   const { link, user } = await unproved()
   const kept = (domains: string[]) =>
     sortIdentities(
@@ -289,7 +287,7 @@ test('an issuer that vouches for the address keeps its identity; the operator ch
   expect(await world.userOf('una@corp.example')).toMatchObject({ registeredByShownLink: false })
 })
 
-test("removes a colleague's identity for which the issuer reports another address", async () => {
+test('an identity with a different address is removed, even if its issuer is trusted', async () => {
   await world.close()
   await begin({ OIDC_TRUSTED_DOMAINS: 'corp.example' })
   const una = await person(grid, { email: 'una@corp.example', isVerified: false })
@@ -301,7 +299,7 @@ test("removes a colleague's identity for which the issuer reports another addres
   expect([kept, removed.map(({ subject }) => subject)]).toEqual([[], ['mallory']])
 })
 
-test('a user with an unverified address is told so on the page for a new account, and verifies it there', async () => {
+test('a user with an unverified address is told so before creating an account, and can verify it there', async () => {
   delete server.claims.email_verified
   const { one } = await come('grid')
   grid.clock.now += minute

@@ -6,7 +6,7 @@ import { useDatabase } from '../../support/use-database.ts'
 
 const database = useDatabase()
 
-test.each(['node', 'deno', 'bun'] as const)('%s signs a person in with a provider', async (runner) => {
+test.each(['node', 'deno', 'bun'] as const)('on %s, a person signs in with a provider', async (runner) => {
   const server = await startOidc()
   const grid = await startServe(runner, {
     DATABASE_URL: database.url,

@@ -39,7 +39,7 @@ async function requireIt(): Promise<void> {
   expect((await grid.acme.store.feature(ssoTables).read.get())!.isRequired).toBe(true)
 }
 
-test("the grid's provider creates a user at the first sign-in, and finds them again whatever their address is", async () => {
+test("the grid's provider creates a user at the first sign-in, and finds them later even if their address has changed", async () => {
   const one = browser(grid)
   expect((await one.open('/sign-in')).text).toContain('Sign in with Corp')
   await signInBy(server, one, 'grid')
@@ -53,14 +53,14 @@ test("the grid's provider creates a user at the first sign-in, and finds them ag
   expect(await userOf('una@new.example')).toBeUndefined()
 })
 
-test("an address that the provider has not verified is not treated as the user's", async () => {
+test("an address that the provider has not verified does not become the user's verified address", async () => {
   server.claims.email_verified = false
   await signInBy(server, browser(grid), 'grid')
 
   expect(await userOf('una@corp.example')).toMatchObject({ emailVerifiedAt: null, registeredByShownLink: true })
 })
 
-test('never takes over a user with the same address, who can link the provider when signed in', async () => {
+test("a provider's sign-in never takes over a user with the same address, who must link the identity themselves", async () => {
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const stranger = browser(grid)
   expect((await signInBy(server, stranger, 'grid')).text).toContain('Sign in as that user in another way')
@@ -73,7 +73,7 @@ test('never takes over a user with the same address, who can link the provider w
   await signInBy(server, other, 'grid')
   expect((await other.open(`/accounts/${grid.acme.id}/settings/security`)).text).toContain(server.issuer)
   expect((await activityOf(grid)).map(({ tool, by }) => `${tool} by ${by}`)).toContain('link_provider by user session')
-  // Another user cannot take over the identity either.
+  // Another user cannot link the same identity.
   const olga = await signedIn(grid, owner)
   expect((await linked(olga, 'grid')).text).toContain('another user here')
 
@@ -85,7 +85,7 @@ test('never takes over a user with the same address, who can link the provider w
   expect((await signInBy(server, browser(grid), 'grid')).text).toContain('Sign in as that user in another way')
 })
 
-test('linking requires a recent confirmation, and ends with the session that began it', async () => {
+test('linking an identity requires a recent confirmation, and is possible only in the session that began it', async () => {
   const one = await signedIn(grid, owner)
   const page = await beginLink(one, 'grid')
   const back = await server.wayBack(linkOut(page)!)
@@ -98,7 +98,7 @@ test('linking requires a recent confirmation, and ends with the session that beg
   expect(await grid.store.global.identities.ofUser(owner.id)).toEqual([])
 })
 
-test("a provider's response counts once, in the browser that began, within ten minutes", async () => {
+test("a provider's response is accepted once, within ten minutes, in the browser that began the sign-in", async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   expect((await browser(grid).open(back)).text).toContain('Begin it again')
@@ -112,7 +112,7 @@ test("a provider's response counts once, in the browser that began, within ten m
   expect((await one.open(forged.replace(/state=[^&]+/, 'state=x'))).text).toContain('Begin it again')
 })
 
-test('a sign-in starts on a page that names provider and account, and never just by opening a URL', async () => {
+test('a sign-in starts on a page that names the provider and the account, never by opening a URL alone', async () => {
   const id = await setUp()
   for (const [provider, account] of [['grid', undefined], [id, 'Acme']] as const) {
     const response = await browser(grid).request(`/sso/${provider}`)
@@ -121,7 +121,7 @@ test('a sign-in starts on a page that names provider and account, and never just
     expect(text).toContain('Sign in with Corp')
     if (account) expect(text).toContain(`This opens the account ${account}`)
   }
-  // Another browser's link does not work in this one.
+  // A link that was requested in another browser does not work.
   const attacker = browser(grid)
   const back = await server.wayBack(await beginAt(attacker, id))
   const victim = await signedIn(grid, owner)
@@ -130,7 +130,7 @@ test('a sign-in starts on a page that names provider and account, and never just
   expect((await victim.open(settings(grid.acme))).status).toBe(200)
 })
 
-test("a callback ends another user's session only after a click, in this browser, once", async () => {
+test("a callback replaces another user's session only after a click in the same browser, once", async () => {
   const one = await signedIn(grid, owner)
   const asked = await signInBy(server, one, 'grid')
   expect(asked.text).toContain('You are signed in as olga@acme.example')
@@ -146,7 +146,7 @@ test("a callback ends another user's session only after a click, in this browser
   expect((await one.open('/new-account')).text).toContain('una@corp.example')
   expect((await replaceIn(one)).text).toContain('Begin it again')
 
-  // Nor does a session that waits for its second factor.
+  // A session that waits for its second factor does not end another session either.
   await addTotp(grid, owner)
   await grid.setPassword(owner.email, password)
   const half = browser(grid)
@@ -154,7 +154,7 @@ test("a callback ends another user's session only after a click, in this browser
   expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
 })
 
-test('a sign-in that waits for the click ends when its identity or provider is removed', async () => {
+test('a sign-in that waits for this click is cancelled when its identity or provider is removed', async () => {
   const id = await setUp()
   await signInBy(server, browser(grid), id)
   const una = (await userOf('una@corp.example'))!
@@ -172,7 +172,7 @@ test('a sign-in that waits for the click ends when its identity or provider is r
   expect((await one.open('/new-account')).text).toContain(owner.email)
 })
 
-test('unlinking an identity ends the sessions that it started, and the current one continues', async () => {
+test('unlinking an identity ends the sessions that it started, except the current one', async () => {
   const one = browser(grid)
   await signInBy(server, one, 'grid')
   const other = browser(grid)
@@ -190,7 +190,7 @@ test('unlinking an identity ends the sessions that it started, and the current o
   expect((await one.open(security)).text).toContain('Nothing is linked')
 })
 
-test('refuses an ID token or a confirmation from more than five minutes in the future', async () => {
+test('an ID token or a confirmation from more than five minutes in the future is refused', async () => {
   for (const [ahead, isRefused] of [[4 * minute, false], [6 * minute, true]] as const) {
     grid.clock.now = Date.now() - ahead
     const { text } = await signInBy(server, browser(grid), 'grid')
@@ -198,7 +198,7 @@ test('refuses an ID token or a confirmation from more than five minutes in the f
   }
 })
 
-test("the cookie's content cannot be changed", async () => {
+test('a changed sign-in cookie is refused', async () => {
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
   const [name, kept] = [...one.cookies].find(([name]) => name.endsWith('sso'))!
@@ -208,7 +208,7 @@ test("the cookie's content cannot be changed", async () => {
   expect((await one.open(back)).text).toContain('Begin it again')
 })
 
-test('refuses an ID token with another nonce or signature, and an expired one', async () => {
+test('an ID token that is expired or has another nonce or signature is refused', async () => {
   const one = browser(grid)
   const url = await beginAt(one, 'grid')
   const refusal = 'has not signed you in'
@@ -222,14 +222,14 @@ test('refuses an ID token with another nonce or signature, and an expired one', 
   expect(await userOf('una@corp.example')).toBeUndefined()
 })
 
-test('refuses a provider that claims to be another issuer, or does not respond', async () => {
+test('a provider that claims to be another issuer, or does not respond, is refused', async () => {
   server.serve([callback('grid')], { said: 'https://login.bank.example' })
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503.*reports a different issuer/s)
   server.stop()
   expect(await beginAt(browser(grid), 'grid')).toMatch(/^503/)
 })
 
-test("refuses one provider's response as the response of another", async () => {
+test("a response of one provider is refused at another provider's callback", async () => {
   const id = await setUp()
   const one = browser(grid)
   const back = await server.wayBack(await beginAt(one, 'grid'))
@@ -237,7 +237,7 @@ test("refuses one provider's response as the response of another", async () => {
   expect((await one.open(back.replace('/sso/grid/', `/sso/${id}/`))).text).toContain('Begin it again')
 })
 
-test("an account's provider creates members in its domain, and their session opens only that account", async () => {
+test("an account's provider creates members with addresses in its domain, and their sessions open only that account", async () => {
   const id = await setUp()
   const one = browser(grid)
   const found = await one.submit('/sso', { email: 'someone@corp.example' })
@@ -248,7 +248,7 @@ test("an account's provider creates members in its domain, and their session ope
   expect(await grid.acme.store.read.team.member(una.id)).toMatchObject({ role: 'member' })
   expect((await activityOf(grid)).at(-1)).toMatchObject({ tool: 'sign_in_by_provider', outcome: 'ok' })
 
-  // Also a member of another account, which the session must not reach.
+  // Una is also a member of another account, which the session must not open.
   await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
   const elsewhere = await one.open(`/accounts/${grid.evil.id}/home`)
@@ -261,7 +261,7 @@ test("an account's provider creates members in its domain, and their session ope
   expect((await beginLink(one, 'grid')).status).toBe(403)
 })
 
-test('creates no user for people of other domains, and never takes over users with an address in it', async () => {
+test("an account's provider creates no users in other domains, and never takes over users in its own", async () => {
   const id = await setUp()
   server.claims.email = 'una@elsewhere.example'
   expect((await signInBy(server, browser(grid), id)).text).toContain('only for addresses of corp.example')
@@ -271,12 +271,12 @@ test('creates no user for people of other domains, and never takes over users wi
   expect(await rows(grid, 'SELECT * FROM sso_identities', [])).toEqual([])
 })
 
-test('a domain belongs to one account, and only while its record exists', async () => {
+test('a domain belongs to one account, and only while its DNS record exists', async () => {
   const ed = await person(grid, { role: 'owner', account: grid.evil })
   const evil = await signedIn(grid, ed)
   await postWithToken(evil, `${settings(grid.evil)}`, given())
   const theirs = (await grid.evil.store.feature(ssoTables).read.get())!
-  // Without the record nobody can sign in with it.
+  // The provider cannot be used before the record exists.
   expect((await postWithToken(evil, `${settings(grid.evil)}/verify`)).text).toContain('was not found')
   expect(await beginAt(browser(grid), theirs.id)).toMatch(/^404/)
   const id = await setUp()
@@ -312,7 +312,7 @@ test('a domain belongs to one account, and only while its record exists', async 
   )
 })
 
-test('a restored record starts a new week', async () => {
+test('if a restored DNS record disappears again, the grace period of a week starts again', async () => {
   const id = await setUp()
   const verified = records['corp.example']
   for (const [there, days] of [[[], 1], [verified, 6], [[], 1], [[], 6]] as const) {
@@ -328,7 +328,7 @@ test.each([
   ['another domain', () => ({ domain: 'other.example' }), false],
   ['another issuer', () => ({ issuer: `${server.issuer}/other` }), false],
   ['another name', () => ({ name: 'Corp Ltd' }), true],
-])('sessions of a provider that gets %s continue: %s', async (_, change, goesOn) => {
+])('sessions continue after their provider gets %s: %s', async (_, change, goesOn) => {
   const id = await setUp()
   await requireIt()
   const one = browser(grid)
@@ -343,7 +343,7 @@ test.each([
   expect([verifiedAt !== null, isRequired]).toEqual([isAsBefore, isAsBefore])
 })
 
-test('if required, members sign in with it, and an owner with a second factor and the operator can bypass it', async () => {
+test('members must use a required provider, except owners with a second factor, until the operator lifts the requirement', async () => {
   const id = await setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   await requireIt()
@@ -351,7 +351,7 @@ test('if required, members sign in with it, and an owner with a second factor an
   await one.signIn('una@corp.example', password)
   const refused = await one.open(`/accounts/${grid.acme.id}/home`)
   expect(refused.text).toContain('asks its members to sign in with Corp')
-  // Linked from there, because the account's pages are closed.
+  // The identity is linked on the refusal page, because the account's pages are closed.
   await linked(one, id)
   await signInBy(server, one, id)
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
@@ -364,7 +364,7 @@ test('if required, members sign in with it, and an owner with a second factor an
   expect((await (await signedIn(grid, una)).request(`/accounts/${grid.acme.id}/home`)).status).toBe(200)
 })
 
-test('requiring it needs an owner with a second factor, and a verified domain', async () => {
+test('only an owner with a second factor can require the provider, after its domain is verified', async () => {
   await setUp()
   const one = await signedIn(grid, owner)
   const refused = await postWithToken(one, `${acmeSettings()}/required`, { required: 'yes' })
@@ -379,14 +379,14 @@ test('requiring it needs an owner with a second factor, and a verified domain', 
   }
 })
 
-test('limits sign-ins to 30 a minute per client address', async () => {
+test('a client address can sign in 30 times a minute', async () => {
   const one = browser(grid)
   for (let n = 0; n < 30; n++) expect(await beginAt(one, 'grid')).toContain(server.issuer)
 
   expect(await beginAt(one, 'grid')).toMatch(/^429/)
 })
 
-test('changing, requiring or removing the provider needs a recent confirmation', async () => {
+test('changing, requiring or removing the provider requires a recent confirmation', async () => {
   await setUp()
   await addTotp(grid, owner)
   const one = await signedIn(grid, owner)
@@ -400,7 +400,7 @@ test('changing, requiring or removing the provider needs a recent confirmation',
   })
 })
 
-test('a claim determines roles at each sign-in, but never owners', async () => {
+test("a role claim sets a member's role at each sign-in, but never to owner", async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = ['guests', 'ops']
   await signInBy(server, browser(grid), id)
@@ -418,7 +418,7 @@ test('a claim determines roles at each sign-in, but never owners', async () => {
   expect(await role()).toBe('owner')
 })
 
-test("the provider can confirm the user's identity, and the confirmed session opens no more than before", async () => {
+test("the provider can confirm the user's identity, and the confirmed session still opens only its account", async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   const one = browser(grid)
@@ -436,7 +436,7 @@ test("the provider can confirm the user's identity, and the confirmed session op
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 
-test('a confirmation by a clock that is ahead lasts no longer than a current one', async () => {
+test("a confirmation dated in the future by the provider's clock does not last longer", async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   grid.clock.now = Date.now() - 4 * minute
@@ -447,7 +447,7 @@ test('a confirmation by a clock that is ahead lasts no longer than a current one
   expect((await postWithToken(one, acmeKeys(), { name: 'A key' })).text).toContain('Sign in again with')
 })
 
-test("asks for the second factor after the grid's provider, but not after an account's", async () => {
+test("the second factor is required after the grid's provider, but not after an account's provider", async () => {
   const id = await setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   for (const provider of ['grid', id]) await linked(await signedIn(grid, una), provider)
@@ -457,7 +457,7 @@ test("asks for the second factor after the grid's provider, but not after an acc
   expect((await signInBy(server, browser(grid), id)).at).not.toContain('/second-factor')
 })
 
-test('a session for a single account cannot end what a full session started', async () => {
+test('a session for a single account cannot complete a link that a full session began', async () => {
   const id = await setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const one = await signedIn(grid, una)
@@ -473,7 +473,7 @@ test('a session for a single account cannot end what a full session started', as
   expect(await grid.store.global.identities.ofUser(una.id)).toHaveLength(1)
 })
 
-test('never shows or logs the secret, and without the provider its sessions end', async () => {
+test('the client secret is never shown or logged, and removing the provider ends its sessions', async () => {
   const id = await setUp()
   const one = await signedIn(grid, owner)
   const member = browser(grid)
@@ -491,7 +491,7 @@ test('neither a second factor nor a new password lets a single-account session o
   await signInBy(server, one, id)
   const una = (await userOf('una@corp.example'))!
   await grid.store.write([membership(grid.store, grid.evil.id, una.id, 'owner', 1)])
-  // Adding a first factor ends the other sessions.
+  // Adding the first second factor ends the user's other sessions.
   const { secret } = await addTotp(grid, una)
   await signInBy(server, one, id)
 
@@ -506,7 +506,7 @@ test('neither a second factor nor a new password lets a single-account session o
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 
-test('a single-account session satisfies a required second factor, and offers OAuth clients only that account', async () => {
+test('a single-account session satisfies a required second factor, and OAuth clients get access only to that account', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   await rows(grid, 'UPDATE accounts SET requires_second_factor = 1 WHERE id = ?', [grid.acme.id])
@@ -530,7 +530,7 @@ test('a single-account session satisfies a required second factor, and offers OA
   expect(text).not.toMatch(/@eve|Evil/)
 })
 
-test('whoever verifies an address takes over the user that a provider created for it, with all identities', async () => {
+test('a person who verifies an address takes over the user that a provider created for it, with all identities', async () => {
   server.claims.email_verified = false
   const one = browser(grid)
   await signInBy(server, one, 'grid')

@@ -49,7 +49,7 @@ test.each(runtimes)(
         await Promise.all([server.ended, lost])
         server = await start()
       }
-      // Slack repeats events without a response, and those whose response was too late.
+      // Slack repeats events that got no response or a late one.
       for (let times = 0; times < 2; times++) await waitFor(`the answer to event ${n}`, () => arrive(n))
     }
     await callTool(server.url, grid.alice.key, 'send_message', { to: '#town', message: 'of the grid' })

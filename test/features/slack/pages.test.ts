@@ -21,7 +21,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-test('an admin mirrors a channel, every member sees the badge, and the secrets are neither shown nor logged', async () => {
+test('an admin connects a channel to Slack, every member sees the badge, and the secrets are neither shown nor logged', async () => {
   const admin = await signedInWithRole(grid, 'admin')
   await postWithToken(admin, `${channel}/slack`, given)
   const settings = await admin.open(`${channel}/settings`)
@@ -34,7 +34,7 @@ test('an admin mirrors a channel, every member sees the badge, and the secrets a
   expect((await activityOf(grid)).map(({ tool }) => tool)).toEqual(['connect_slack'])
 })
 
-test('requires a recent confirmation', async () => {
+test('connecting a channel to Slack requires a recent confirmation', async () => {
   const owner = await signedInWithRole(grid, 'owner')
   grid.clock.now += 11 * minute
 

@@ -49,7 +49,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** Sends what is due after some time. */
+/** Advances the clock and sends what is due. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   for (let n = 0; n < 5; n++) {
@@ -74,7 +74,7 @@ const stored = async () =>
     grid.acme.id,
   ])).map((row) => `${row.from_alias} ${row.type}: ${row.body}`).filter((text) => !text.includes('is now mirrored'))
 
-test('the channel shows its mirror, and its members are notified once', async () => {
+test('the channel shows that it is mirrored, and its members are notified once', async () => {
   const found = await grid.acme.store.read.channels.byRef(channel, '')
   const told = await rows(grid, "SELECT type, body FROM messages WHERE account_id = ? AND type = 'system'", [
     grid.acme.id,
@@ -88,7 +88,7 @@ test('the channel shows its mirror, and its members are notified once', async ()
   expect(JSON.stringify(row)).not.toContain(signingSecret)
 })
 
-test('posts to Slack with the alias and without mentions, and keeps replies in their thread', async () => {
+test("a post appears in Slack with its author's alias and without mentions, and replies stay in their thread", async () => {
   const { id: first } = await post('<!channel> & <@U1>')
   await post('a reply', { replyToMessageId: first }, grid.bob)
   await post('another topic', { conversationId: 'c1' })
@@ -106,7 +106,7 @@ test('posts to Slack with the alias and without mentions, and keeps replies in t
   })
 })
 
-test('truncates a post by its escaped length, with a link to the whole message', async () => {
+test('a post is truncated by its escaped length, with a link to the full message', async () => {
   await post('&'.repeat(9_999))
   await post('<'.repeat(9_000))
   await post('x'.repeat(10_001))
@@ -118,7 +118,7 @@ test('truncates a post by its escaped length, with a link to the whole message',
   expect(long).toMatch(/^x{9999}…+\n<http/)
 })
 
-test('a post waits as long as Slack asks, later ones wait behind it, and one that Slack refuses does not block them', async () => {
+test('posts wait in order as long as Slack asks, and a post that Slack refuses does not block later ones', async () => {
   slack.troubles.push({ status: 429, headers: { 'retry-after': '90' } })
   const { id } = await post('one')
   await post('two')
@@ -135,12 +135,12 @@ test('a post waits as long as Slack asks, later ones wait behind it, and one tha
   expect(parked).toEqual([{ message_id: id }])
 })
 
-test("an unlinked person's message in Slack arrives with their name, once, and is not sent back", async () => {
+test('a message from an unlinked Slack user arrives once with their name, and is not sent back to Slack', async () => {
   const event = said('hello &amp; <https://a.example|a>', { thread_ts: undefined })
 
   expect(await arrive(event)).toBe(200)
   expect(await stored()).toEqual(['slack-general agent: Ann: hello & a (https://a.example)'])
-  // Slack repeats events without a timely response, here after a restart and after the keys of sends were removed.
+  // Slack repeats events without a timely response. Here it does so after a restart, with the idempotency keys removed.
   await rows(grid, 'DELETE FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
   expect(await arrive({ ...event, event_id: 'Ev2' })).toBe(200)
   expect(await arrive(event, grid.clock.now - 4 * minute)).toBe(200)
@@ -149,12 +149,12 @@ test("an unlinked person's message in Slack arrives with their name, once, and i
   expect(slack.posts).toEqual([])
 })
 
-test('two simultaneous repeats store one message', async () => {
+test('simultaneous repeats of an event store one message', async () => {
   expect(await Promise.all([1, 2, 3].map(() => arrive(said('hello'))))).toEqual([200, 200, 200])
   expect(await stored()).toEqual(['slack-general agent: Ann: hello'])
 })
 
-test('a reply in a Slack thread is a reply here, and the answer goes into the thread', async () => {
+test('a reply in a Slack thread becomes a reply in the channel, and its answer goes to the same thread', async () => {
   const { id: first } = await post('a question')
   await step()
   await arrive(said('an answer', { thread_ts: '9.001' }))
@@ -170,8 +170,8 @@ test('a reply in a Slack thread is a reply here, and the answer goes into the th
   expect(slack.posts.at(-1)).toMatchObject({ text: 'thanks', thread_ts: '9.001' })
 })
 
-test('a thread stays one in both directions, however it began and however deep its replies are', async () => {
-  // Its first message in Slack is older than the mirror.
+test('a thread stays one thread in both directions, however it began and however deep its replies are', async () => {
+  // The thread's first message is older than the mirror.
   await arrive(said('in an old thread', { thread_ts: '1.000' }))
   const { id: first } = await post('a plan', { conversationId: 'c1' })
   const { id: reply } = await post('a reply', { replyToMessageId: first }, grid.bob)
@@ -191,7 +191,7 @@ test('a thread stays one in both directions, however it began and however deep i
   expect(await messages('conversation_id', "body = 'Ann: from Slack'")).toEqual([{ conversation_id: 'c1' }])
 })
 
-test('a reply to a post from before its author joined arrives without the reference', async () => {
+test('a reply to a post from before its author joined arrives without the reference to that post', async () => {
   await post('an old post')
   await step()
   await linked()
@@ -202,7 +202,7 @@ test('a reply to a post from before its author joined arrives without the refere
   ])
 })
 
-test('a Slack user is the person whose code they posted last, until that person unlinks them', async () => {
+test('a Slack user is linked to the person whose code they posted last, until that person unlinks them', async () => {
   await linked()
   const ben = await personWithAlias(grid, 'ben')
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'ann', 'ben', 'slack-general'] })
@@ -222,7 +222,7 @@ test("a Slack name cannot look like somebody else's", async () => {
   expect(await stored()).toEqual(['slack-general agent: Boss all clear: hello'])
 })
 
-test('asks Slack to repeat what cannot be stored now', async () => {
+test('a message that cannot be stored gets 503, so that Slack repeats it', async () => {
   space.free = 0
   await grid.store.storage.check()
   const status = await arrive(said('hello'))
@@ -238,13 +238,13 @@ test.each([
   ['with a file alone', { text: '', subtype: 'file_share' }, '(a file in Slack)'],
   ['of a thread that is shown in the channel', { subtype: 'thread_broadcast' }, 'hello'],
   ['about its writer', { subtype: 'me_message' }, 'hello'],
-])('mirrors a message %s', async (_, more, text) => {
+])('a Slack message %s is mirrored', async (_, more, text) => {
   await arrive(said('hello', more))
 
   expect(await stored()).toEqual([`slack-general agent: Ann: ${text}`])
 })
 
-test('a person who posted their code writes as themselves, while they may and belong to the channel', async () => {
+test("a linked person's Slack messages are theirs while they may write and are a channel member", async () => {
   const ann = await personWithAlias(grid, 'ann', { role: 'member' })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
   const code = await askToLinkSlack(ann.account, channel)
@@ -253,7 +253,7 @@ test('a person who posted their code writes as themselves, while they may and be
   await arrive(said('it is me'))
   await arrive(said(code, { ts: '5.002', user: 'U2' }))
   await arrive(said('and I am not', { ts: '5.003', user: 'U2' }))
-  // Being a member of another channel is not enough.
+  // Membership of another channel does not count.
   await createChannel(grid.acme.store, { name: 'other', members: ['ann'] })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'slack-general'] })
   await arrive(said('no member any more', { ts: '5.004' }))
@@ -274,7 +274,7 @@ async function linked(role: 'owner' | 'member' = 'member') {
   return ann
 }
 
-test("tools and pages show that a linked person's message came through Slack", async () => {
+test("tools and pages show that a linked person's message was written in Slack", async () => {
   const ann = await linked()
   await arrive(said('it is me'))
   await arrive(said('hello', { ts: '5.002', user: 'U2' }))
@@ -296,7 +296,7 @@ test("tools and pages show that a linked person's message came through Slack", a
   expect(text).not.toContain('@ann person')
 })
 
-test('approval rules and guardrails treat it as written by the program, and a person can decide on it', async () => {
+test("approval rules and guardrails treat a linked person's Slack message as a program's, and a person can decide on it", async () => {
   await linked('owner')
   const { account } = await member(grid, { role: 'owner' })
   await createApprovalRule(grid.acme.store, { name: 'all', from: 'any', to: 'any' })
@@ -329,7 +329,7 @@ test("an incoming hook's held post does not count as written by the Slack progra
   expect(await stored()).toEqual(['builds agent: ask ann@acme.example'])
 })
 
-test("counts as a person's message for turn limits", async () => {
+test("a linked person's Slack message counts as a person's for turn limits", async () => {
   await linked()
   const owner = await member(grid, { role: 'owner' })
   await setTurnLimits(owner.account, { perHour: 4, hops: 2 })
@@ -353,7 +353,7 @@ test('a person who became a viewer can no longer post from Slack', async () => {
   expect(await stored()).toEqual([])
 })
 
-test('events of another workspace or app look like those for an unknown URL', async () => {
+test('events of another workspace or app get the same response as an unknown URL', async () => {
   const of = async (more: object) => await arrive({ ...said('hello'), ...more })
   expect(await of({ team_id: 'T9' })).toBe(404)
   expect(await of({ api_app_id: undefined })).toBe(404)
@@ -367,7 +367,7 @@ test('events of another workspace or app look like those for an unknown URL', as
   expect(await stored()).toHaveLength(1)
 })
 
-test('a code expires', async () => {
+test('a link code expires', async () => {
   const ann = await personWithAlias(grid, 'ann')
   await setChannelMembers(grid.acme.store, { channel, members: ['ann', 'slack-general'] })
   const code = await askToLinkSlack(ann.account, channel)
@@ -387,12 +387,12 @@ test.each([
   ['that was deleted', { subtype: 'message_deleted' }],
   ['of another channel', { channel: 'C02' }],
   ['without a text', { text: ' ' }],
-])('does not mirror a message %s', async (_, more) => {
+])('a Slack message %s is not mirrored', async (_, more) => {
   expect(await arrive(said('hello', more))).toBe(200)
   expect(await stored()).toEqual([])
 })
 
-test('Slack verifies the URL, and unsigned events look like those for an unknown URL', async () => {
+test("Slack's URL verification is answered, and unsigned events get the same response as an unknown URL", async () => {
   const verification = { type: 'url_verification', challenge: 'abc' }
   const { now } = grid.clock
   const answered = await grid.request(path, signedEvent(verification, now))
@@ -401,7 +401,7 @@ test('Slack verifies the URL, and unsigned events look like those for an unknown
   const other = path.replace(/[0-9a-f-]{36}/, crypto.randomUUID())
   const refused = [
     await grid.request(other, signedEvent(verification, now)),
-    // Too long, but refused without being read.
+    // This body is too long. It is refused without being read.
     await grid.request(other, { method: 'POST', body: 'x'.repeat(300_000) }),
     await grid.request(path, signedEvent(verification, now, 'f'.repeat(32))),
     await grid.request(path, signedEvent(verification, now - 6 * minute)),
@@ -413,7 +413,7 @@ test('Slack verifies the URL, and unsigned events look like those for an unknown
     .toEqual(Array(7).fill('404 '))
 })
 
-test('guardrails check messages from Slack, and a blocked one is not requested again', async () => {
+test('guardrails check messages from Slack, and Slack does not repeat a blocked one', async () => {
   await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
   await setAgentGuardrails(grid.acme.store, { agent: 'slack-general', guardrails: [{ ref: 'no-mail' }] })
 
@@ -421,7 +421,7 @@ test('guardrails check messages from Slack, and a blocked one is not requested a
   expect(await stored()).toEqual([])
 })
 
-test('a message to the agent itself is not sent to Slack, and its sender is told', async () => {
+test("a direct message to the Slack integration's agent is not sent to Slack, and its sender is notified", async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@slack-general', text: 'a secret' })
   await step()
 
@@ -429,7 +429,7 @@ test('a message to the agent itself is not sent to Slack, and its sender is told
   expect((await stored()).at(-1)).toContain('It mirrors #general with Slack, and reads nothing else.')
 })
 
-test('after mirroring has ended, nothing is sent in either direction', async () => {
+test('after Slack is disconnected, nothing is sent in either direction', async () => {
   await disconnectSlack(grid.acme.store, channel)
   await post('alone')
   await step()
@@ -455,7 +455,7 @@ test.each([
   ['an unknown channel', { slackChannel: 'C09' }, 'Slack says channel_not_found.'],
   ['a channel without the bot', { slackChannel: 'C03' }, 'Invite the bot'],
   ['a token of another kind', { token: 'xoxp-1' }, 'begins with xoxb-'],
-])('refuses %s', async (_, more, text) => {
+])('connecting a channel to Slack fails for %s', async (_, more, text) => {
   const other = (await createChannel(grid.acme.store, { name: 'other' })).channel.id
   const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret, ...more }
 
@@ -470,7 +470,7 @@ test('a channel is mirrored with at most one Slack channel', async () => {
   expect((await grid.acme.store.read.channels.byRef(channel, ''))!.memberCount).toBe(3)
 })
 
-test('a member can neither start nor stop mirroring', async () => {
+test('a member can neither connect nor disconnect Slack', async () => {
   const { account } = await member(grid)
   const { id: other } = (await createChannel(grid.acme.store, { name: 'other' })).channel
   const input = { channel: other, slackChannel: 'C01', token: botToken, signingSecret }
@@ -484,6 +484,6 @@ test.each([
   ['<#C1|town> <!here> <!subteam^S1|team>', '#town @here team'],
   ['<https://a.example> <mailto:a@b.example|a@b.example>', 'https://a.example a@b.example (mailto:a@b.example)'],
   ['1 &lt; 2 &amp;lt;', '1 < 2 &lt;'],
-])('converts %s from Slack to %s', (text, read) => {
+])('the Slack text %s is converted to %s', (text, read) => {
   expect(fromSlackText(text)).toBe(read)
 })

@@ -1,4 +1,4 @@
-/** The values of counters and gauges. Their units are in their names. See docs/operating/monitoring.md, "Metrics". */
+/** The values of counters and gauges. Metric names contain the units. See docs/operating/monitoring.md, "Metrics". */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { type CurrentFigures, Metrics } from '../../../src/features/telemetry/metrics.ts'
@@ -16,7 +16,7 @@ async function valuesOf(metrics: Metrics, more: Partial<CurrentFigures> = {}): P
   }))
 }
 
-test('exports each figure as a gauge, with times in seconds', async () => {
+test('each figure is exported as a gauge, with times in seconds', async () => {
   expect(await valuesOf(new Metrics())).toMatchObject({
     grid_unread_messages: 7,
     grid_oldest_unread_seconds: 2,
@@ -32,7 +32,7 @@ test('exports each figure as a gauge, with times in seconds', async () => {
   expect(await valuesOf(new Metrics(), empty)).toMatchObject({ grid_oldest_unread_seconds: 0 })
 })
 
-test('counts calls, commits, checks and attempts with their outcomes, and measures their seconds', async () => {
+test('calls, commits, checks and attempts are counted by outcome, and their durations are measured', async () => {
   const metrics = new Metrics()
   metrics.call({ door: 'rest', verb: '/x', code: undefined, ms: 1_500 })
   metrics.call({ door: 'rest', verb: '/x', code: 'invalid_input', ms: 500 })
@@ -58,7 +58,7 @@ test('counts calls, commits, checks and attempts with their outcomes, and measur
   expect(refusals).toHaveLength(1)
 })
 
-test('reports processor time once, however often it is requested', async () => {
+test('metrics count processor time once, even when read often', async () => {
   const metrics = new Metrics()
   const before = process.cpuUsage()
   for (let n = 0; n < 3; n++) await valuesOf(metrics)

@@ -18,7 +18,7 @@ const token = 'a token for metrics'
 let grid: TestGrid
 afterEach(() => grid.close())
 
-test('is disabled without a setting', async () => {
+test('the metrics endpoint is disabled without a setting', async () => {
   grid = await testGrid()
   expect((await grid.request('/metrics')).status).toBe(404)
 })
@@ -34,7 +34,7 @@ test.each([['no token', {}], ['a wrong token', { Authorization: 'Bearer another'
   })
 })
 
-test('responds whatever the Host, even while the grid is overloaded', async () => {
+test('the metrics endpoint responds for any Host, even while the grid is overloaded', async () => {
   await open()
   for (let n = 0; n < 8; n++) {
     grid.deps.overload.report(minute)
@@ -46,7 +46,7 @@ test('responds whatever the Host, even while the grid is overloaded', async () =
   expect((await read({ Host: '10.1.2.3:8787' })).status).toBe(200)
 })
 
-test('counts calls, refusals, commits and pending work, and names no accounts or agents', async () => {
+test('metrics count calls, refusals, commits and pending work, and name no accounts or agents', async () => {
   await open()
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hello' })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'again' })
@@ -69,7 +69,7 @@ test('counts calls, refusals, commits and pending work, and names no accounts or
   }
 })
 
-test('queries the database at most every ten seconds', async () => {
+test('scrapes query the database at most every ten seconds', async () => {
   let asked = 0
   await open({
     inspect: (sql, crossAccount) => {
@@ -81,7 +81,7 @@ test('queries the database at most every ten seconds', async () => {
   expect(asked).toBe(1)
 })
 
-test('queries failed values again at once', async () => {
+test('after a failed query, the next scrape queries the database at once', async () => {
   await open()
   const { feature } = grid.store
   grid.store.feature = () => ({ waiting: () => Promise.reject(new Error('busy')) }) as never
@@ -90,7 +90,7 @@ test('queries failed values again at once', async () => {
   expect((await read()).status).toBe(200)
 })
 
-test("names each interface, and excludes waiting for messages from a call's time", async () => {
+test("metrics name each interface, and a call's time excludes waiting for messages", async () => {
   await open()
   const idle = followIdle(grid.store)
   const leasing = callRest(grid, grid.bob.key, 'POST /api/v1/inbox/leases', { wait_seconds: 50 })
@@ -114,7 +114,7 @@ test("names each interface, and excludes waiting for messages from a call's time
   expect(valueOf(text, 'grid_call_seconds_sum{door="rest",verb="/api/v1/inbox/leases"}')).toBe(0)
 })
 
-test('counts leases, due requests, attempts and failed commits', async () => {
+test('metrics count leases, due requests, attempts and failed commits', async () => {
   await open({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   let answer: Answer = { status: 503 }
   const remote = await remoteAgent(() => answer)
@@ -145,18 +145,18 @@ test('counts leases, due requests, attempts and failed commits', async () => {
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // A failed group is committed again in parts, and one part fails again.
+  // A failed group of writes is committed again in parts, and one part fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()
 
-  /** Like a scrape more than ten seconds later, by a new process on the same database. */
+  /** The metrics as a new process on the same database would export them more than ten seconds later. */
   function text(): Promise<string> {
     return metricsText(grid.store)()
   }
 })
 
-test('the port of METRICS_PORT serves /metrics to everybody, and nothing else', async () => {
+test('the METRICS_PORT serves /metrics without authentication, and nothing else', async () => {
   await open()
   const serve = metricsOnly(grid.store)
   const ask = async (path: string, method = 'GET') =>
@@ -166,7 +166,7 @@ test('the port of METRICS_PORT serves /metrics to everybody, and nothing else', 
     .toEqual([200, 404, 404, 404])
 })
 
-test('counts guardrail checks with their outcomes', async () => {
+test('metrics count guardrail checks by outcome', async () => {
   await open(testProviders())
   await guard(grid.acme, 'alice', { direction: 'outbound', config: { phrases: ['stop'] } })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'go' })
@@ -180,7 +180,7 @@ test('counts guardrail checks with their outcomes', async () => {
   ]])
 })
 
-test('the alerts and the dashboard use existing metrics', async () => {
+test('the documented alerts and the dashboard use existing metrics', async () => {
   await open()
   const text = await (await read()).text()
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))

@@ -1,6 +1,4 @@
-/**
- * One exchange across three processes, one of each runtime, is one trace. See docs/operating/monitoring.md, "Traces".
- */
+/** An exchange across three processes, one per runtime, is one trace. See docs/operating/monitoring.md, "Traces". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Collector, startCollector, treeOf } from '../../support/collector.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -26,7 +24,7 @@ afterAll(async () => {
   await collector.close()
 })
 
-test('traces a question on Node, an answer on Deno and a read on Bun', async () => {
+test('a question on Node, its answer on Deno and the read on Bun are one trace', async () => {
   const [node, deno, bun] = processes.map(({ url }) => url)
   const { message_id } = await callTool(node, grid.alice.key, 'send_message', { to: 'bob', message: 'Is it green?' })
   await callTool(deno, grid.bob.key, 'read_messages', { wait_seconds: 5 })

@@ -1,4 +1,4 @@
-/** The content of calls' spans, and whose trace they continue. See docs/operating/monitoring.md, "Traces". */
+/** The spans of calls, and which traces they continue. See docs/operating/monitoring.md, "Traces". */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AccountTrace, CallTrace } from '../../../src/call-trace.ts'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await collector.close()
 })
 
-/** All of the grid's spans so far. Ends the grid. */
+/** All spans that the grid has sent. Closes the grid. */
 async function spansSent(): Promise<CollectedSpan[]> {
   await grid.deps.traces!.close()
   return collector.spans
@@ -48,7 +48,7 @@ const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => s
 const callOf = (spans: CollectedSpan[], verb: CollectedSpan) =>
   spans.find(({ spanId }) => spanId === verb.parentSpanId)!
 
-test('a message, its reading and the answer are one trace, with each request, verb and commit', async () => {
+test('sending a message, reading it and answering it are one trace, with each request, verb and commit', async () => {
   const question = await send(grid.alice.key, 'bob', 'canary-text')
   await read(grid.bob.key)
   await send(grid.bob.key, 'alice', 'canary-answer', { reply_to_message_id: question })
@@ -79,7 +79,7 @@ test('a message, its reading and the answer are one trace, with each request, ve
   }
 })
 
-test("a known caller's call continues the trace of its request, and links to what it reads", async () => {
+test('a call with a known key continues the trace of its request, and links to the traces of messages it reads', async () => {
   const first = await send(grid.bob.key, 'alice', 'of another trace')
   const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
   const post = (key: string) => grid.post(gridPath, body, { ...headers, traceparent, Authorization: `Bearer ${key}` })
@@ -102,7 +102,7 @@ test("a known caller's call continues the trace of its request, and links to wha
 })
 
 test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${given.parent}-01`, `ff-${given.trace}-${given.parent}-01`])(
-  'ignores a traceparent "%s"',
+  'an invalid traceparent "%s" is ignored',
   async (traceparent) => {
     const { headers, body } = wireRequest('legacy', 'tools/call', { name: 'read_messages', arguments: {} })
     await grid.post(gridPath, body, { ...headers, traceparent, Authorization: `Bearer ${grid.alice.key}` })
@@ -112,7 +112,7 @@ test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${given.parent}-01`, `ff-${give
   },
 )
 
-test("links a message between accounts: neither continues the other's trace", async () => {
+test("a message between accounts gets a link, and neither account continues the other's trace", async () => {
   const desk = await grid.evil.agent('desk', { visibility: 'public' })
   const question = await send(grid.alice.key, 'desk', 'hello')
   await read(desk.key)
@@ -128,7 +128,7 @@ test("links a message between accounts: neither continues the other's trace", as
   }
 })
 
-test('propagates the trace to a remote agent of the account, and continues it with the answer', async () => {
+test('a message to a remote agent of the account carries the trace, and the answer continues it', async () => {
   const remote = await remoteAgent(() => messageResult('42'))
   const outboxes = new TestOutboxes(grid.store)
   const robot = { alias: 'robot', type: 'a2a', remoteUrl: remote.url }
@@ -147,13 +147,13 @@ test('propagates the trace to a remote agent of the account, and continues it wi
   expect(told).toBe(traceId)
   expect(treeOf(spans, traceId).split('\n').map((line) => line.trim())).toEqual([
     ...[`POST ${gridPath}`, 'send_message', 'commit', 'deliver inbox'],
-    // It claims the outbox, sends, stores the answer, and releases the outbox.
+    // These spans claim the outbox, send, store the answer, and release the outbox.
     ...['commit', 'POST', 'commit', 'commit'],
     ...[`POST ${gridPath}`, 'read_messages', 'commit'],
   ])
 })
 
-test("does not propagate the trace to a guardrail's service, but records a span", async () => {
+test("a request to a guardrail's service does not carry the trace, but has a span", async () => {
   const { webhook } = remoteProviders
   const service = await answering(webhook.harmless)
   const { token } = webhook
@@ -173,7 +173,7 @@ test("does not propagate the trace to a guardrail's service, but records a span"
   expect(named(spans, 'POST')).toMatchObject([{ traceId: verb.traceId, kind: 3 }])
 })
 
-test('a refusal records its code, and only a fault of the grid is an error', async () => {
+test("a refusal's span has its code, and only a fault of the grid has an error status", async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: 'nobody', message: 'hello' })
   const { messages } = grid.store.account(grid.acme.id, { type: 'system', job: 'test' }).read
   messages.byKey = () => Promise.reject(new Error('canary of a fault'))
@@ -187,7 +187,7 @@ test('a refusal records its code, and only a fault of the grid is an error', asy
   expect(collector.text()).not.toContain('canary')
 })
 
-test('without the setting, nothing is stored or propagated', async () => {
+test('without the setting, no trace is stored or propagated', async () => {
   const ofAcme = 'SELECT traceparent FROM messages WHERE account_id = ?'
   const silent = await testGrid()
   await callTool(silent, silent.alice.key, 'send_message', { to: 'bob', message: 'hello' })
@@ -200,7 +200,7 @@ test('without the setting, nothing is stored or propagated', async () => {
   ])
 })
 
-test('logs a collector that refuses, and calls continue', async () => {
+test('if the collector refuses spans, the grid logs it and serves calls', async () => {
   const refusing = await startCollector(400)
   const other = await testGrid({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url } })
   await callTool(other, other.alice.key, 'send_message', { to: 'bob', message: 'hello' })
@@ -211,7 +211,7 @@ test('logs a collector that refuses, and calls continue', async () => {
   await refusing.close()
 })
 
-test('records an account that names a trace in each call up to its rate, and does not affect others', async () => {
+test("an account's propagated traces are recorded up to its rate, without affecting other accounts", async () => {
   const begunAt = performance.now()
   const call = (account: string) => {
     const trace = new CallTrace(grid.deps.log, grid.deps.traces!.request(() => traceparent))
@@ -228,7 +228,7 @@ test('records an account that names a trace in each call up to its rate, and doe
   expect(named(spans, 'POST of one call')).toHaveLength(1)
 })
 
-test("records new traces up to the process's rate", async () => {
+test("new traces are recorded up to the process's rate", async () => {
   const begunAt = performance.now()
   for (let n = 0; n < 500; n++) requestOf(() => null).end(() => ({ method: 'GET', route: '/x', status: 200 }))
   const seconds = (performance.now() - begunAt) / second
@@ -238,7 +238,7 @@ test("records new traces up to the process's rate", async () => {
   expect(named(spans, 'GET /x').length).toBeLessThanOrEqual(51 + 20 * seconds)
 })
 
-test('a call links to at most ten other traces, each once, and has at most 50 steps', async () => {
+test("a call's span links to at most ten other traces, each once, and has at most 50 steps", async () => {
   const spans = requestOf(() => traceparent)
   spans.follow({ traceparent, isExternal: 1 })
   for (let n = 0; n < 30; n++) {
@@ -255,7 +255,7 @@ test('a call links to at most ten other traces, each once, and has at most 50 st
 })
 
 test.each([[204, 0, 204], [404, 2, 404], [503, 2, 503], [undefined, 2, undefined]])(
-  'a request to a server that ends with %s has the span status %i',
+  'a span of an outgoing request that ends with %s has the status %i',
   async (status, code, told) => {
     const spans = requestOf(() => null)
     spans.sending('POST')!.end(status)
@@ -267,7 +267,7 @@ test.each([[204, 0, 204], [404, 2, 404], [503, 2, 503], [undefined, 2, undefined
   },
 )
 
-test('an attempt is an error if the server was unreachable, and so is a response with 500', async () => {
+test('an attempt has an error status if the server was unreachable, and a call if its response is 500', async () => {
   for (const isReached of [true, false]) grid.deps.traces!.attempt().endAttempt(`reached ${isReached}`, isReached)
   for (const status of [499, 500]) requestOf(() => null).end(() => ({ method: 'GET', route: `/${status}`, status }))
   const spans = await spansSent()
@@ -278,7 +278,7 @@ test('an attempt is an error if the server was unreachable, and so is a response
   expect(codes).toEqual([0, 2, 0, 2])
 })
 
-test("a call that waits for its answer links to the answer's trace", async () => {
+test("a call that waits for an answer links to the answer's trace", async () => {
   const idle = followIdle(grid.store)
   await read(grid.bob.key)
   const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {

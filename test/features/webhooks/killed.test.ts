@@ -20,7 +20,7 @@ const env = {
 }
 
 test(
-  'each message is sent in order, after a kill with the same id, and a hanging receiver delays no other',
+  'each message is sent in order, with the same id after a kill, and a hanging receiver delays no other',
   async () => {
     const prepared = await testGrid({ env })
     const [taking, hanging] = [await startWebhook(), await startWebhook(() => 'hang')]

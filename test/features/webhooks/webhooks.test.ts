@@ -1,4 +1,4 @@
-/** Webhooks: their events, the order, and receivers that do not respond. */
+/** Webhooks: their events, their order, and receivers that do not respond. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { figures } from '../../../src/features/telemetry/store.ts'
@@ -67,7 +67,7 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** Runs `change` while nothing is sent, however slow the machine is. */
+/** Runs `change` while no outbox worker runs. */
 async function withoutLines(change: () => Promise<void>): Promise<void> {
   await outboxes.stop()
   await change()
@@ -78,16 +78,16 @@ function verified(secret: string, { text, headers }: TakenNotice) {
   return new Verifier(secret).verify(text, headers as Record<string, string>)
 }
 
-/** The webhooks page. */
+/** The path of the webhooks page. */
 const page = () => `/accounts/${grid.acme.id}/settings/account/webhooks`
 
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['webhook-id'])
 
-/** Sets since when people may read what agents write to each other. */
+/** Sets the time from which people may read messages between agents. */
 const readSince = (at: number | null) =>
   grid.store.write([{ sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?', args: [at, grid.acme.id] }])
 
-test('sends a message once, signed, and without its text while people may not read it', async () => {
+test('a message is sent once, signed, and without its text while people may not read it', async () => {
   const { hook, secret } = await webhook()
   grid.clock.now = Date.now()
   await readSince(null)
@@ -101,7 +101,7 @@ test('sends a message once, signed, and without its text while people may not re
   expect(hook.taken[0].text).not.toContain('private word')
 })
 
-test('sends the text of messages between agents once people may read them, but not of earlier ones', async () => {
+test('the text of messages between agents is sent once people may read them, but not for earlier messages', async () => {
   const { hook } = await webhook()
   await send('an old word')
   await readSince(grid.clock.now + 1)
@@ -113,7 +113,7 @@ test('sends the text of messages between agents once people may read them, but n
   expect(hook.taken.map(({ body }) => body.data.text)).toEqual([undefined, 'a new word'])
 })
 
-test('rebuilding a projection sends nothing again', async () => {
+test('rebuilding a projection does not send events again', async () => {
   const { hook } = await webhook()
   await send('one')
   await step()
@@ -124,7 +124,7 @@ test('rebuilding a projection sends nothing again', async () => {
   expect(hook.taken).toHaveLength(1)
 })
 
-test("shows a receiver's response on one line, without invisible characters", async () => {
+test("a receiver's response is shown on one line, without invisible characters", async () => {
   const text = `no\u001b[2J\r\n\u202egnorw\u200b\u{e0041} \u2066way${'x'.repeat(500)}\ud83d`
   await webhook(() => ({ status: 500, headers: {}, text }))
   await send('one')
@@ -133,7 +133,7 @@ test("shows a receiver's response on one line, without invisible characters", as
   expect((await listWebhooks(acme))[0].answers[0].text).toMatch(/^(?=.{200}$)no\[2J gnorw wayx+$/)
 })
 
-test('sends an event that was not accepted again with its id, before later ones', async () => {
+test('an event that was not accepted is sent again with its id, before later events', async () => {
   const answers: WebhookAnswer[] = [500, 204, 204]
   const { hook } = await webhook(() => answers.shift()!)
   await send('one')
@@ -150,7 +150,7 @@ test('sends an event that was not accepted again with its id, before later ones'
   expect(hook.taken).toHaveLength(3)
 })
 
-test('a hanging receiver does not delay another', async () => {
+test('a hanging receiver does not delay others', async () => {
   const hanging = await webhook(() => 'hang')
   const { hook } = await webhook()
   for (const n of [1, 2, 3]) await send(`${n}`)
@@ -163,7 +163,7 @@ test('a hanging receiver does not delay another', async () => {
   await hanging.hook.close()
 })
 
-test('signs with both secrets for a day after a rotation', async () => {
+test('requests are signed with both secrets for a day after a rotation', async () => {
   const { hook, id, secret } = await webhook()
   grid.clock.now = Date.now()
   const { secret: fresh } = await rotateWebhook(acme, id)
@@ -179,7 +179,7 @@ test('signs with both secrets for a day after a rotation', async () => {
   expect([await signatures(day - 1), await signatures(1)]).toEqual([2, 1])
 })
 
-test('pauses a receiver that fails for a day, and sends what waited when it is resumed', async () => {
+test('a receiver that fails for a day is paused, and pending events are sent when it is resumed', async () => {
   let status = 500
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -203,7 +203,7 @@ test('pauses a receiver that fails for a day, and sends what waited when it is r
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, error: null, pausedAt: null })
 })
 
-test('retries a receiver that fails now and then after 5 s each time, and does not pause it while it accepts events', async () => {
+test('a receiver that fails occasionally is retried after 5 s, and not paused while it accepts events', async () => {
   let requests = 0
   const { hook } = await webhook(() => ++requests % 4 === 0 ? 503 : 204)
   for (let n = 0; n < 30; n++) await send(`${n}`)
@@ -211,7 +211,7 @@ test('retries a receiver that fails now and then after 5 s each time, and does n
   for (let n = 0; n < 10; n++) await step(5 * second)
   expect(new Set(idsOf(hook)).size).toBe(30)
 
-  // From here on, each attempt delivers an event and then fails.
+  // In this loop, each attempt delivers one event and then fails.
   for (let n = 0; n < 26; n++) {
     requests = 2
     for (const text of ['one', 'two']) await send(text)
@@ -222,7 +222,7 @@ test('retries a receiver that fails now and then after 5 s each time, and does n
   expect((await listWebhooks(acme))[0]).toMatchObject({ pausedAt: null, failingSince: grid.clock.now })
 })
 
-test.each([404, 429, 503])('a response with %i does not accept an event', async (status) => {
+test.each([404, 429, 503])('an event that gets the response %i is sent again', async (status) => {
   const answers = [status, 204]
   const { hook } = await webhook(() => answers.shift()!)
   await send('one')
@@ -232,14 +232,14 @@ test.each([404, 429, 503])('a response with %i does not accept an event', async 
   await step(5 * second)
 
   expect(idsOf(hook)).toEqual(Array(2).fill(idsOf(hook)[0]))
-  // Each attempt is signed with its own time, which receivers check.
+  // Each attempt is signed with its own time, because receivers check the age of a signature.
   const times = hook.taken.map(({ headers, body }) => [Number(headers['webhook-timestamp']) * second, body.timestamp])
   const stored = new Date(grid.clock.now - 5 * second).toISOString()
   expect(times).toEqual([[grid.clock.now - 5 * second, stored], [grid.clock.now, stored]])
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
 })
 
-test('a response with 410 pauses at once, and what waited is sent when it is resumed', async () => {
+test('a response of 410 pauses the receiver at once, and pending events are sent when it is resumed', async () => {
   let status = 410
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -261,7 +261,7 @@ test('a response with 410 pauses at once, and what waited is sent when it is res
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, pausedAt: null, error: null })
 })
 
-test('sends tasks and held messages to webhooks that chose them and are not paused', async () => {
+test('tasks and held messages are sent to webhooks that chose them and are not paused', async () => {
   const { hook } = await webhook(() => 204, ['task', 'held'])
   const { hook: paused, id: pausedId } = await webhook(() => 204, ['task', 'held'])
   const { hook: other } = await webhook(() => 204, ['message'])
@@ -288,7 +288,7 @@ test('sends tasks and held messages to webhooks that chose them and are not paus
   expect(other.taken.map(({ body }) => body.type)).toEqual(['message', 'message', 'message'])
 })
 
-test('notifies both accounts of a task', async () => {
+test('both accounts of a task are notified', async () => {
   const { hook } = await webhook(() => 204, ['task'])
   const theirs = await startWebhook()
   hooks.push(theirs)
@@ -304,7 +304,7 @@ test('notifies both accounts of a task', async () => {
   }
 })
 
-test('sends nothing from before a webhook was created, and nothing after it was deleted', async () => {
+test('a webhook gets no events from before its creation, and none after its deletion', async () => {
   await send('before')
   grid.clock.now += second
   const { hook, id } = await webhook()
@@ -322,7 +322,7 @@ test('sends nothing from before a webhook was created, and nothing after it was 
   expect(hook.taken).toHaveLength(1)
 })
 
-test("sends a post's text, but neither one that a guardrail redacted nor what another account receives or sends", async () => {
+test("a post's text is sent, but not the text of a redacted post or of a message to or from another account", async () => {
   await readSince(null)
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const { hook } = await webhook()
@@ -346,7 +346,7 @@ test("sends a post's text, but neither one that a guardrail redacted nor what an
   ])
 })
 
-test('sends a message with its conversation and the message that it answers', async () => {
+test('a message event names its conversation and the message it replies to', async () => {
   const { hook } = await webhook()
   const one = { to: '@bob', message: 'one', conversation_id: 'plan' }
   const { body: { message_id } } = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', one)
@@ -360,7 +360,7 @@ test('sends a message with its conversation and the message that it answers', as
   ])
 })
 
-test('keeps the last 10 responses, newest first', async () => {
+test('the page shows the last 10 responses, newest first', async () => {
   let n = 0
   const { id } = await webhook(() => ({ status: 200, headers: {}, text: String(++n) }))
   for (let n = 0; n < 12; n++) await testWebhook(acme, id)
@@ -369,7 +369,7 @@ test('keeps the last 10 responses, newest first', async () => {
   expect(answers.map(({ text }) => Number(text))).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
 })
 
-test('the page of a paused webhook says that events during the pause are lost, and they are', async () => {
+test('the page of a paused webhook warns that events during the pause are lost, and they are', async () => {
   const { hook, id } = await webhook()
   await withoutLines(async () => {
     await send('before')
@@ -391,7 +391,7 @@ test('the page of a paused webhook says that events during the pause are lost, a
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['test', 'message'])
 })
 
-test('sends a test at once and shows its response; once it is accepted, waiting events follow', async () => {
+test('a test event is sent at once and its response shown, and if it is accepted, pending events follow', async () => {
   let answer: WebhookAnswer = { status: 500, headers: {}, text: 'out of <order>\nat line 3' }
   const { hook, id } = await webhook(() => answer)
   await send('one')
@@ -411,7 +411,7 @@ test('sends a test at once and shows its response; once it is accepted, waiting 
   expect(hook.taken.map(({ body }) => body.type).slice(length)).toEqual(['test', 'test', 'message'])
 })
 
-test('the page starts with the failing webhook: why, since when, and the next attempt', async () => {
+test('the page lists a failing webhook first, with the reason, the start of the failures and the next attempt', async () => {
   await webhook()
   const { hook } = await webhook(() => ({ status: 503, headers: {}, text: 'try later' }))
   await send('one')
@@ -428,14 +428,14 @@ test('the page starts with the failing webhook: why, since when, and the next at
   expect((await ann.open(`/accounts/${grid.acme.id}/settings/account`)).text).toContain('2 webhooks, 1 failing')
 })
 
-test('refuses an invalid URL and an eleventh webhook', async () => {
+test('an invalid URL and an eleventh webhook are refused', async () => {
   await expect(createWebhook(acme, { url: 'ftp://example.org', events: ['message'] })).rejects.toThrow()
   for (let n = 0; n < 10; n++) await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
 
   await expect(createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })).rejects.toThrow('at most 10')
 })
 
-test('only owners and admins manage webhooks, and creating one needs a recent confirmation', async () => {
+test('only owners and admins can manage webhooks, and creating one requires a recent confirmation', async () => {
   const { id } = await createWebhook(acme, { url: 'https://example.org/hook', events: ['held'] })
   const { account } = await member(grid, { role: 'member' })
   const input = { url: 'https://example.org/other', events: ['held'] }
@@ -453,7 +453,7 @@ test('only owners and admins manage webhooks, and creating one needs a recent co
   expect(await listWebhooks(admin)).toHaveLength(1)
 })
 
-test('sends an attention event once, again when it is much worse, and once more when it comes back', async () => {
+test('an attention event is sent once, again when the problem gets much worse, and again when it recurs', async () => {
   const { hook } = await webhook(() => 204, ['attention'])
   const told = () => hook.taken.map(({ body }) => body)
   const waits = async (unread: number) => {
@@ -482,7 +482,7 @@ test('sends an attention event once, again when it is much worse, and once more 
   ])
 })
 
-test('a failing receiver is in Attention after the third failure; other webhooks are notified after an hour, once', async () => {
+test('a failing webhook is in Attention after three failures, and other webhooks are notified once after an hour', async () => {
   await webhook(() => 503, ['message'])
   const { hook } = await webhook(() => 204, ['attention'])
   const attention = async () => {
@@ -504,7 +504,7 @@ test('a failing receiver is in Attention after the third failure; other webhooks
   expect([await look(0), await look(hour), await look(hour), await look(hour)]).toEqual([0, 1, 1, 1])
 })
 
-test('validates the input before asking for a confirmation', async () => {
+test('invalid input is refused before a confirmation is requested', async () => {
   const { account: admin } = await member(grid, { role: 'admin' })
   grid.clock.now += hour
   for (const input of [{ url: 'ftp://example', events: ['message'] }, { url: 'https://hooks.example', events: [] }]) {
@@ -512,7 +512,7 @@ test('validates the input before asking for a confirmation', async () => {
   }
 })
 
-test('sends a failed backup once to webhooks that subscribed to it, and to no others', async () => {
+test('a failed backup is sent once to webhooks that subscribed to it', async () => {
   const { hook } = await webhook(() => 204, ['backup'])
   const { hook: other } = await webhook(() => 204, ['message', 'attention'])
   const at = grid.clock.now
@@ -533,7 +533,7 @@ test('sends a failed backup once to webhooks that subscribed to it, and to no ot
   expect(other.taken).toEqual([])
 })
 
-test('a paused webhook gets no attention events', async () => {
+test('a paused webhook gets no attention events, even after it is resumed', async () => {
   const { hook, id } = await webhook(() => 204, ['attention'])
   await send('hello')
   await pauseWebhook(acme, id)
@@ -545,7 +545,7 @@ test('a paused webhook gets no attention events', async () => {
   expect(hook.taken).toEqual([])
 })
 
-test("sends a person's messages to a host only since they allow it, and both of two people must", async () => {
+test("a person's messages are sent to a host only once they consent, and between two people once both do", async () => {
   await readSince(grid.clock.now)
   const ann = await personWithAlias(grid, 'ann')
   const ben = await personWithAlias(grid, 'ben')
@@ -561,7 +561,7 @@ test("sends a person's messages to a host only since they allow it, and both of 
   }
 
   expect(await said()).toEqual([undefined, undefined])
-  // Consent for guardrails with the same host is separate.
+  // Consent to guardrails with the same host does not count.
   const { guardrails } = acme.change
   await acme.write(guardrails.consent(ann.personAlias.agentId, { ...service, provider: 'webhook' }, grid.clock.now))
   expect(await said()).toEqual([undefined, undefined])
@@ -579,7 +579,7 @@ test("sends a person's messages to a host only since they allow it, and both of 
   expect(elsewhere.taken.every(({ body }) => body.data.text === undefined)).toBe(true)
 })
 
-test("a deleted account's webhooks wait until it is restored", async () => {
+test("a deleted account's webhooks send nothing until the account is restored", async () => {
   const { hook } = await webhook()
   await withoutLines(async () => {
     await send('hello')
@@ -594,7 +594,7 @@ test("a deleted account's webhooks wait until it is restored", async () => {
   expect(hook.taken.length).toBe(1)
 })
 
-test('restored webhooks send what waited for them, and not what happened without them', async () => {
+test('after the webhook worker was removed and restored, webhooks send what was pending, but not what happened without it', async () => {
   const { hook } = await webhook()
   const names = gridFollowers(grid.store).map(({ name }) => name)
   const { keep } = grid.store.global.pulses
@@ -613,7 +613,7 @@ test('restored webhooks send what waited for them, and not what happened without
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['message', 'message'])
 })
 
-test('an outbox that is delayed or unserved keeps no loop busy', async () => {
+test('an outbox that is paused or whose account is deleted is not due', async () => {
   const { id } = await webhook()
   const dueAt = async () => (await grid.store.global.pulses.read()).due.get('webhook outboxes')
   await withoutLines(async () => {
@@ -629,7 +629,7 @@ test('an outbox that is delayed or unserved keeps no loop busy', async () => {
   })
 })
 
-test('a waiting event counts as a due request', async () => {
+test('a pending event counts as a due request', async () => {
   await webhook()
   await withoutLines(async () => {
     await send('hello')
@@ -639,7 +639,7 @@ test('a waiting event counts as a due request', async () => {
   })
 })
 
-test('the search box finds the page', async () => {
+test('the search box finds the webhooks page', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
 
   const { html } = await ann.open(`/accounts/${grid.acme.id}/jump?q=webhook`)

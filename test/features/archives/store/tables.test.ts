@@ -1,4 +1,7 @@
-/** The content of an archive: every table and column is covered by a decision, and it contains no secret. */
+/**
+ * The content of an archive: every table and column is either archived or explicitly omitted, and no secret is
+ * archived.
+ */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
@@ -33,7 +36,7 @@ const archived = new Map([
   ]),
 ])
 
-test('every table and column of an account is in an archive, or in the list of omitted ones', () => {
+test('every table and column of an account is either archived or in the list of omitted ones', () => {
   const undecided = tables.filter(([name]) => (name === 'accounts' || isOfAccount(name)) && !left.has(name))
     .flatMap(([name, columns]) =>
       columns.filter((column) => !archived.get(name)?.includes(column)).map((column) => `${name}.${column}`)
@@ -42,7 +45,7 @@ test('every table and column of an account is in an archive, or in the list of o
   expect(undecided.filter((path) => !left.has(path))).toEqual([])
 })
 
-test('omitted columns exist, and are in no archive', () => {
+test('every column in the list of omitted ones exists, and is not archived', () => {
   const exists = new Map(tables)
   const fields = new Map([archivedAccount, ...archivedByRecord.values()].map((one) => [one.table, one.fields]))
   const wrong = [...left].filter((path) => {
@@ -54,7 +57,7 @@ test('omitted columns exist, and are in no archive', () => {
   expect(wrong).toEqual([])
 })
 
-test('archives no hash, sealed token or secret of any table', async () => {
+test('no hash, sealed token or secret of any table is archived', async () => {
   const grid = await testGrid()
   const canary = 'CANARY'
   const isSecret = /hash$|^encrypted_token$|^token|secret|p256dh|^auth$|^endpoint$|password/

@@ -1,4 +1,4 @@
-/** Archives from a hostile operator: content that no grid produces is not imported. */
+/** Archives from a hostile operator. Content that no grid produces is refused. */
 import { archiveImports } from '../../../../src/features/archives/store/imports.ts'
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
@@ -39,7 +39,7 @@ const accepted = (values: readonly unknown[], fields = all) =>
   )
 const named = (pattern: RegExp) => all.filter(([, field]) => pattern.test(field))
 
-test('every archived field has a validator, and there are no others', () => {
+test('every archived field has a validator, and every validator has a field', () => {
   for (const [record, fields] of fieldsOf) expect(Object.keys(validators[record])).toEqual(fields)
   expect(Object.keys(validators).sort()).toEqual([...fieldsOf.keys(), 'person'].sort())
 })
@@ -48,8 +48,8 @@ test('no field accepts a value of another type, a text with U+0000, or an unboun
   expect(accepted([{}, [], true, '\0', -1, 0.5, 2 ** 60, 'x'.repeat(20_000_000)])).toEqual([])
 })
 
-test('ids, times, aliases and addresses must look as the product creates them', () => {
-  // These contain names chosen by another grid or a client.
+test("ids, times, aliases and addresses must have the grid's format", () => {
+  // Another grid or a client chooses these ids.
   const free = /^(context_id|conversation_id|artifact_id|credential_id|request_id|user_id)$/
   const ids = named(/(^|_)id$/).filter(([record, field]) =>
     !free.test(field) && `${record}.${field}` !== 'task_event.id'
@@ -79,7 +79,7 @@ test('ids, times, aliases and addresses must look as the product creates them', 
     .toEqual([])
 })
 
-test('a column with a list of values in the schema accepts exactly these', () => {
+test('a field whose column has a list of values accepts exactly these values', () => {
   let found = 0
   const schemas = new Map(
     Object.values(schema).filter((one) => is(one, SQLiteTable)).map((one) => [String(getTableName(one)), one]),
@@ -100,7 +100,7 @@ test('a column with a list of values in the schema accepts exactly these', () =>
   expect(found).toBeGreaterThan(20)
 })
 
-test('every row of a legitimate archive passes', () => {
+test('every row of a valid archive is accepted', () => {
   for (const line of linesOf(archive).slice(1)) {
     checkArchived(...JSON.parse(line) as [string, object], now)
   }
@@ -133,7 +133,7 @@ test.each<[string, () => Promise<Archive>]>([
     () =>
       changed((lines) => [...lines, '["person",{"email":"a@b.example\\r\\nBcc: x","role":"owner","agent_id":null}]']),
   ],
-])('refuses an archive with %s before anything is written', async (_, make) => {
+])('an import refuses an archive with %s, before it writes anything', async (_, make) => {
   const hostile = await make()
   expect(hostile.text).not.toBe(archive.text)
   const target = await emptyGrid()
@@ -154,7 +154,7 @@ test.each([
     'from before version 1',
   ],
   ['another format', '"format":"agent-grid-archive"', '"format":"another"', 'not an archive made by export-account'],
-])('refuses an archive of %s with a clear message, before anything is written', async (_, from, to, words) => {
+])('an import refuses an archive of %s with a clear message, before it writes anything', async (_, from, to, words) => {
   const other = await replaced(from, to)
   const target = await emptyGrid()
 
@@ -163,7 +163,7 @@ test.each([
   expect(await rows(target as TestGrid, 'SELECT id FROM accounts')).toEqual([])
 })
 
-test('a later version is reported before its unknown content', async () => {
+test('for an archive of a later version, the error names the version and not the unknown content', async () => {
   const later = await changed(([manifest, ...lines]) => [
     manifest.replace('"version":1', '"version":2').replace('"account":{', '"account":{"new":1,'),
     '["novelty",{"id":1}]',
@@ -173,7 +173,7 @@ test('a later version is reported before its unknown content', async () => {
   await expect(importInto((await emptyGrid()).store, later)).rejects.toThrow('has version 2 of the format')
 })
 
-test('a server refuses an archive of a later version, whatever the program that sends it can read', () => {
+test('a server refuses an archive of a later version, even if the importing program can read it', () => {
   const manifest = { ...JSON.parse(linesOf(archive)[0]), version: 2 }
 
   expect(() => world.grid.store.feature(archiveImports).begin(manifest, 'a list', now)).toThrow(
@@ -181,7 +181,7 @@ test('a server refuses an archive of a later version, whatever the program that 
   )
 })
 
-test('a reserved alias must be replaced with --rename', async () => {
+test('an agent with a reserved alias must be renamed with --rename', async () => {
   const hostile = await replaced(`"alias":"${alias}"`, '"alias":"admin"')
   const target = await emptyGrid()
 
@@ -194,7 +194,7 @@ test('a reserved alias must be replaced with --rename', async () => {
   expect(keys.map((key) => key.alias)).toContain('harmless')
 })
 
-test("a guardrail's host comes from its configuration, whatever the archive says", async () => {
+test("an imported guardrail's host comes from its configuration, even if the archive names another", async () => {
   const hostile = await changed((lines) =>
     lines.map((line) => {
       if (!line.startsWith('["guardrail",')) return line
