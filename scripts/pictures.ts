@@ -10,7 +10,8 @@ import { readServerConfig, serverDeps, startServer, stopServer } from '../src/cl
 import { newKeyRing } from '../src/lib/key-ring.ts'
 import { launchChromium } from '../test/support/chromium.ts'
 import { emailOf } from '../src/cli/example/cast.ts'
-import { seedWorld, unreadPerInbox } from '../src/cli/example/world.ts'
+import { unreadPerInbox } from '../src/cli/example/scenes.ts'
+import { seedWorld } from '../src/cli/example/world.ts'
 
 const folder = 'docs/pictures'
 const size = { width: 1280, height: 800 }

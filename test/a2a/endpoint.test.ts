@@ -13,27 +13,34 @@ test.each([
   ['a malformed API key', () => 'nonsense', 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an unknown API key', unknownKey, 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an admin key', () => grid.acme.adminKey, 'Bearer realm="agent-grid", error="invalid_token"'],
-])('checklist 7: a request with %s gets HTTP 401 with a challenge and a JSON-RPC error', async (_, keyOf, challenge) => {
-  const key = await keyOf()
-  const bodies = [send03(), send10(), request('no/such', {}), 'no JSON', []]
-  for (const body of bodies) {
-    const answer = await postA2a(grid, key, body)
+])(
+  'checklist 7: a request with %s gets HTTP 401 with a challenge and a JSON-RPC error',
+  async (_, keyOf, challenge) => {
+    const key = await keyOf()
+    const bodies = [send03(), send10(), request('no/such', {}), 'no JSON', []]
+    for (const body of bodies) {
+      const answer = await postA2a(grid, key, body)
 
-    expect(answer.status).toBe(401)
-    expect(answer.headers.get('www-authenticate')).toBe(challenge)
-    expect(answer.body).toEqual({
-      jsonrpc: '2.0',
-      id: null,
-      error: {
-        code: -32054,
-        // The message must not suggest OAuth, which the endpoint does not accept.
-        message: expect.not.stringContaining('OAuth'),
-        data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'UNAUTHENTICATED', domain: 'localhost' }],
-      },
-    })
-  }
-  expect(await inboxOf(grid, grid.bob)).toEqual([])
-})
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('www-authenticate')).toBe(challenge)
+      expect(answer.body).toEqual({
+        jsonrpc: '2.0',
+        id: null,
+        error: {
+          code: -32054,
+          // The message must not suggest OAuth, which the endpoint does not accept.
+          message: expect.not.stringContaining('OAuth'),
+          data: [{
+            '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+            reason: 'UNAUTHENTICATED',
+            domain: 'localhost',
+          }],
+        },
+      })
+    }
+    expect(await inboxOf(grid, grid.bob)).toEqual([])
+  },
+)
 
 test('a body of 256 KiB is accepted, and one declared larger is refused before the key is checked', async () => {
   const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))

@@ -15,13 +15,16 @@ beforeEach(async () => {
 const atOnce = { configuration: { returnImmediately: true } }
 const send = (message: object = {}, params: object = {}) => send10({ ...message }, { ...params }).params
 
-test.each([`${shared}/message:send`, `${shared}/message:send/`])('over HTTP+JSON, %s returns the same confirmation as JSON-RPC', async (path) => {
-  const { status, headers, body } = await call('POST', path, send())
+test.each([`${shared}/message:send`, `${shared}/message:send/`])(
+  'over HTTP+JSON, %s returns the same confirmation as JSON-RPC',
+  async (path) => {
+    const { status, headers, body } = await call('POST', path, send())
 
-  expect([status, headers.get('content-type'), headers.get('a2a-version')]).toEqual([200, 'application/json', '1.0'])
-  expect(body).toMatchObject({ message: { role: 'ROLE_AGENT', parts: [{ text: 'Message delivered to @bob' }] } })
-  expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
-})
+    expect([status, headers.get('content-type'), headers.get('a2a-version')]).toEqual([200, 'application/json', '1.0'])
+    expect(body).toMatchObject({ message: { role: 'ROLE_AGENT', parts: [{ text: 'Message delivered to @bob' }] } })
+    expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
+  },
+)
 
 test.each([`${ofBob}/message:send`, `${shared}/bob/message:send`, `${shared}/@Bob/message:send/`])(
   'over HTTP+JSON, %s returns the task',

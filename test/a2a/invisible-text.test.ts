@@ -50,14 +50,17 @@ test("with A2A_PLAIN_RECEIPTS, only the receipt's text mentions removed characte
   expect(body.result.parts[0].text).toBe(receipt)
 })
 
-test.each(['messageId', 'contextId'])('a %s with invisible characters is refused, because it would be returned unchanged', async (name) => {
-  const { body } = await post(send03({ [name]: `c${hidden}` }))
+test.each(['messageId', 'contextId'])(
+  'a %s with invisible characters is refused, because it would be returned unchanged',
+  async (name) => {
+    const { body } = await post(send03({ [name]: `c${hidden}` }))
 
-  expect(body.error).toMatchObject({
-    code: -32602,
-    message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
-  })
-})
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining(`message.${name} has invisible characters. Remove them.`),
+    })
+  },
+)
 
 test('repeats with an Idempotency-Key are compared without invisible characters', async () => {
   const key = { 'Idempotency-Key': 'k' }

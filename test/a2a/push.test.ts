@@ -382,19 +382,22 @@ test("other agents, and another agent's endpoint, get a task's webhooks as missi
 test.each<[name: string, send: typeof send10, configuration: string]>([
   ['0.3', send03, 'pushNotificationConfig'],
   ['1.0', send10, 'taskPushNotificationConfig'],
-])('a send of %s with a webhook returns the task at once, and repeats register the webhook once', async (_, send, name) => {
-  const hook = await webhook()
-  const body = send({}, { configuration: { [name]: { url: hook.url, token: 'a token' } } })
-  const repeat = () => postA2a(grid, grid.alice.key, body, { 'Idempotency-Key': 'k' })
-  const [first] = [await repeat(), await repeat()].map(({ body: { result } }) => result.task ?? result)
+])(
+  'a send of %s with a webhook returns the task at once, and repeats register the webhook once',
+  async (_, send, name) => {
+    const hook = await webhook()
+    const body = send({}, { configuration: { [name]: { url: hook.url, token: 'a token' } } })
+    const repeat = () => postA2a(grid, grid.alice.key, body, { 'Idempotency-Key': 'k' })
+    const [first] = [await repeat(), await repeat()].map(({ body: { result } }) => result.task ?? result)
 
-  expect(first.status.state).toMatch(/submitted/i)
-  expect(await rows(grid, 'SELECT id FROM task_push_configs WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
-  await answer(first.id)
-  await step()
+    expect(first.status.state).toMatch(/submitted/i)
+    expect(await rows(grid, 'SELECT id FROM task_push_configs WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
+    await answer(first.id)
+    await step()
 
-  expect(hook.taken.map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['a token', 'a token'])
-})
+    expect(hook.taken.map(({ headers }) => headers['x-a2a-notification-token'])).toEqual(['a token', 'a token'])
+  },
+)
 
 test("a follow-up message's webhook is registered before the changes that the message causes", async () => {
   const hook = await webhook()

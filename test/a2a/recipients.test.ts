@@ -39,16 +39,19 @@ test.each([
   ['no metadata', send03({ metadata: undefined })],
   ['an empty recipient', send03({ metadata: { to: '' } })],
   ['nothing but an @', send10({ metadata: { to: ' @ ' } })],
-])('checklist 3: a message with %s gets the error that names message.metadata and asks for the alias', async (_, body) => {
-  const answer = await post(body)
+])(
+  'checklist 3: a message with %s gets the error that names message.metadata and asks for the alias',
+  async (_, body) => {
+    const answer = await post(body)
 
-  expect(answer.status).toBe(200)
-  expect(answer.body.error).toEqual({
-    code: -32000,
-    message: "Missing 'to' in message.metadata - specify the recipient @alias",
-    data: [errorInfo('RECIPIENT_REQUIRED', 'localhost')],
-  })
-})
+    expect(answer.status).toBe(200)
+    expect(answer.body.error).toEqual({
+      code: -32000,
+      message: "Missing 'to' in message.metadata - specify the recipient @alias",
+      data: [errorInfo('RECIPIENT_REQUIRED', 'localhost')],
+    })
+  },
+)
 
 test.each([
   ['a number', { metadata: { to: 123 } }, {}],

@@ -24,16 +24,24 @@ test.skipIf(seconds === undefined || isLocalFile)(
   testTimeoutMs,
 )
 
-test.skipIf(isLocalFile)('randomly killed processes keep all guarantees when the libsql-server is killed too', async () => {
-  await expectPromises({ seconds: seconds ?? 4, killDatabase: true })
-}, testTimeoutMs)
+test.skipIf(isLocalFile)(
+  'randomly killed processes keep all guarantees when the libsql-server is killed too',
+  async () => {
+    await expectPromises({ seconds: seconds ?? 4, killDatabase: true })
+  },
+  testTimeoutMs,
+)
 
 if (isLocalFile) {
-  test.each(chosenRuntimes)('a randomly killed process on a local file keeps all guarantees, on %s', async (runtime) => {
-    if (runtime === 'binary') await buildBinary()
-    await expectPromises({ seconds: seconds ?? 6, killDatabase: false, isLocalFile, runtimes: [runtime] })
-    if (runtime === 'binary') removeBinary()
-  }, testTimeoutMs)
+  test.each(chosenRuntimes)(
+    'a randomly killed process on a local file keeps all guarantees, on %s',
+    async (runtime) => {
+      if (runtime === 'binary') await buildBinary()
+      await expectPromises({ seconds: seconds ?? 6, killDatabase: false, isLocalFile, runtimes: [runtime] })
+      if (runtime === 'binary') removeBinary()
+    },
+    testTimeoutMs,
+  )
 }
 
 async function expectPromises(

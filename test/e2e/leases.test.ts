@@ -17,24 +17,28 @@ const claim = "^UPDATE deliveries SET state = 'read', lease_id"
 const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
-test('after kill -9 between commit and response, messages on a local file are redelivered once, and marked', async () => {
-  const database = temporaryDatabase()
-  const env = { DATABASE_URL: database.url }
-  const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
-  const first = await startProgram(dying, [claim], env)
-  await callTool(first.url, alice.key, 'send_message', { to: 'bob', message: 'hi' })
+test(
+  'after kill -9 between commit and response, messages on a local file are redelivered once, and marked',
+  async () => {
+    const database = temporaryDatabase()
+    const env = { DATABASE_URL: database.url }
+    const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
+    const first = await startProgram(dying, [claim], env)
+    await callTool(first.url, alice.key, 'send_message', { to: 'bob', message: 'hi' })
 
-  await expect(callTool(first.url, bob.key, 'read_messages')).rejects.toThrow()
-  await first.ended
-  const second = await startServe('node', env)
-  const read = () => callTool(second.url, bob.key, 'read_messages')
-  const [again, rest] = [await read(), await read()]
+    await expect(callTool(first.url, bob.key, 'read_messages')).rejects.toThrow()
+    await first.ended
+    const second = await startServe('node', env)
+    const read = () => callTool(second.url, bob.key, 'read_messages')
+    const [again, rest] = [await read(), await read()]
 
-  expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
-  expect(rest.messages).toEqual([])
-  await second.stop()
-  database.remove()
-}, 600_000)
+    expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
+    expect(rest.messages).toEqual([])
+    await second.stop()
+    database.remove()
+  },
+  600_000,
+)
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
   'messages of a process that was %s on libsql-server are redelivered by another after 60 s, once and marked',

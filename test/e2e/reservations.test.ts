@@ -123,11 +123,17 @@ test.runIf(isLong || process.env.RESERVATIONS).each<Runtime>(['node', 'bun', 'de
   1_200_000,
 )
 
-test.runIf(isLong || process.env.RESERVATIONS)('two agents never hold overlapping names at three processes on one libsql-server', async () => {
-  const sqld = await startSqld()
-  const { doubles, granted } = await race(sqld.url, ['node', 'bun', 'deno'])
-  console.log(`libsql-server: ${granted} of ${wanted} reservations held, ${kills} kills, ${doubles.length} held twice`)
-  expect(doubles).toEqual([])
-  expect(granted).toBeGreaterThan(wanted / 20)
-  await sqld.stop()
-}, 1_200_000)
+test.runIf(isLong || process.env.RESERVATIONS)(
+  'two agents never hold overlapping names at three processes on one libsql-server',
+  async () => {
+    const sqld = await startSqld()
+    const { doubles, granted } = await race(sqld.url, ['node', 'bun', 'deno'])
+    console.log(
+      `libsql-server: ${granted} of ${wanted} reservations held, ${kills} kills, ${doubles.length} held twice`,
+    )
+    expect(doubles).toEqual([])
+    expect(granted).toBeGreaterThan(wanted / 20)
+    await sqld.stop()
+  },
+  1_200_000,
+)

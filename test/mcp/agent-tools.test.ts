@@ -95,7 +95,8 @@ test('a message longer than max_chars is truncated and counts as read, and an of
   const rest = await callTool(grid, grid.bob.key, 'read_messages', { message_id, offset: 38 })
   const beyond = await callTool(grid, grid.bob.key, 'read_messages', { message_id, offset: 43 })
 
-  const note = `Message ${message_id} is truncated. To read the rest, call read_messages with this message_id and offset 38.`
+  const note =
+    `Message ${message_id} is truncated. To read the rest, call read_messages with this message_id and offset 38.`
   const shortened = { length: 43, next_offset: 38 }
   expect(short.text).toMatchObject([{ message: 'x'.repeat(38), shortened }])
   expect(short.more).toMatchObject({ note: `${note} Call read_messages again.`, has_more: true, unread: 1 })

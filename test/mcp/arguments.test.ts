@@ -230,21 +230,24 @@ test('read_messages with a message id as since returns the later messages', asyn
   expect(foreign.code).toBe('message_not_found')
 })
 
-test.each(eras)('in the %s era, the instructions tell the agent its name and its number of unread messages', async (era) => {
-  const instructions = async () => {
-    const connecting = era === 'modern'
-      ? await mcp(grid, grid.bob.key, 'server/discover', {}, era)
-      : await mcp(grid, grid.bob.key, 'initialize', {
-        protocolVersion: '2025-11-25',
-        capabilities: {},
-        clientInfo: { name: 'demo', version: '1' },
-      })
-    return connecting.body.result.instructions as string
-  }
+test.each(eras)(
+  'in the %s era, the instructions tell the agent its name and its number of unread messages',
+  async (era) => {
+    const instructions = async () => {
+      const connecting = era === 'modern'
+        ? await mcp(grid, grid.bob.key, 'server/discover', {}, era)
+        : await mcp(grid, grid.bob.key, 'initialize', {
+          protocolVersion: '2025-11-25',
+          capabilities: {},
+          clientInfo: { name: 'demo', version: '1' },
+        })
+      return connecting.body.result.instructions as string
+    }
 
-  expect(await instructions()).toContain('You are @bob. You have no unread messages.')
-  await asAlice('send_message', { to: 'bob', message: 'one' })
-  expect(await instructions()).toContain('You are @bob. You have 1 unread message.')
-  await asAlice('send_message', { to: 'bob', message: 'two' })
-  expect(await instructions()).toContain('You are @bob. You have 2 unread messages.')
-})
+    expect(await instructions()).toContain('You are @bob. You have no unread messages.')
+    await asAlice('send_message', { to: 'bob', message: 'one' })
+    expect(await instructions()).toContain('You are @bob. You have 1 unread message.')
+    await asAlice('send_message', { to: 'bob', message: 'two' })
+    expect(await instructions()).toContain('You are @bob. You have 2 unread messages.')
+  },
+)

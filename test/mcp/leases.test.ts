@@ -13,18 +13,21 @@ const isClaim = (sql: string) => /^UPDATE deliveries SET state = 'read', lease_i
 
 let grid: TestGrid | undefined
 
-test.each(eras)('in the %s era, messages whose reader disconnects before the response are redelivered, marked', async (era) => {
-  const client = new AbortController()
-  grid = await testGrid(atClaim(() => client.abort()))
-  await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
+test.each(eras)(
+  'in the %s era, messages whose reader disconnects before the response are redelivered, marked',
+  async (era) => {
+    const client = new AbortController()
+    grid = await testGrid(atClaim(() => client.abort()))
+    await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'hi' })
 
-  await grid.request(gridPath, { ...readRequest(grid.bob.key, era), signal: client.signal })
-  const again = await callTool(grid, grid.bob.key, 'read_messages')
-  const rest = await callTool(grid, grid.bob.key, 'read_messages')
+    await grid.request(gridPath, { ...readRequest(grid.bob.key, era), signal: client.signal })
+    const again = await callTool(grid, grid.bob.key, 'read_messages')
+    const rest = await callTool(grid, grid.bob.key, 'read_messages')
 
-  expect(again.text).toMatchObject([{ message: 'hi', redelivered: true }])
-  expect(rest.text).toEqual([])
-})
+    expect(again.text).toMatchObject([{ message: 'hi', redelivered: true }])
+    expect(rest.text).toEqual([])
+  },
+)
 
 test('a release of messages that the database refuses is retried', async () => {
   let refusals = 0

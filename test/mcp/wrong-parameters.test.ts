@@ -23,30 +23,33 @@ test.each([
   }
 })
 
-test.each(eras)("in the %s era, invalid parameters of resources and lists get -32602 with the field's name", async (era) => {
-  const wrong: [string, Record<string, unknown>, string][] = [
-    ['resources/read', {}, 'uri is missing.'],
-    ['resources/list', { cursor: 3 }, 'cursor must be a string.'],
-    ['tools/call', { name: 'list_agents', arguments: 'x' }, 'arguments must be an object.'],
-    ...(era === 'modern'
-      ? [
-        ['subscriptions/listen', {}, 'notifications is missing.'],
-        [
-          'subscriptions/listen',
-          { notifications: { toolsListChanged: 1 } },
-          'The parameters of subscriptions/listen do not match the MCP specification.',
-        ],
-      ] as [string, Record<string, unknown>, string][]
-      : [
-        ['resources/subscribe', { uri: [] }, 'uri must be a string.'],
-      ] as [string, Record<string, unknown>, string][]),
-  ]
-  for (const [method, params, message] of wrong) {
-    const answer = await mcp(grid, grid.alice.key, method, params, era)
+test.each(eras)(
+  "in the %s era, invalid parameters of resources and lists get -32602 with the field's name",
+  async (era) => {
+    const wrong: [string, Record<string, unknown>, string][] = [
+      ['resources/read', {}, 'uri is missing.'],
+      ['resources/list', { cursor: 3 }, 'cursor must be a string.'],
+      ['tools/call', { name: 'list_agents', arguments: 'x' }, 'arguments must be an object.'],
+      ...(era === 'modern'
+        ? [
+          ['subscriptions/listen', {}, 'notifications is missing.'],
+          [
+            'subscriptions/listen',
+            { notifications: { toolsListChanged: 1 } },
+            'The parameters of subscriptions/listen do not match the MCP specification.',
+          ],
+        ] as [string, Record<string, unknown>, string][]
+        : [
+          ['resources/subscribe', { uri: [] }, 'uri must be a string.'],
+        ] as [string, Record<string, unknown>, string][]),
+    ]
+    for (const [method, params, message] of wrong) {
+      const answer = await mcp(grid, grid.alice.key, method, params, era)
 
-    expect([method, answer.status, answer.body.error]).toEqual([method, 200, { code: -32602, message }])
-  }
-})
+      expect([method, answer.status, answer.body.error]).toEqual([method, 200, { code: -32602, message }])
+    }
+  },
+)
 
 test('reading a resource above a limit gets -32000, as for every limit', async () => {
   const { lists } = grid.acme.store.waiting

@@ -8,7 +8,8 @@ import { readServerConfig, serverDeps, startServer, stopServer } from '../server
 import { mintRecoveryCode } from '../../lib/secrets.ts'
 import { emailOf } from './cast.ts'
 import { talkOn } from './live.ts'
-import { seedWorld, unreadPerInbox } from './world.ts'
+import { unreadPerInbox } from './scenes.ts'
+import { seedWorld } from './world.ts'
 
 /** The keys of the agents and the administrator, by name, and the people's password. */
 type Keys = Record<string, string>

@@ -151,13 +151,16 @@ describe("a private agent's card", () => {
     }
   })
 
-  test.each(['bob', 'nobody'])('a card request with a refused key gets 401, whether or not there is an agent @%s', async (alias) => {
-    const response = await get(`/a2a/v1/agents/${alias}`, 'nonsense')
+  test.each(['bob', 'nobody'])(
+    'a card request with a refused key gets 401, whether or not there is an agent @%s',
+    async (alias) => {
+      const response = await get(`/a2a/v1/agents/${alias}`, 'nonsense')
 
-    expect(response.status).toBe(401)
-    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="agent-grid", error="invalid_token"')
-    expect((await get(`/a2a/v1/agents/${alias}`, grid.acme.adminKey)).status).toBe(401)
-  })
+      expect(response.status).toBe(401)
+      expect(response.headers.get('www-authenticate')).toBe('Bearer realm="agent-grid", error="invalid_token"')
+      expect((await get(`/a2a/v1/agents/${alias}`, grid.acme.adminKey)).status).toBe(401)
+    },
+  )
 })
 
 test('a public agent of an unclaimed account is visible only within its account', async () => {
