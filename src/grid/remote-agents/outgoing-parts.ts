@@ -1,4 +1,4 @@
-/** The parts of a message for a remote agent, which gets content and no handles. */
+/** The parts of a message for a remote agent. They contain the content itself, not handles. */
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'

@@ -68,8 +68,8 @@ export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until:
 }
 
 /**
- * The error `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease is handled like
- * one that has ended.
+ * The error `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease looks like one
+ * that has ended.
  */
 export async function noLease(
   { actor, read }: AccountStore,

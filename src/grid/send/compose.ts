@@ -12,7 +12,7 @@ import { withUploads } from './files.ts'
 import { hopsOf } from './in-turn.ts'
 import { keyLifetimeMs } from './once.ts'
 
-/** The author type of a message, by the caller and not by the agent. Keys and OAuth clients are programs. */
+/** The author type of a message depends on the caller, not the sending agent. Keys and OAuth clients are programs. */
 const messageTypes: Record<Actor['type'], MessageType> = {
   agent: 'agent',
   admin: 'agent',
@@ -20,7 +20,7 @@ const messageTypes: Record<Actor['type'], MessageType> = {
   system: 'system',
 }
 
-/** The draft of a message to `recipient`. Fails with `part_not_found` or `invalid_input`, or like `answered`. */
+/** The draft of a message to `recipient`. Fails with `part_not_found` or `invalid_input`, or if `answered` fails. */
 export async function compose(
   account: AccountStore,
   sender: Sender,

@@ -14,7 +14,7 @@ import { paysToken } from './pays-token.ts'
 export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Concern>): readonly Concern[] {
   return [
     accepts,
-    // Checks the result of the statement of `accepts`.
+    // Depends on the result of the statement of `accepts`.
     fits,
     delivers,
     inTurn,
@@ -24,7 +24,7 @@ export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Conce
     guarded,
     acks,
     answers,
-    // This uses the task that `answers` created.
+    // Changes the task that `answers` creates.
     held,
     once,
   ]

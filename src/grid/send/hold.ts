@@ -40,7 +40,7 @@ export function waitsUntil(expiresAt: number): string {
   return `The message waits until ${isoTime(expiresAt)} for the approval of a person.`
 }
 
-/** Notifies the client of a task of a held message, without changing the task. */
+/** Notifies a task's client that a message of the task is held. The task itself does not change. */
 export function notifyClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
   return (['submitted', 'working'] as const).flatMap((state) =>
     change.tasks.change({ end: 'grid' }, { task, event: newId(), at, state, from: [state], reason })

@@ -41,7 +41,7 @@ export const inTurn: Concern = {
     const turn: Turn = { id, from, alias, answered, at }
     const begins = (key: string) => known.every((of) => of.key !== key || isTurn(of))
     if (isChannel(label) && begins(key)) return countMembers(send, key, turn)
-    // Counts it under its id only if it is no turn of its pair or channel.
+    // Counts the message under its conversation id only if it is no turn of its pair or channel.
     return count(send, key, begins(key) ? key : named !== null && begins(named) ? named : undefined, turn)
   },
 }

@@ -7,8 +7,7 @@
  * 3. review: the changes of guardrails and rules to the draft; only this step may use the network;
  * 4. commit: the message from draft, review and task, and the parts of all concerns, as one unit;
  * 5. explain: if a condition of the unit did not hold, nothing is stored. `findRepeat` and `resolve` read again, then
- *    each
- *    concern gives its reason. If all conditions hold now, the send restarts at 3.
+ *    each concern gives its reason. If all conditions hold now, the send restarts at 3.
  */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

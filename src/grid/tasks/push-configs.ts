@@ -25,7 +25,7 @@ export interface PushConfigInput extends PushSecrets {
   urlField: string
 }
 
-/** Validates a webhook and encrypts its secrets. Fails with `invalid_input`, or with `not_allowed` if unclaimed. */
+/** Validates a webhook and encrypts its secrets. Fails with `invalid_input`, or `not_allowed` if unclaimed. */
 export async function newPushConfig(account: AccountStore, input: PushConfigInput): Promise<NewPushConfig> {
   const { configId, scheme = null, token, credentials, version, urlField } = input
   // Anyone can sign up, so an unclaimed agent must not be able to make the grid send requests.

@@ -85,7 +85,7 @@ function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
     const artifact: Artifact = {
       artifactId: row.artifactId ?? '',
       ...(row.name !== null && { name: row.name }),
-      // A removed message's content is missing after its retention.
+      // The content is missing if the message was removed after its retention.
       parts: row.parts === null ? said?.parts ?? [] : JSON.parse(row.parts),
     }
     return { n, at, type: 'artifact', artifact, append: row.append === 1, lastChunk: row.lastChunk === 1 }

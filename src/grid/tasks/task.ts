@@ -56,7 +56,7 @@ export interface TaskStatus {
 
 export interface Task {
   id: string
-  /** The client's id of the context, or the id that the server generated. */
+  /** The client's id for the context, or an id that the server generated. */
   contextId: string
   recipient: string
   status: TaskStatus

@@ -48,8 +48,8 @@ const noText = 'This message has no text.'
 
 /**
  * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
- * completes the task. Appends without a key within a tenth of a second become one event. The call returns when it is on
- * disk. A repeat returns the current task.
+ * completes the task. Appends without a key within a tenth of a second become one event. The call returns when the
+ * update is on disk. A repeat returns the current task.
  *
  * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`,
  * `idempotency_conflict`, or like `sendMessage`.
