@@ -17,14 +17,14 @@ export type AnswerRoom = <Answer>(
   options?: { waits?: boolean },
 ) => Promise<Answer>
 
-/** The facts about the receiver of an answer that a door provides. */
+/** The connection that receives the answer. */
 interface Caller {
   hasLeft?(): boolean
   /** Resolves when the answer is sent; undefined if the connection does not report it. */
   whenSent?(): Promise<void> | undefined
 }
 
-/** Accounts for the unsent answers of a caller. A call without a door occupies room only while its answer is made. */
+/** Limits the unsent answers of a caller. Without `whenSent`, an answer occupies room only while it is made. */
 export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller = {}): AnswerRoom {
   return async (bytes, make, { waits = false } = {}) => {
     let release = roomFor(account, bytes)

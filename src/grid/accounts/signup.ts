@@ -41,7 +41,7 @@ interface SignupResult {
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
   mcp_config: McpConfig
-  /** Invisible characters were removed from the description. */
+  /** Set if invisible characters were removed from the description. */
   sanitized?: true
 }
 

@@ -112,7 +112,7 @@ function originOf({ remoteUrl }: Agent): string | undefined {
   return remoteUrl === null ? undefined : new URL(remoteUrl).origin
 }
 
-/** Maximum live keys of one agent, which needs one for each client and machine. */
+/** Maximum live keys of one agent. Each client and machine has its own key. */
 export const maxKeys = 50
 
 interface NamedKey {
@@ -196,7 +196,7 @@ export async function revokeKey(account: AccountStore, input: { agent: string; k
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
 }
 
-/** Revoke the key of the calling agent that made this call. */
+/** Revoke the key with which the calling agent made this call. */
 export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   const { agentId, credentialId } = callerWithKey(account)
   return await retryOnConflict(() => endKey(account, agentId, credentialId))

@@ -203,7 +203,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
-/** Seal a token for its agent's row. No other row can use it. */
+/** Seal a token for its agent's row, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,
@@ -216,7 +216,7 @@ export async function sealRemoteToken(
   return await account.seal('agents', agent.id, token)
 }
 
-/** The error prevents an admin from sending the stored token to their own server. `field` names the token's field. */
+/** The error prevents an admin from sending the stored token to another server. `field` names the token's field. */
 export function tokenOfOtherServer(field: string): GridError {
   return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

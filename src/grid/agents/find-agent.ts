@@ -30,7 +30,7 @@ export function isProgram<Of extends { type: AgentType }>(agent: Of): agent is O
   return agent.type !== 'human' && agent.type !== 'hook'
 }
 
-/** Like `findAgent`, but fails with `not_allowed` for a hook or a person, whom no program can act as. */
+/** Like `findAgent`, but fails with `not_allowed` for hooks and persons. No program can act as them. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const agent = await findAgent(account, ref)
   if (isProgram(agent)) return agent

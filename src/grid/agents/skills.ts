@@ -181,7 +181,7 @@ export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   return [...byName.values()]
 }
 
-/** Marks a result whose input had invisible characters, which were removed. */
+/** Set in a result if invisible characters were removed from the input. */
 export const sanitized = { sanitized: true } as const
 
 export function areCleaned(skills: SkillInput[]): boolean {

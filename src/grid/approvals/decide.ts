@@ -46,7 +46,7 @@ export async function approve(
     const found = await decidable(account, choice)
     const by = await decider(account)
     const at = account.deps.now()
-    // A long text is complete in `givenOf`. Sending only its beginning is an edit that drops the rest.
+    // The text is compared with the complete text. Sending only its beginning is an edit that drops the rest.
     const edited = text !== undefined && text !== givenOf(found.content).text
     try {
       const decided = { ...by, state: 'approved' as const, reason: null, edited, at }

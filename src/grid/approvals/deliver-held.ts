@@ -72,7 +72,7 @@ export function givenOf({ body, a2a, parts }: HeldContent): ReturnType<typeof as
   return asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
 }
 
-/** The draft of the message if it were sent now. */
+/** The draft of the message as it would be sent now. */
 function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, text: string | undefined): Draft {
   const { a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
   const { hops, flagged, sanitized, sharedWith, via, type, recipient } = content

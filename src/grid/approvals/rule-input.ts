@@ -137,7 +137,7 @@ async function decidersOf(account: AccountStore, refs: readonly string[]): Promi
   return [...new Set(ids)].sort()
 }
 
-/** A rule about one person would show their messages to others. */
+/** Requires the consent of each person whom a rule names, because the rule shows their messages to others. */
 async function requireConsents(account: AccountStore, { fromId, toId, deciders }: ApprovalRule): Promise<void> {
   if (fromId === null && toId === null) return
   const exempt = await account.read.approvalRules.exemptIds(deciders)

@@ -87,7 +87,7 @@ export async function updateApprovalRule(
   })
 }
 
-/** Delete a rule. Its held messages stay held. Fails with `not_found`, and like `updateApprovalRule` for the caller. */
+/** Delete a rule. Its held messages stay held. Fails with `not_found`, and unless the caller may change rules. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {

@@ -102,7 +102,7 @@ function placeOfTask(reader: Reader, { clientAgentId, recipientAgentId }: SeenTa
   return placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
 }
 
-/** The number of all entries, including those beyond `maxOfKind` per kind. */
+/** The number of all entries, including those that `maxOfKind` leaves out. */
 export function countConditions(conditions: readonly Condition[]): number {
   const kinds = new Map(conditions.map(({ kind, total }) => [kind, total]))
   return [...kinds.values()].reduce((sum, total) => sum + Math.max(0, total - maxOfKind), conditions.length)
@@ -368,7 +368,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     // A used-up quota has level 2, a nearly used-up one level 1.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     ...ofFeature('domain'),
-    // The time is omitted, because other accounts' aliases must not reveal when they were taken.
+    // The time is omitted, because an account must not learn when another account took the alias.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]

@@ -139,7 +139,7 @@ export async function setChannelMembers(
   })
 }
 
-/** Notify the calling user of every post in a channel of their alias, or only of posts that name them. */
+/** Notify the calling user of all posts in one of their channels, or only of posts that name them. */
 export async function followChannel(account: AccountStore, channel: string, follows: boolean): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')

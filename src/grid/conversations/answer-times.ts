@@ -1,4 +1,4 @@
-/** How long an agent takes to answer. The page Network shows the same counts. */
+/** An agent's answer times, from the counts that the page Network shows. */
 import { day, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 

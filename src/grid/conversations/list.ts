@@ -98,7 +98,7 @@ async function listOf(
   return { reader, threads, unread, next }
 }
 
-/** The place of the newest message of each thread. In a conversation with an id, the message itself decides. */
+/** The place of the newest message of each thread. In a conversation with an id, it depends on the message itself. */
 export async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.personAlias)
@@ -134,7 +134,7 @@ export async function talkOfAgent(
 ): Promise<AgentTalk> {
   const { userId } = callingUser(account.actor)
   const [reader, { threads }] = await Promise.all([readerOf(account), listThreads(account, { alias, userId })])
-  // The newest messages are all in the newest threads.
+  // Only the newest threads can contain the newest messages.
   const newest = new Map(threads.slice(0, maxMessages).map((thread) => [thread.id, thread]))
   const found = await newestOf(account, [...newest.keys()], maxMessages)
   const opened = Promise.all([...newest.values()].map(async (thread) => {

@@ -28,7 +28,7 @@ export interface Reader {
   /** The id and alias (without `@`) of the member's person alias. Undefined if they have none, like every viewer. */
   personAlias?: { agentId: string; alias: string }
   channels: ReadonlyMap<string, number>
-  /** The time since when owners and admins can read what agents write to each other; null if they cannot. */
+  /** The time from which owners and admins can read messages between agents; null if they cannot. */
   peopleReadSince: number | null
 }
 

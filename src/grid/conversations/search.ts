@@ -18,7 +18,7 @@ export interface Hit extends ThreadMessage {
 export interface SearchResult {
   /** Newest first, at most 20. */
   hits: Hit[]
-  /** The number of readable matches on this page and after, at most 500. `hasMore` means that there are more. */
+  /** The number of readable matches from this page on, at most 500. `hasMore` means that there are more. */
   total: number
   hasMore: boolean
   /** The `position` of the next page. */

@@ -13,7 +13,7 @@ interface ThreadFilter {
   /** Threads of the user's person alias. */
   isOfUser?: boolean
   channels?: boolean
-  /** Only threads whose newest message to an agent is unread. With `agentId`, that agent is meant. */
+  /** Only threads whose newest message to an agent is unread. With `agentId`, only messages to that agent count. */
   waiting?: boolean
   /** Only threads where each of the first two names is part of an agent's alias or the channel's name. */
   names?: readonly string[]

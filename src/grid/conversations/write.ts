@@ -20,7 +20,7 @@ interface NewPersonMessage {
   conversationId?: string
   parts?: GivenPart[]
   expiresInSeconds?: number
-  /** The key of the form. A repeated submission stores the message only once. */
+  /** Generated with the form, so that a repeated submission stores the message only once. */
   idempotencyKey?: string
 }
 
@@ -51,7 +51,7 @@ export async function replyToMessage(
   return await sendAs(account, personAlias, { ...input, to, replyToMessageId: messageId })
 }
 
-/** The recipient of an answer. Agents of the account are named by id in `to`, because aliases may have changed. */
+/** The recipient of an answer: an agent of the account by its current alias, which may have changed. */
 async function addressOfAnswer(account: AccountStore, { agentId }: PersonAlias, messageId: string): Promise<string> {
   const { personAliases } = account.read
   const [writer, recipient] = isId(messageId)

@@ -23,7 +23,7 @@ export interface GuardrailCase {
   kinds: string[]
   sender: string
   recipient: string
-  /** The agents of the account that the guardrail is attached to. */
+  /** The agents of the account for which the guardrail checked the message. */
   agents: string[]
   textHash: string
   isAllowed: boolean

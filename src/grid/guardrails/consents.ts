@@ -1,5 +1,5 @@
 /**
- * People's consents about messages of their alias: to guardrails that use a service, and to decisions by others. See
+ * People's consents for messages of their alias: a service may check them, or others may decide about them. See
  * docs/people.md, "People who write".
  */
 import { callingUser } from '../../auth/actor.ts'

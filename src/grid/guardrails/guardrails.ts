@@ -191,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
   return checked.data
 }
 
-/** The error of a call that local guardrails are too busy to serve. */
+/** The error for a call when local guardrails are too busy. */
 export function noTurn(): GridError {
   return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
     retryAfterSeconds: 5,

@@ -10,7 +10,7 @@ import type { AccountStore } from '../../store/account.ts'
 import { withMasked, withReplacement } from '../message/guarded-text.ts'
 import { checkConfig, checkToken, findProvider, noTurn } from './guardrails.ts'
 
-/** The maximum length in characters, as in a message with its parts. */
+/** The maximum text length in characters, the same as for a message with its parts. */
 const maxTextLength = 250_000
 
 export type TriedGuardrail =
@@ -90,7 +90,7 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
   return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
-/** The text as an objecting guardrail that redacts would deliver it. */
+/** The text as delivered after a redacting guardrail has objected. */
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined

@@ -15,7 +15,7 @@ export const countMs = 5 * second
 
 export interface NeedsNow {
   open: number
-  /** Whether the time of a decision ends within the hour. */
+  /** Whether the time for a decision ends within an hour. */
   isUrgent: boolean
   mark: string
 }

@@ -203,7 +203,7 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   }
   const error = blocked(decisive, isOwn, recipient.label)
   const key = message.key === null ? [] : [account.change.verdicts.addBlockedSend(message, requestHash, error)]
-  // Blocked messages count against the quotas, because checking them has cost the recipient as much.
+  // A blocked message counts against the quotas, because it costs the recipient as much as a delivered one.
   await guarding.write([...cases, ...countMessage(account, recipient, message, 0), ...key])
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }

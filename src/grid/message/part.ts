@@ -11,7 +11,7 @@ interface PartLabels {
 
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & PartLabels
 
-/** The input part of an agent, or the id of an upload. */
+/** A part from an agent's input, or the id of an upload. */
 export type GivenPart = Part | ({ upload: string } & PartLabels)
 
 const contents = ['text', 'raw', 'url', 'data'] as const

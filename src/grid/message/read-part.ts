@@ -14,7 +14,7 @@ export interface PartContent {
   id: string
   mediaType: string
   filename?: string
-  /** Set for a text, and for data, as JSON. */
+  /** Set for a text and for data. Data is JSON. */
   text?: string
   /** The length in bytes. */
   length: number

@@ -185,7 +185,7 @@ function isLost(states: readonly InboxMessage['state'][]): boolean {
 async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { read: { agents, leases }, waiting: { presence } } = account
-  // The agent state of another account is private.
+  // The state of another account's agent is private.
   if (sent.recipientUnread === undefined) return undefined
   const recipient = await agents.byAlias(sent.recipient.slice(1))
   if (!recipient) return undefined

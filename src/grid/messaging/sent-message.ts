@@ -6,7 +6,7 @@ import { turnsNote } from './turns.ts'
 
 /** The response to a send over MCP and REST. */
 export function asSentAnswer(sent: SentMessage) {
-  // The answer to a task ends it, or ends it later if a person must approve it.
+  // The answer to a task ends it, possibly only after a person has approved the answer.
   const openTask = sent.taskId === undefined && !sent.held && sent.openTask || undefined
   const notes = notesOf(sent, openTask)
   return {

@@ -23,7 +23,7 @@ export interface LeaseInput extends PageSize {
   key?: string
 }
 
-/** Messages leased to the caller until `expiresAt`. Without messages there is no lease. */
+/** Messages leased to the caller until `expiresAt`. There is no lease without messages. */
 export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }

@@ -27,14 +27,14 @@ export interface SentInvitation {
   email: string
   role: Role
   url: string
-  /** The inviter sees the link: the grid sends no email, and the address has no user. It proves nothing. */
+  /** The inviter sees the link: the grid sends no email, and the address has no user. The link is no proof. */
   isLinkShown: boolean
 }
 
-/** Checks the email limit before any change, because an earlier link may end only if the new one can be sent. */
+/** Checks the email limit before any change. An earlier link may end only if the new one can be sent. */
 type CheckEmailLimit = (email: string) => Promise<void>
 
-/** Invites an email address to the account. An earlier invitation to the address ends. */
+/** Invites the owner of an email address to the account. An earlier invitation to the address ends. */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },

@@ -23,9 +23,9 @@ type Proof<By extends Way['by']> = (
   way: Extract<Way, { by: By }>,
 ) => Promise<Statement[]> | Statement[]
 
-/** The proof for each way: it refuses, or returns statements that check again within the unit. */
+/** The proof that each way requires. It refuses, or returns statements that check again within the unit. */
 const proofs: { [By in Way['by']]: Proof<By> } = {
-  /** The feature that signs people in has already proved it. */
+  /** The feature that signs people in has already checked this. */
   provider: (_account, _user, { proof }) => [...proof],
 
   /** Requires the invited address. An invitation from before the user's removal is refused. */

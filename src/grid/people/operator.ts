@@ -9,7 +9,7 @@ import { type ActivityActor, activityRow } from '../activity.ts'
 import { createEmailLink } from './send-email.ts'
 
 const maxAccountsAtOnce = 20
-/** Like a set-up link, because the operator may need time to pass it on. */
+/** The same lifetime as a set-up link, so that the operator has time to pass it on. */
 const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
@@ -31,7 +31,7 @@ export async function changeUser(
     accountId: id,
     entry: activityRow(actor, call, 'ok', store.deps.now()),
   }))
-  // The change is committed with the last rows, so every account records it before it is made.
+  // The change is committed with the last rows, so it is never made without being recorded in every account.
   for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {
     await store.record(rows.slice(n, n + maxAccountsAtOnce), [])
   }

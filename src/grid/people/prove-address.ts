@@ -12,7 +12,7 @@ export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: Us
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove all credentials someone else could use, with factors and all identities except `kept`. */
+/** Statements that remove all credentials someone else may have, and all identities except `kept`. */
 export function takeOver(store: Store, userId: string, at: number, kept: readonly Identity[] = []): Statement[] {
   const { identities, secondFactors, users } = store.global
   return [

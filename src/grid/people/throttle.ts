@@ -31,7 +31,7 @@ const rates = {
    * Per client address, for all users. The limit is generous, because many people of an office may share an address.
    */
   signInFrom: [[30, minute], [300, hour]],
-  /** Per user's second factors, from one client address, and from all unfamiliar addresses. */
+  /** Second-factor codes per user, from one client address and from all unfamiliar addresses. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
   secondFactorFromAll: [[30, day]],
   emailTo: [[1, 5 * minute], [3, day]],
@@ -104,7 +104,7 @@ export async function takeRegistration(store: Store, address: string): Promise<v
 
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
 
-/** Counts an attempt, or is refused by `limited`. Resolves to a function that undoes the first count. */
+/** Counts an attempt. Fails if a limit of `limited` is reached. Resolves to a function that undoes the first count. */
 export async function take(
   store: Store,
   counts: Count[],

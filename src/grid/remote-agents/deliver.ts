@@ -19,25 +19,25 @@ import { withRetries } from '../outboxes/retry.ts'
 const maxCrossings = 8
 /** Maximum duration of a remote task. */
 const maxWorkMs = 7 * day
-/** Polling interval while the sender is waiting. */
+/** The polling interval while the sender waits. */
 const pauseWhileAwaitedMs = 2 * second
-/** Polling interval for an agent whose feature is disabled on this grid. */
+/** The polling interval for an agent whose feature this grid does not have. */
 const withoutFeatureMs = hour
 
 /**
- * Sends the oldest unread message of a sender, by the agent's transport if it has one. Resolves to whether the server
- * responded correctly. Without the transport's feature, messages wait.
+ * Sends the oldest unread message of a sender, through the agent's transport if it has one. Resolves to whether the
+ * server responded correctly. Without the transport's feature, messages stay unsent.
  */
 export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<string, Transport>): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, outbox, messageId } = attempt
-  // Once claimed, the message no longer expires.
+  // A claimed message no longer expires.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
     await write(remoteAgents.accepted(outbox, deps.now()))
     return true
   }
   attempt.account.trace.spans?.follow(message)
-  // Otherwise two remote agents would report their failures to each other endlessly.
+  // This prevents two remote agents from reporting their failures to each other endlessly.
   if (message.type === 'system') {
     await write([
       ...inbox.markRead(actor.agentId, [message.id], deps.now()),
@@ -53,7 +53,7 @@ export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<stri
     await write([remoteAgents.putOff(outbox, { error, dueAt: deps.now() + withoutFeatureMs }, deps.now())])
     return true
   }
-  // Another sender must not join it by naming its conversation id.
+  // The sender is part of the key, so that another sender cannot join by naming the conversation id.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
   const remoteTask = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
   const giveUp = async (told: string, said?: string) => {
@@ -120,7 +120,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   })
 }
 
-/** Passes on an answer. Resolves to the state of the remote task. */
+/** Forwards an answer. Resolves to the state of the remote task. */
 async function passedOn(
   attempt: Attempt,
   message: InboxMessage,
@@ -139,7 +139,7 @@ async function passedOn(
   return { ...remoteTask, error, state: state === 'input-required' ? 'input-required' : 'ended' }
 }
 
-/** How many grids have forwarded a message, including this one. Fails if the message is probably going in circles. */
+/** How many grids have forwarded a message, including this one. Fails if it is probably in a loop. */
 function crossingsOf({ a2a }: InboxMessage): number {
   const before = numberOf(JSON.parse(a2a ?? '{}').metadata?.crossings)
   const crossings = Number.isInteger(before) ? Math.max(0, before) + 1 : 1
@@ -157,7 +157,7 @@ async function isAwaited({ account }: Attempt, { fromAlias, taskId }: InboxMessa
   return sender !== undefined && notifier.isAwaited(sender.id)
 }
 
-/** Every second at first, then less and less often, down to once a minute. */
+/** The pause before the next poll: one second at first, growing to one minute. */
 function pauseAfter(workedMs: number): number {
   return workedMs < 30 * second ? second : Math.min(minute, workedMs / 10)
 }

@@ -1,6 +1,4 @@
-/**
- * What people can see of a remote agent and do about it. See docs/protocol/remote-agents.md, "How messages are sent".
- */
+/** Shows and manages a remote agent. See docs/protocol/remote-agents.md, "How messages are sent". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { NoCard, readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
@@ -10,12 +8,10 @@ import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { addressOf } from './find-remote.ts'
 
-/** The result of fetching a card: the card, or the reason for its absence. */
+/** The result of fetching a card: the card or the reason why there is none. */
 export type FoundCard = { card: RemoteCard } | { problem: string }
 
-/**
- * Fetches the card at a URL. Failing to read the card is no error, because the agent may be temporarily unreachable.
- */
+/** Fetches the card at a URL. A card that cannot be read is no error, because the agent may be temporarily down. */
 export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: RemoteAddress): Promise<FoundCard> {
   try {
     return { card: await readCard(deps.safeStream, address) }
@@ -27,7 +23,7 @@ export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: Re
   }
 }
 
-/** Fetches and stores an agent's card. `agent` is an id or alias. Fails with `agent_not_found`. */
+/** Fetches and stores the card of an agent (id or alias). Fails with `agent_not_found`. */
 export async function readCardAgain(account: AccountStore, ref: string): Promise<FoundCard> {
   requireAdmin(account.actor)
   const { id: agentId } = await findProgram(account, ref)
@@ -42,14 +38,14 @@ export async function readCardAgain(account: AccountStore, ref: string): Promise
   return found
 }
 
-/** Sends an agent's waiting messages now, instead of at the next scheduled attempt. `agent` is an id or alias. */
+/** Sends an agent's waiting messages now, not at the next scheduled attempt. `agent` is an id or alias. */
 export async function tryNow(account: AccountStore, ref: string): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
   await account.write([account.change.remoteAgents.tryNow(id, account.deps.now())])
 }
 
-/** Pauses delivery to an agent (id or alias), or resumes it. Messages that the agent has accepted are still polled. */
+/** Pauses or resumes delivery to an agent (id or alias). Messages that the agent has accepted are still polled. */
 export async function setPaused(account: AccountStore, ref: string, isPaused: boolean): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
@@ -59,14 +55,14 @@ export async function setPaused(account: AccountStore, ref: string, isPaused: bo
 
 type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt' | 'answerMs' | 'transport'
 
-/** What is waiting, since when messages fail, and the time of the next attempt, in milliseconds since the epoch. */
+/** The waiting messages, the start of failures, and the next attempt, in milliseconds since the epoch. */
 export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
   url: string
   card?: RemoteCard
   unread: number
 }
 
-/** Undefined for an agent that is not remote. */
+/** The state of a remote agent. Undefined for other agents. */
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
   const [row, unread] = await Promise.all([
     account.read.remoteAgents.byId(agentId),

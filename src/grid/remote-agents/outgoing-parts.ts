@@ -1,4 +1,4 @@
-/** A message's parts for a remote agent: complete, instead of handles. */
+/** The parts of a message for a remote agent. They contain the content itself, not handles. */
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
@@ -7,7 +7,7 @@ import type { PartHandle } from '../message/parts.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import { findPart } from '../message/read-part.ts'
 
-/** A larger part would be in memory several times. */
+/** A larger part would be held in memory several times. */
 const maxFileBytes = 1024 * 1024
 
 /** The parts in A2A 1.0 form, including the text. Fails with a `RemoteRefusal` if a file is too large. */

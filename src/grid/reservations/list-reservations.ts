@@ -22,7 +22,7 @@ export interface ListedReservation {
 export interface ReservationFilter {
   /** Only reservations that overlap one of these names. */
   names?: readonly string[]
-  /** Only the calling agent's own. */
+  /** Only reservations of the calling agent. */
   mine?: boolean
   space?: string
   cursor?: string

@@ -1,6 +1,4 @@
-/**
- * Stores a message if its recipient accepts this sender. `resolve` explains a refusal, because the retry reads again.
- */
+/** Stores a message if its recipient accepts the sender. `resolve`, which runs again, explains a refusal. */
 import { requirePerson } from '../message/choices.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 import { quotasOf } from '../message/quota.ts'

@@ -1,4 +1,4 @@
-/** Commits a message with its concerns' statements as one unit. */
+/** Commits a message with the statements of its concerns in one unit. */
 import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -6,7 +6,7 @@ import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Send, SendPart, SentMessage } from '../message/outgoing-message.ts'
 import { quotasOf } from '../message/quota.ts'
 
-/** Undefined if a condition did not hold; then nothing is stored. */
+/** The stored message. Undefined if a condition did not hold. In this case, nothing is stored. */
 export async function commit(
   { account, recipient, message }: Send,
   parts: readonly SendPart[],
@@ -38,8 +38,8 @@ export async function commit(
 }
 
 /**
- * The recipient's presence: connected clients from memory, a remote agent's server from the receipt. Never set for
- * agents of other accounts or for channels.
+ * The recipient's presence: connected clients from memory, the server of a remote agent from the receipt. Unset for
+ * channels and agents of other accounts.
  */
 export function presenceAt(
   { waiting, deps: { now } }: AccountStore,

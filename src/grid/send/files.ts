@@ -1,4 +1,4 @@
-/** A message's separately stored parts and its uploads. See docs/protocol/rest.md, "Uploads". */
+/** The separately stored parts and uploads of a message. See docs/protocol/rest.md, "Uploads". */
 import { invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
@@ -6,7 +6,7 @@ import type { A2aDetails, Concern, Sender } from '../message/outgoing-message.ts
 import { openUpload, uploaderOf } from '../message/open-upload.ts'
 import { hasUploads, isUploadPart } from '../message/parts.ts'
 
-/** Links a message's uploads in its unit. Uploads that guardrails replaced stay unlinked, and are removed. */
+/** Links a message's uploads in its unit. Uploads replaced by guardrails stay unlinked and are removed later. */
 export const files: Concern = {
   plan({ account, sender, message, draft: { details } }) {
     if (message.largeParts === null) return undefined
@@ -25,7 +25,7 @@ export const files: Concern = {
   },
 }
 
-/** Adds to the parts what was declared when their uploads began. Fails with `part_not_found` or `invalid_input`. */
+/** Adds the labels declared at the start of the uploads. Fails with `part_not_found` or `invalid_input`. */
 export async function withUploads(
   account: AccountStore,
   { agentId }: Sender,

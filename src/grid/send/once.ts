@@ -1,4 +1,4 @@
-/** A repeat under the same idempotency key stores nothing. See docs/delivery.md, "Idempotency keys". */
+/** A repeat with the same idempotency key stores nothing. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { digestOf } from '../../lib/digest.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
@@ -13,13 +13,13 @@ import { presenceAt } from './commit.ts'
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-/** A call's key, and the content a repeat must match. Null and empty without a key. */
+/** The key of a call, and the content that a repeat must match. Null and empty without a key. */
 export interface Keyed {
   key: string | null
   requestHash: string
 }
 
-/** Stores a message's key. `findRepeat` explains a refusal by the send that was stored first. */
+/** Stores the key of a message. `findRepeat` explains a refusal by the send that was stored first. */
 export const once: Concern = {
   plan: ({ account, message, draft }) =>
     message.key === null ? undefined : { statements: [account.change.messages.addKey(message, draft.requestHash)] },
@@ -32,12 +32,12 @@ function checkKey(key: string): string {
   return key
 }
 
-/** A call's key and the hash that a repeat must match, if it has a key. Fails with `invalid_input`. */
+/** The key of a call, and the hash that a repeat must match, if a key is given. Fails with `invalid_input`. */
 export function keyOf(key: string | undefined, request: () => string): Keyed {
   return key === undefined ? { key: null, requestHash: '' } : { key: checkKey(key), requestHash: digestOf(request()) }
 }
 
-/** The send that was already made under its idempotency key. `home`: the agent's account at that time, if different. */
+/** The earlier send with the same idempotency key. `home` is the agent's account at that time, if different. */
 export async function findRepeat(
   account: AccountStore,
   { agentId }: Sender,
@@ -57,12 +57,12 @@ export async function findRepeat(
     const { message, info } = JSON.parse(error) as BlockedError
     throw new GridError('guardrail_blocked', message, { info })
   }
-  // An update of a task has no receipt.
+  // A task update has no receipt.
   const stored: SendReceipt = JSON.parse(receipt ?? '{"unread":0}')
   return { sent: { ...sent, ...(sanitized && { sanitized }), ...stored }, home: home ?? undefined }
 }
 
-/** What a repeat of a send must equal: the caller's own value, or the content. */
+/** The value that a repeat of a send must equal: the caller's own value or the content. */
 export function requestOf(
   { to, replyToMessageId, conversationId, expiresInSeconds, request }: SendInput,
   text: string,
@@ -72,13 +72,13 @@ export function requestOf(
   return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, details, expiresInSeconds])
 }
 
-/** Returns a send that was already made under its key. Its `acks` are acked now, unless the first send did so. */
+/** Returns the earlier send with the same key. Its `acks` are acked now if the first send did not ack them. */
 export async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePart): Promise<SentMessage> {
   if (acks) await ackAgain(account, acks)
   return await withPresence(account, sent)
 }
 
-/** A repeat returns the first send's receipt, with the recipient's current presence. */
+/** The receipt of the first send, with the recipient's current presence. */
 export async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
   if (sent.recipientUnread === undefined) return sent
   const agent = await account.read.agents.byAlias(sent.recipient.slice(1))

@@ -8,7 +8,8 @@ import { findRepeat, type Keyed } from './once.ts'
 import { resolve } from './resolve.ts'
 
 /**
- * All reads start together, so that a remote database is queried once. Await the results in the order of the refusals.
+ * All reads start together, so that a remote database is queried only once. Await the results in the order in which
+ * they may refuse.
  */
 export function readAhead(account: AccountStore, sender: Sender, input: SendInput, keyed: Keyed) {
   const reading = {
@@ -18,12 +19,12 @@ export function readAhead(account: AccountStore, sender: Sender, input: SendInpu
     repliedTo: messageRepliedTo(account, sender, input.replyToMessageId),
     turns: account.actor.type === 'agent' ? readTurns(account, sender, input) : undefined,
   }
-  // Its failure is never an unhandled rejection, even if an earlier read fails before it is awaited.
+  // A failed read must not cause an unhandled rejection, even if an earlier read fails before it is awaited.
   for (const read of Object.values(reading)) read?.catch(() => {})
   return reading
 }
 
-/** The message that another one replies to. Fails with `message_not_found`. */
+/** The message that the new one replies to. Fails with `message_not_found`. */
 async function messageRepliedTo(
   { read }: AccountStore,
   { agentId }: Sender,

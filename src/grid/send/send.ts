@@ -1,14 +1,13 @@
 /**
- * A send is a list of concerns (`concerns.ts`). Each is a file with one `plan`: what it adds to the message's unit,
- * what it requires, and how it explains its refusals. The unit's statements are in the order of the list.
+ * A send is a list of concerns (`concerns.ts`). Each concern is a file with one `plan`: its additions to the message's
+ * unit, its conditions, and how it explains its refusals. The statements of the unit are in the order of the list.
  *
  * 1. resolve: all reads before the unit, started together;
  * 2. compose: the draft, made once;
- * 3. review: how guardrails and rules change the draft; only this step may use the network;
- * 4. commit: the message, built from draft, review and task, with the parts of all concerns, as one unit;
+ * 3. review: the changes of guardrails and rules to the draft; only this step may use the network;
+ * 4. commit: the message from draft, review and task, and the parts of all concerns, as one unit;
  * 5. explain: if a condition of the unit did not hold, nothing is stored. `findRepeat` and `resolve` read again, then
- *    each
- *    concern gives its reason. If all conditions hold now, the send restarts at 3.
+ *    each concern gives its reason. If all conditions hold now, the send restarts at 3.
  */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -21,10 +20,10 @@ import { findRepeat, repeated } from './once.ts'
 import { readAhead } from './read-ahead.ts'
 import { resolve } from './resolve.ts'
 
-/** How often a commit is retried if its conditions changed between reading and writing. */
+/** How often a commit is tried if its conditions change between reading and writing. */
 const maxAttempts = 3
 
-/** See `sendMessage`. */
+/** Sends a message with these concerns. See `sendMessage`. */
 export async function send(
   account: AccountStore,
   sender: Sender,
@@ -59,7 +58,7 @@ export async function send(
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     for (const part of parts) await part.explain?.()
-    // The checks were made for another recipient or with other guardrails.
+    // The earlier checks were for another recipient or other guardrails.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
       reviewed = await review({ account, sender, recipient, draft }, concerns)
     }

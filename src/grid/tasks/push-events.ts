@@ -1,4 +1,4 @@
-/** Sends a task's events to a webhook. See docs/protocol/a2a.md, "Push notifications". */
+/** Sends the events of a task to a webhook. See docs/protocol/a2a.md, "Push notifications". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -17,16 +17,16 @@ export interface PushNotice extends PushSecrets {
   config: PushConfig
   task: Pick<Task, 'id' | 'contextId'>
   event: TaskEvent
-  /** The whole task as of the event. */
+  /** The complete task as of the event. */
   taskThen(): Promise<Task>
 }
 
 /** Sends an event. Resolves to the HTTP status, or fails with a `RemoteError`. */
 export type SendNotice = (attempt: Attempt, notice: PushNotice) => Promise<number>
 
-/** Timeout of one attempt, so that a slow webhook does not block others. */
+/** The timeout of one attempt, so that a slow webhook does not block others. */
 const maxAttemptMs = 10 * second
-/** How long a whole task waits for memory that others of its account use. */
+/** The pause before a retry if other uses of the account take the memory for a complete task. */
 const noRoomMs = 5 * second
 
 /** Sends a webhook's pending events, one at a time. Resolves like an `OutboxAttempt`. */
@@ -63,7 +63,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
     }
     await endAttempt(0)
   })
-  // A refusal at one path says nothing about a server's other paths.
+  // A refused path means that the server was reached. Other paths of the server may work.
   return isReached || (status >= 400 && status < 500)
 }
 

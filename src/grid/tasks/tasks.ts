@@ -1,4 +1,4 @@
-/** The client's operations on its tasks: get, list and cancel. See docs/protocol/messages.md. */
+/** A client's operations on its tasks: get, list and cancel. See docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -11,20 +11,20 @@ import { type AnswerRoom, answerRoom } from '../answer-room.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
 import type { Task, TaskState } from './task.ts'
 
-/** `recipient`: the endpoint's alias. Tasks with another recipient appear as missing. */
+/** `recipient` is the endpoint's alias. Tasks with another recipient are reported as missing. */
 export interface TaskScope {
   recipient?: string
 }
 
-/** How a task is answered. */
+/** Options for reading a task. */
 export interface TaskRead extends TaskScope {
-  /** Limits the history to this many of the newest messages. */
+  /** Maximum number of the newest messages in the history. */
   historyLength?: number
-  /** Where the response reserves memory. */
+  /** The memory that the response reserves. */
   room?: AnswerRoom
-  /** Wait for memory, because the call has already changed something. */
+  /** Whether to wait for memory, because the call has already changed something. */
   waits?: boolean
-  /** The calling agent's earlier account, which the task belongs to. */
+  /** The calling agent's earlier account, to which the task belongs. */
   home?: string
 }
 
@@ -35,7 +35,7 @@ interface TaskListInput extends TaskScope {
   pageSize: number
   pageToken?: string
   historyLength?: number
-  /** Only tasks whose status changed at this time or later, in milliseconds since the epoch. */
+  /** Only tasks with a status change at this time or later, in milliseconds since the epoch. */
   since?: number
   includeArtifacts?: boolean
 }
@@ -47,12 +47,12 @@ export interface TaskPage {
   totalSize: number
 }
 
-/** Maximum size of a task or a page of tasks: libsql-server returns at most 10 MB from one statement. */
+/** Maximum size of a task or of a page of tasks. libsql-server returns at most 10 MB from one statement. */
 export const maxTaskBytes = 8 * 2 ** 20
 
 /**
- * One of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no memory
- * for it.
+ * One of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is not enough
+ * memory.
  */
 export async function getTask(
   account: AccountStore,
@@ -65,10 +65,7 @@ export async function getTask(
   return await room(bytesOf([row]), make, { waits })
 }
 
-/**
- * How many bytes of memory tasks reserve in a response. One that is larger than its limit reserves at most a key's
- * share.
- */
+/** How many bytes of memory the response reserves. A task larger than its limit reserves at most a key's share. */
 function bytesOf(rows: readonly TaskRow[]): number {
   return Math.min(rows.reduce((sum, { bytes }) => sum + bytes, 0), maxTaskBytes)
 }
@@ -96,9 +93,7 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/**
- * Cancels one of the calling agent's tasks. An unread message is withdrawn; a recipient that has read it is notified.
- */
+/** Cancels one of the calling agent's tasks. An unread message is withdrawn. A recipient who read it is notified. */
 export async function cancelTask(
   account: AccountStore,
   id: string,
@@ -121,27 +116,27 @@ export async function cancelTask(
   return await getTask(account, id, { recipient, room, waits: true })
 }
 
-/** At least one. */
+/** The rows that fit into a page, at least one. */
 function firstThatFit(rows: TaskRow[]): TaskRow[] {
   let left = maxTaskBytes
   const over = rows.findIndex(({ bytes }) => (left -= bytes) < 0)
   return over < 0 ? rows : rows.slice(0, Math.max(over, 1))
 }
 
-/** Fails with `payload_too_large`. Concurrent calls may exceed the limit together. */
+/** Fails with `payload_too_large` if the task is full. Concurrent calls may together exceed the limit. */
 export function refuseIfFull({ bytes }: TaskRow): void {
   if (bytes < maxTaskBytes) return
   const most = `${maxTaskBytes / 2 ** 20} MiB`
   throw new GridError('payload_too_large', `The task has reached its limit of ${most}. End it.`)
 }
 
-/** From now on the client gets the task, instead of its recipient's plain reply. */
+/** From now on, the client gets the task and no plain reply of its recipient. */
 export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
   const { agentId: agent } = callingAgent(account.actor)
   await account.write(account.change.tasks.show({ end, agent }, id))
 }
 
-/** After a wait, the task's client gets the task, unless a plain reply has ended it (`bareReply`). */
+/** After a wait, the client gets the task, unless a plain reply has ended the task (`bareReply`). */
 export async function showIfOpen(account: AccountStore, id: string, home?: string): Promise<void> {
   const { mode, expiresAt } = await findTask(account, id, undefined, home)
   if (mode === 'message' && expiresAt !== null) await showTask(account, id, 'client')
@@ -172,7 +167,7 @@ export function taskNotFound(taskId: string): GridError {
   return new GridError('task_not_found', 'You have no task with this id.', { info: { taskId } })
 }
 
-/** Fails with `unsupported_operation`. */
+/** Fails with `unsupported_operation` if the task has ended. */
 export function refuseEnded({ id, state, expiresAt }: TaskRow): void {
   if (expiresAt !== null) return
   const message = `The task is in a terminal state: ${state}. Send without its taskId to begin a new one.`
@@ -194,7 +189,7 @@ function positionIn(token: string, ofList: string): { at: number; id: string } {
     const [at, id, list] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[]
     if (Number.isSafeInteger(at) && typeof id === 'string' && list === ofList) return { at: at as number, id }
   } catch {
-    // Not one of this grid's cursors.
+    // The token is not a cursor of this grid.
   }
   throw invalidInput('This pageToken is not valid for this list.', 'pageToken')
 }

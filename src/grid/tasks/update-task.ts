@@ -1,4 +1,4 @@
-/** A recipient's updates of its tasks. See docs/protocol/mcp.md, "update_task". */
+/** Updates of a task by its recipient. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
@@ -25,7 +25,7 @@ import { isBareText, textOf } from '../message/part.ts'
 import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
-  /** Exactly one of: the task's id, or the id of one of its messages that the caller received. */
+  /** Exactly one of `taskId`, or `messageId` of a message in the task that the caller received. */
   taskId?: string
   messageId?: string
   state?: TaskState
@@ -38,23 +38,21 @@ interface TaskUpdate {
 
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
-/** How many characters of an artifact's end are checked again with its next chunk. */
+/** How many characters at the end of an artifact are checked again with the next chunk. */
 const maxEndLength = 1_000
 const maxEvents = 10_000
-/**
- * A recipient that repeats `working` within this time adds no event. Its client is notified after an hour without one.
- */
+/** Repeating `working` within this time adds no event. The client is notified after an hour without one. */
 const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'
 
 /**
- * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer, and
- * completes the task. What is appended within a tenth of a second, without a key, is one event; the call returns when
- * it is on disk. A repeat returns the task as it is now.
+ * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
+ * completes the task. Appends without a key within a tenth of a second become one event. The call returns when the
+ * update is on disk. A repeat returns the current task.
  *
  * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`,
- * `idempotency_conflict`, or as `sendMessage` does.
+ * `idempotency_conflict`, or like `sendMessage`.
  */
 export async function updateTask(account: AccountStore, given: TaskUpdate): Promise<Pick<Task, 'id' | 'status'>> {
   const update = withoutInvisibleIn(given)
@@ -75,9 +73,9 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   }
   checkSize(updating, update)
   const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
-  // From now on, the task's client gets the task instead of a message.
+  // From now on, the task's client gets the task and no longer a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
-  // Pending appended content is stored first.
+  // Pending appends are stored before this update.
   if (!isAppended) await account.waiting.appends.flush(task.id)
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
@@ -85,7 +83,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   return await statusOf(account, task.id)
 }
 
-/** A full task can still be ended. */
+/** Checks the limits of a task. Even a full task can still be ended. */
 function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
   if (ends) return
@@ -102,13 +100,13 @@ interface Updating {
   once?: Once
 }
 
-/** An update's key, and the content a repeat with the same key must match. */
+/** The key of an update, and the content that a repeat must match. */
 interface Once {
   idempotencyKey: string
   request: string
 }
 
-/** Whether the update was stored before. Fails with `idempotency_conflict`, or as the guardrail that refused it. */
+/** Whether the update was stored before. Fails with `idempotency_conflict`, or like the guardrail that refused it. */
 async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
   if (!once) return false
   const keyed = keyOf(once.idempotencyKey, () => once.request)
@@ -126,7 +124,7 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   return task
 }
 
-/** The content is a message to the client: the task's answer, a comment on a state, or a chunk to be checked. */
+/** Sends the content as a message to the client: the task's answer, a comment on a state, or a chunk to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const held = await heldBefore(account, task.id, chunk)
@@ -141,7 +139,7 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
   await sendMessage(account, sender, {
     to: `@${task.clientAlias}`,
     text: textOf(parts) || noText,
-    // Its retention may have ended.
+    // The message's retention may have ended.
     replyToMessageId: (await account.read.inbox.received(sender.agentId, task.messageId))?.id,
     conversationId: task.conversationId,
     a2a: isText && !chunk
@@ -170,7 +168,7 @@ export function saidStep(
   if (!chunk && (state === undefined || state === 'completed')) return answerOf(account, sender, task)
   return {
     taskId: task.id,
-    // The client is told what it has to do, even if it does not follow the task.
+    // The client gets its instructions in its inbox, even if it does not follow the task.
     isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
     later: { ...(state && { state }), ...(chunk && { chunk }) },
     open: (id) => tasks.requireOpen(changer, task.id, id),
@@ -188,7 +186,7 @@ export function saidStep(
   }
 }
 
-/** A chunk after its guardrails. The earlier end of an artifact that now has another id was not checked with it. */
+/** The chunk after its guardrails. If it changed the artifact id, the earlier end was not checked together with it. */
 function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
   const artifactId = String(detailOf(message, 'artifactId'))
   const name = chunk.name === null ? null : String(detailOf(message, 'artifactName'))
@@ -206,7 +204,7 @@ async function putArtifact(
   const chunk: Chunk = { artifactId: id, append, lastChunk, name: name ?? null }
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
-  // Guardrails check messages, so content to be checked becomes a message. Uploads belong to messages too.
+  // Content that guardrails must check becomes a message. Uploads also belong to messages.
   if (recipient.guards > 0 || hasUploads({ parts })) {
     return await account.waiting.checkedChunks.run(task.id, () => say(updating, state, chunk))
   }
@@ -218,7 +216,7 @@ async function putArtifact(
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
 }
 
-/** Stores content that was appended at about the same time, as one event for each artifact, up to its last chunk. */
+/** Stores content that was appended at about the same time. Each artifact becomes one event, up to its last chunk. */
 async function addAll(
   account: AccountStore,
   task: TaskRow,
@@ -273,7 +271,7 @@ async function change(
   }
   const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
     async (error) => {
-      // The same update was stored concurrently.
+      // The same update was stored at the same time.
       if (!await isRepeat(account, once)) throw error
     },
   )
@@ -281,7 +279,7 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** An agent that already works on a task need not repeat it, unless it has been silent. */
+/** An agent that already works on a task adds no event, unless it was silent for a while. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
   const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
   const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }
@@ -295,7 +293,7 @@ async function statusOf(account: AccountStore, id: string): Promise<Pick<Task, '
   return { id, status: { state: row.state, at: row.statusAt } }
 }
 
-/** Concatenates parts. Adjacent texts are merged, because otherwise a chunk would need more space than its text. */
+/** Concatenates parts. Adjacent texts become one, because a chunk would otherwise need more space than its text. */
 function joined(parts: Part[], more: readonly Part[]): Part[] {
   const [first, ...others] = more
   const last = parts.at(-1)
