@@ -30,8 +30,8 @@ export function removePreviousFiles(path: string): string[] {
 
 /**
  * Copies the locked file, whose schema has this version. The database itself writes the copy, because another reader of
- * the file in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if
- * there is no space for it; `requireSpace` checks this before anything is written.
+ * the file in this process would drop its lock. Resolves once the copy is on disk. Fails with `disk_full` if there is
+ * no space. `requireSpace` checks this before anything is written.
  */
 export async function keepPreviousFile(
   client: Client,
