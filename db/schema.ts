@@ -160,7 +160,7 @@ export const totps = sqliteTable('totps', {
   /** The time step of the last accepted code. Codes of this or an earlier step are refused. */
   lastStep: integer('last_step').notNull().default(0),
   createdAt: integer('created_at').notNull(),
-  /** Null until the user has entered a first code. Only then does the app count as a second factor. */
+  /** Null until the user has entered a first code. Only then is the app a second factor. */
   confirmedAt: integer('confirmed_at'),
   usedBy: usedBy(),
 })
@@ -203,9 +203,9 @@ export const invitations = sqliteTable('invitations', {
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
   acceptedAt: integer('accepted_at'),
-  /** When it was withdrawn, or replaced by a newer invitation for the same address. */
+  /** When the invitation was withdrawn, or replaced by a newer one for the same address. */
   endedAt: integer('ended_at'),
-  /** The link was shown to the inviter, so using it does not prove the address. */
+  /** The link was shown to the inviter, so its use does not prove the address. */
   isLinkShown: flag('is_link_shown').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -284,7 +284,7 @@ export const agentNumbers = sqliteTable('agent_numbers', {
   agentId: text('agent_id').notNull(),
   /** The number of unread messages in the inbox, maintained by triggers on `deliveries`. */
   unread: integer('unread').notNull().default(0),
-  /** How many messages were refused because the inbox was full, on the day that starts at `refusedOn`. */
+  /** How many messages the inbox refused because it was full, on the day that starts at `refusedOn`. */
   refused: integer('refused').notNull().default(0),
   refusedOn: integer('refused_on').notNull().default(0),
 }, (t) => [
@@ -461,7 +461,7 @@ export const guardrails = sqliteTable('guardrails', {
   /** The service that receives the texts, as the `host` of a URL; null for a local provider. */
   host: text('host'),
   ...optionalSealedToken(),
-  /** Attached by `addAgent` to every new agent. */
+  /** The direction in which `addAgent` attaches the guardrail to every new agent. */
   allAgents: text('all_agents', { enum: ['inbound', 'outbound', 'both'] }),
   /**
    * Since when every check has failed, and the last failure's reason as shown to tenants. Null while checks succeed.
@@ -505,20 +505,20 @@ export const approvalRules = sqliteTable('approval_rules', {
   name: text('name').notNull(),
   /** `any`: all agents, including those of other accounts. `external`: agents and people of other accounts. */
   fromKind: text('from_kind', { enum: ['agent', 'any', 'external', 'people', 'remote'] }).notNull(),
-  /** For the kind `agent`: its id. */
+  /** The agent's id, if the kind is `agent`. */
   fromId: text('from_id'),
   /** `any` includes people and channels. */
   toKind: text('to_kind', { enum: ['agent', 'any', 'external', 'people', 'remote', 'channel'] }).notNull(),
-  /** For the kinds `agent` and `channel`: its id. */
+  /** The id of the agent or channel, if the kind is `agent` or `channel`. */
   toId: text('to_id'),
   condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
-  /** For findings: only this guardrail's findings; null for any. */
+  /** For rules on findings: the only guardrail whose findings count; null for any. */
   guardrailId: text('guardrail_id'),
-  /** For parts: those whose media type has this prefix; null for any. */
+  /** For rules on parts: the prefix of the media types that count; null for any. */
   mediaType: text('media_type'),
-  /** For parts: the minimum size in bytes; null for any. */
+  /** For rules on parts: the minimum size in bytes; null for any. */
   minBytes: integer('min_bytes'),
-  /** User ids. If the list is empty or none of them is a member any more, the owners decide. */
+  /** User ids. If the list is empty or none of them is still a member, the owners decide. */
   deciders: text('deciders', { mode: 'json' }).notNull(),
   /** How long a message waits before it is refused. */
   expiresMs: integer('expires_ms').notNull(),
@@ -548,7 +548,7 @@ export const verdicts = sqliteTable('verdicts', {
   agentIds: text('agent_ids').notNull(),
   senderAlias: text('sender_alias').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
-  /** As addressed: `@alias` or `#name`. */
+  /** The recipient as addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
   /** Null if the message was not delivered and therefore not stored. */
   messageId: text('message_id'),
@@ -597,7 +597,7 @@ export const blockedSends = sqliteTable('blocked_sends', {
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /** JSON: the error's message and details. */
+  /** The error's message and details, as JSON. */
   error: text('error').notNull(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -618,7 +618,7 @@ export const messages = sqliteTable('messages', {
   fromAgentId: text('from_agent_id').notNull(),
   fromAlias: text('from_alias').notNull(),
   type: text('type', { enum: ['agent', 'human', 'system'] }).notNull(),
-  /** As addressed: `@alias`, or a channel's `#name`. */
+  /** The recipient as addressed: `@alias`, or a channel's `#name`. */
   recipient: text('recipient').notNull(),
   channelId: text('channel_id'),
   replyToMessageId: text('reply_to_message_id'),
@@ -676,7 +676,7 @@ export const heldMessages = sqliteTable('held_messages', {
   findings: text('findings', { mode: 'json' }).notNull(),
   /** Additional data for its delivery: `HeldDelivery`. */
   later: text('later', { mode: 'json' }).notNull(),
-  /** When the message was sent. */
+  /** When the message was sent, before it was held. */
   sentAt: integer('sent_at').notNull(),
   heldAt: integer('held_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
@@ -703,7 +703,7 @@ export const scheduledMessages = sqliteTable('scheduled_messages', {
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
   sendAt: integer('send_at').notNull(),
-  /** As addressed. */
+  /** The recipient as addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
   /** The content of the message to send: `ScheduledContent`. */
   content: text('content', { mode: 'json' }).notNull(),
@@ -745,11 +745,11 @@ export const uploads = sqliteTable('uploads', {
   agentId: text('agent_id').notNull(),
   filename: text('filename'),
   mediaType: text('media_type'),
-  /** The declared size. */
+  /** The size that the agent declared. */
   bytes: integer('bytes').notNull(),
-  /** The number of bytes received: the total length of its rows. */
+  /** How many bytes have been received, which is the total length of the upload's rows. */
   received: integer('received').notNull().default(0),
-  /** The message that includes it. */
+  /** The message that includes the upload. */
   messageId: text('message_id'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -796,15 +796,15 @@ export const deliveries = sqliteTable('deliveries', {
   /** The lease of the message, kept after an ack. */
   leaseId: text('lease_id'),
   releaseCount: integer('release_count').notNull().default(0),
-  /** When a waiting read or stream was woken for it. Null if none was waiting, or another read took it first. */
+  /** When the message woke a waiting read or stream. Null if none was waiting, or another read took it first. */
   wokenAt: integer('woken_at'),
-  /** The sender, if it is or was moved to an agent of another account. The recipient may reply to it. */
+  /** The sender, if it belongs to another account or was moved to one. The recipient may reply to it. */
   externalId: text('external_id'),
   /** The message id, if the message is stored in another account. The recipient finds it by this id. */
   externalMessageId: text('external_message_id'),
   /** The text, if the recipient's guardrail redacted it for this delivery; otherwise the message's text is used. */
   body: text('body'),
-  /** Replaces all A2A fields in the same way. The message's parts are then withheld from this recipient. */
+  /** Replaces all A2A fields if `body` replaces the text. The message's parts are then withheld from this recipient. */
   a2a: text('a2a'),
   flagged: flag('flagged').notNull().default(false),
   /** The message waits in the inbox without waking anybody. See `wake` of `channel_members`. */
@@ -866,7 +866,7 @@ export const instances = sqliteTable('instances', {
   createdAt: integer('created_at').notNull(),
   /** The clients active for agents through this process, as JSON. See docs/conversations.md, "Presence". */
   present: text('present').notNull(),
-  /** The comma-separated key ids of its key ring, newest first. */
+  /** The ids of the keys in the process's key ring, newest first, separated by commas. */
   ring: text('ring').notNull(),
 })
 
@@ -878,9 +878,9 @@ export const instances = sqliteTable('instances', {
 export const log = sqliteTable('log', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   /**
-   * `agent`, `person`: wakes the callers that wait for it, because a credential, session or membership ended, a lease
-   * was released, or one of its messages has ended. `task`: the task has a new event. `held`: a message waits for a
-   * decision. `reservation`: the reservation has ended.
+   * `agent`, `person`: wakes the callers that wait for this agent or person, because a credential, session or
+   * membership ended, a lease was released, or a message has ended. `task`: the task has a new event. `held`: a message
+   * waits for a decision. `reservation`: the reservation has ended.
    */
   kind: text('kind', { enum: ['agent', 'person', 'task', 'held', 'reservation'] }).notNull(),
   /** The id of the agent, user, task, held message or reservation. */
@@ -926,8 +926,7 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
   /**
-   * The message's account, which differs if the agent has since been moved. For an update, it may be the task's
-   * account.
+   * The message's account, which differs if the agent has since been moved. For an update, possibly the task's account.
    */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
@@ -1045,7 +1044,7 @@ export const artifacts = sqliteTable('artifacts', {
   append: flag('append').notNull(),
   lastChunk: flag('last_chunk').notNull(),
   name: text('name'),
-  /** JSON: parts in 1.0 form; null if the event's message contains them. */
+  /** Parts in their 1.0 form, as JSON; null if the event's message contains them. */
   parts: text('parts'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.taskId, t.n] }),
@@ -1116,7 +1115,7 @@ export const remoteOutboxes = sqliteTable('remote_outboxes', {
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  // A callback knows only this id.
+  // Callbacks contain only this id.
   index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
@@ -1234,11 +1233,11 @@ export const webhookEvents = sqliteTable('webhook_events', {
 export const incomingHooks = sqliteTable('incoming_hooks', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
-  /** SHA-256 of the token in its address. */
+  /** SHA-256 of the token in the address. */
   tokenHash: text('token_hash').notNull(),
-  /** The sender, of type `hook`. */
+  /** The agent that sends the messages, of type `hook`. */
   agentId: text('agent_id').notNull(),
-  /** The recipient is an agent or a channel. */
+  /** Exactly one is set: the agent or the channel that receives the messages. */
   toAgentId: text('to_agent_id'),
   channelId: text('channel_id'),
   format: text('format', { enum: ['summary', 'template', 'github', 'alertmanager'] }).notNull(),
@@ -1306,7 +1305,7 @@ export const conversationTurns = sqliteTable('conversation_turns', {
 /** The account activity log: one row per admin call. Append-only: triggers reject updates and deletes. */
 export const activity = sqliteTable('activity', {
   accountId: text('account_id').notNull().references(() => accounts.id),
-  /** 1, 2, 3 … in each account, without gaps. */
+  /** The position in the account's log: 1, 2, 3 … without gaps. */
   n: integer('n').notNull(),
   id: text('id').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -1317,7 +1316,7 @@ export const activity = sqliteTable('activity', {
   /** `admin_key`, `oauth` or, for a user in the browser, `session`; otherwise null. */
   credentialKind: text('credential_kind'),
   tool: text('tool').notNull(),
-  /** JSON, without secrets. */
+  /** The call's arguments as JSON, without secrets. */
   arguments: text('arguments').notNull(),
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
@@ -1367,7 +1366,7 @@ export const oauthRequests = sqliteTable('oauth_requests', {
   state: text('state'),
   codeChallenge: text('code_challenge').notNull(),
   resource: text('resource').notNull(),
-  /** JSON: the picker's entries, and the accounts in which a new agent can be created. */
+  /** The entries of the picker, and the accounts in which a new agent can be created, as JSON. */
   choices: text('choices').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedAt: integer('used_at'),
@@ -1386,7 +1385,7 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   userId: text('user_id').notNull().references(() => users.id),
   clientId: text('client_id').notNull(),
   clientName: text('client_name').notNull(),
-  /** Null for a grant to administer the account. */
+  /** The agent as which the client acts. Null for a grant to administer the account. */
   agentId: text('agent_id'),
   scope: text('scope', { enum: ['admin', 'agent:use'] }).notNull(),
   resource: text('resource').notNull(),
@@ -1568,7 +1567,7 @@ export const signingKeys = sqliteTable('signing_keys', {
   /** The public key as a JWK in JSON. @see RFC 7517 */
   publicKey: text('public_key').notNull(),
   ...optionalSealedToken(),
-  /** Later than the time of every older key. */
+  /** The creation time, which is later than the time of every older key. */
   createdAt: integer('created_at').notNull(),
 }, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
 

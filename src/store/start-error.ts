@@ -111,7 +111,7 @@ export function explainedFolder(error: unknown, folder: string): string | undefi
   return `The folder ${folder} cannot be written (${code || name}). ${step}`
 }
 
-/** Whether the name is that of a Deno permission error, which has no code. */
+/** Whether the name belongs to a Deno permission error, which has no code. */
 function isDenied(name: string): boolean {
   return name === 'NotCapable' || name === 'PermissionDenied'
 }

@@ -157,7 +157,10 @@ export const agents = {
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
-    /** Searches `limit` live agents except one, by alias, after the alias `after`; only those in `among`, if given. */
+    /**
+     * Searches `limit` live agents, by alias, after the alias `after`. Excludes `except`, and searches only `among` if
+     * given.
+     */
     search: (
       search: string,
       except: string,

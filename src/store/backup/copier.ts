@@ -1,4 +1,4 @@
-/** Copies a store's database, or any other, into one SQLite file. */
+/** Copies a store's database, or any other database, into one SQLite file. */
 import { statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -94,7 +94,7 @@ export async function copySnapshot(
     onTable?: (table: string, rows: number) => void
   } = {},
 ): Promise<void> {
-  // Created before SQLite opens it, so that only its owner may read it.
+  // The file is created before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {

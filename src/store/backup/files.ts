@@ -45,8 +45,7 @@ export async function temporaryFolder(purpose: 'copy' | 'restore', now: number):
 export const logEndings = ['-wal', '-journal']
 
 /**
- * Fails with a `StartError` if a log exists where a new file will be placed, because SQLite would apply it to that
- * file.
+ * Fails with a `StartError` if a log exists where a new file will be placed. SQLite would apply the log to that file.
  */
 export function requireNoLog(path: string): void {
   const log = logEndings.map((ending) => `${path}${ending}`).find((file) => existsSync(file))

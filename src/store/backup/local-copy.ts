@@ -59,7 +59,7 @@ export function difference(expected: Content, found: Content): string | undefine
  * checkpoints while another writes. So this connection is never the last one, unless it is the only one.
  */
 export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
-  // Created before SQLite opens it, so that only its owner may read it.
+  // The file is created before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(path)
   try {

@@ -52,7 +52,7 @@ export async function copyTables(
   ])
 }
 
-/** Marks the copy as complete. From now on a grid can start on it. */
+/** Marks the copy as complete. After that, a grid can start on it. */
 export async function finishCopy(target: Client): Promise<void> {
   await target.execute({ sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts })
 }

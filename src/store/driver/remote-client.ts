@@ -1,4 +1,4 @@
-/** The client for a remote database. It is the driver's client, with queries and commits on persistent streams. */
+/** The client for a remote database: the driver's client, with queries and commits on persistent streams. */
 import { type Client, type Config, createClient, type InStatement } from '@libsql/client'
 import { parseLibsqlUrl } from '@libsql/hrana-client'
 import { GridError } from '../../errors.ts'

@@ -15,7 +15,7 @@ interface WaitingQuery extends PlainStatement {
 }
 
 interface Step extends PlainStatement {
-  /** The positions of the step's queries. A set has several. */
+  /** The positions of the queries that the step runs. A set has several. */
   places: number[]
   columns?: string[]
 }
@@ -119,9 +119,9 @@ function withSameText(queries: PlainStatement[]): number[][] {
 }
 
 /**
- * One statement that replaces several SELECTs that differ only in their arguments; undefined if there is none. It runs
- * the SELECT for each element of a JSON array of their arguments, and returns one JSON text of rows for each. So each
- * query keeps its conditions, including its account.
+ * One statement that replaces several SELECTs that differ only in their arguments, or undefined. It runs the SELECT for
+ * each element of a JSON array of their arguments, and returns one JSON text of rows for each. So each query keeps its
+ * conditions, including its account.
  */
 function setOf(queries: PlainStatement[], columns: number): PlainStatement | undefined {
   const [{ sql, args: first }, ...others] = queries
@@ -153,7 +153,7 @@ function resultsOf(answer: ResultSet | Error, columns: string[]): ResultSet[] | 
   return found.map((values) => resultSet({ columns, rows: values.map((each) => new SetRow(each)) }))
 }
 
-/** Whether it may have been a different integer in the database. */
+/** Whether the value may have been a different integer in the database. */
 function isInexact(value: Value): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
 }

@@ -58,7 +58,7 @@ export const backups = (db: Db) => ({
   claim: (now: number, waitMs: number): Statement => db.bind(claim, { at: String(now), now, waitMs }),
 })
 
-/** Key of the fact: the latest time at which a process of this database trusted its clock. */
+/** The key of the fact with the latest time at which a process of this database trusted its clock. */
 const clockKey = 'clock'
 
 const storedTime = query<{ value: string }>(`SELECT value FROM store_facts WHERE key = '${clockKey}'`)
@@ -79,7 +79,7 @@ export const clock = (db: Db) => ({
     const row = await db.one(storedTime)
     return row && Number(row.value)
   },
-  /** Stores a time, if it is later than the stored one. */
+  /** Stores a time if it is later than the stored time. */
   advance: (at: number): Statement => db.bind(advance, { at: String(at) }),
   /** The accounts of the first `limit` trials that expired by `until` and have not ended. */
   async accountsWithTrials(until: number, limit: number) {

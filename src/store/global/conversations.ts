@@ -8,7 +8,7 @@ import { isAtPosition, type StoredFollower } from './pulse.ts'
 export const positionOf = (follower: StoredFollower) =>
   `(SELECT projections.seq FROM projections WHERE projections.name = '${follower}' AND projections.seq >= 0)`
 
-/** The messages of a batch, unless a process has already handled it. */
+/** The messages of a batch, unless another process has already handled it. */
 export const inBatch = `m.seq > :after AND m.seq <= :upTo AND ${isAtPosition}`
 
 // Each message has two sides. The second side is the recipient's account, if it is a different one.
@@ -21,7 +21,7 @@ const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_i
 const external = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'receiver.agent_id')}, receiver.agent_id, ${sender})`
 const pair = `iif(m.from_agent_id < receiver.agent_id,
     m.from_agent_id || ' ' || receiver.agent_id, receiver.agent_id || ' ' || m.from_agent_id)`
-/** The messages that match `chosen`, a condition on `messages AS m`, once for each account that shows them. */
+/** The messages that match `chosen`, a condition on `messages AS m`, with one row for each account that shows them. */
 export const places = (chosen: string) => `
     SELECT m.seq, m.created_at, m.account_id AS home, m.from_agent_id AS sender, m.reply_to_message_id AS reply_to,
       ${account} AS account_id,

@@ -48,8 +48,8 @@ const byHash = crossAccountQuery<Credential>(
 const maxKept = 5_000
 
 /**
- * An in-memory cache of keys, for a local file, which no other process changes. It is cleared after each commit with
- * any statement other than those marked as `traffic`, before the commit is acknowledged.
+ * An in-memory cache of keys, for a local file, which no other process changes. The cache is cleared after each commit
+ * with any statement that is not marked as `traffic`, before the commit is acknowledged.
  */
 export class KeyCache {
   #kept = new LruMap<string, Credential>(maxKept)

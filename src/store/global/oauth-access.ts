@@ -49,7 +49,7 @@ export const whileGrantLives = `(credentials.grant_id IS NULL OR EXISTS (
     SELECT 1 FROM oauth_grants
     WHERE ${fetchingGrant} AND oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at))`
 
-/** Joins the newest unrevoked key that a grant's client fetched with it. Ids are ordered by time. */
+/** Joins the newest unrevoked key that the client fetched with the grant. Ids are ordered by time. */
 export const joinFetchedKey = `LEFT JOIN credentials
     ON credentials.account_id = oauth_grants.account_id AND credentials.grant_id = oauth_grants.id
       AND credentials.id = (

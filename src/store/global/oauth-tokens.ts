@@ -10,7 +10,7 @@ import {
 } from './oauth-access.ts'
 import type { OAuthScope } from './oauth-grants.ts'
 
-/** A live access token and its grant. `id` is the grant's id: the credential in the activity log. */
+/** A live access token and its grant. `id` is the grant's id, which is the credential in the activity log. */
 export interface AccessToken {
   accountId: string
   id: string

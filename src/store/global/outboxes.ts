@@ -32,7 +32,7 @@ export interface DueOutbox {
   kind: OutboxKind
   accountId: string
   agentId: string
-  /** Without the leading `@`. */
+  /** The agent's alias without the leading `@`. */
   alias: string
   id: string
   /** The URL to which the message is sent. */

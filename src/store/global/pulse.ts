@@ -29,7 +29,7 @@ export type StoredDuty =
   | 'pauses'
   | 'reservations'
   | 'scheduled messages'
-/** When the first outbox of a kind is due. */
+/** The time at which the first outbox of a kind is due. */
 export type OutboxTime = `${OutboxKind} outboxes`
 
 export interface Pulse {
@@ -38,7 +38,7 @@ export interface Pulse {
   events: number
   /** The position of each follower. */
   positions: ReadonlyMap<StoredFollower, number>
-  /** The next time of each duty that has one. */
+  /** The next due time of each duty that has one. */
   due: ReadonlyMap<StoredDuty, number>
 }
 
@@ -140,7 +140,7 @@ export const pulses = (db: Db) => ({
       due: of('due') as Pulse['due'],
     }
   },
-  /** The number of the last of the next `limit` messages after one, or `end` if there are none. */
+  /** The number of the last of the next `limit` messages after `after`, or `end` if there are none. */
   nextMessages: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextMessages, { after, end, limit }))?.upTo ?? end,
   /** Like `nextMessages`, for messages with about `chars` characters in total. */
@@ -151,7 +151,7 @@ export const pulses = (db: Db) => ({
   /** Like `nextMessages`, for rows of the table `log`. */
   nextEvents: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextEvents, { after, end, limit }))?.upTo ?? end,
-  /** Advances a follower, if it is still at `after`. */
+  /** Advances a follower if it is still at `after`. */
   move: (follower: StoredFollower, after: number, upTo: number): Statement => ({
     ...db.bind(move, { follower, after, upTo }),
     isTraffic: true,
