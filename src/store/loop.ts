@@ -159,7 +159,7 @@ export class Loop {
     return Math.max(0, running.follower.end(this.pulse) - Math.max(0, this.pulse.positions.get(follower) ?? 0))
   }
 
-  /** The stuck stored followers, as this process sees them, and since when they are stuck, by the grid's clock. */
+  /** The stuck stored followers, as seen by this process, and since when they have been stuck, by the grid's clock. */
   standing(): Standing[] {
     const now = performance.now()
     return [...this.#followers].flatMap(({ follower, position, stands: { since } }) => {
@@ -292,7 +292,7 @@ export class Loop {
     running.behindSince = undefined
     running.work = step(running.follower, after, end, running.limit).then((upTo) => {
       running.position = upTo
-      // After a full batch, the next one does not wait for more rows.
+      // The batch after a full one does not wait for more rows.
       if (upTo < end) running.behindSince = 0
       running.failures = 0
       running.limit = Math.min(running.follower.limit, running.limit * 2)

@@ -157,10 +157,7 @@ export const agents = {
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
-    /**
-     * Searches `limit` live agents, by alias, after the alias `after`. Excludes `except`, and searches only `among` if
-     * given.
-     */
+    /** Searches `limit` live agents except one, by alias, after the alias `after`. `among` restricts the search. */
     search: (
       search: string,
       except: string,

@@ -1,6 +1,6 @@
 /**
- * Messages that end unread: they expire, their sender retracts them, or their recipient is deleted. See docs/delivery.md,
- * "Messages that end" and "Parked messages".
+ * Messages that end unread: they expire, their sender retracts them, or their recipient is deleted. See
+ * docs/delivery.md, "Messages that end" and "Parked messages".
  */
 import { deliver } from './deliver.ts'
 import { agentOf, inboxOf } from './inbox-message.ts'

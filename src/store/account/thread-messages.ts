@@ -55,9 +55,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/**
- * SQL of `own` for the account's message `m` (with `join`), or of `delivered` for a message `m` delivered to it as `d`.
- */
+/** `own` for the account's message `m` (with `join`), or `delivered` for a message `m` delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
@@ -250,9 +248,7 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
 export const threadMessages = {
   reads: (account: AccountDb) => ({
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
-    /**
-     * Messages with a position in the account, in log order, in the version for a user. `user` is null for programs.
-     */
+    /** Messages with a position in the account, in log order, as a user sees them. `user` is null for programs. */
     bySeqs: (seqs: number[], user: string | null = null) => account.all(bySeqs, { seqs: JSON.stringify(seqs), user }),
     /** A thread's messages around `anchor`, none before `from`, with the messages of the thread that they answer. */
     around: (

@@ -213,9 +213,9 @@ export const claims = (db: Db) => {
       db.bind(close, { from, name, at }),
     ],
     /**
-     * Moves agents into the account `to`: alias, settings, skills, keys, unread messages, messages between them, the open
-     * tasks that they work on, and the idempotency keys since `keysSince`. Their other open tasks are canceled. Fails
-     * the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
+     * Moves agents into the account `to`: alias, settings, skills, keys, unread messages and messages among them, the
+     * open tasks that they work on, and the idempotency keys since `keysSince`. Their other open tasks are canceled.
+     * Fails the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
      */
     move: async (
       { from, user, at }: Claim,

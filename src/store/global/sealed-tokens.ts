@@ -8,7 +8,7 @@ export interface StoredToken extends SealedToken {
   id: string
 }
 
-/** The context of an account's token: it can be decrypted only for its own row. */
+/** The context of an account's token, which can be decrypted only for its own row. */
 export function accountTokenContext(table: string, account: string, row: string): string {
   return `${table}:${account}:${row}:token`
 }
@@ -32,7 +32,7 @@ export interface SealedTable {
   name: string
   /** The context that binds an encrypted token to its row. */
   context(token: Pick<StoredToken, 'owner' | 'id'>): string
-  /** At most `limit` tokens under keys other than this one, after a position, ordered by owner and id. */
+  /** Up to `limit` tokens under keys other than this one, after a position, ordered by owner and id. */
   underOtherKeys(key: string, after: Pick<StoredToken, 'owner' | 'id'>, limit: number): Promise<StoredToken[]>
   byKey(): Promise<{ key: string; tokens: number }[]>
   /** Replaces a token with the same token under another key. Returns no row if it was changed or removed. */

@@ -14,7 +14,7 @@ interface NewText {
   body: string
   a2a: string | null
   channelId: string | null
-  /** JSON: a list of `ChangedText`. */
+  /** A list of `ChangedText`, as JSON. */
   changed: string
 }
 

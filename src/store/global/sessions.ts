@@ -11,7 +11,7 @@ interface NewSession {
   halfExpiresAt: number
   /** Whether the second factor was verified. Otherwise, if the user has one, this is a half session. */
   hasSecondFactor: boolean
-  /** When the user confirmed their identity; null if unknown. */
+  /** When the user last confirmed their identity; null if unknown. */
   confirmedAt: number | null
   /** The only account that the session can access; null for all of the user's accounts. */
   onlyAccount: string | null

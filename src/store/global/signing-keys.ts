@@ -3,7 +3,7 @@ import { type Db, insertedToken, query, sealedColumns, type Statement, statement
 
 /** A key pair that signs agent cards, or has signed them. */
 export interface StoredSigningKey {
-  /** The `kid` of its signatures. */
+  /** The `kid` of the key's signatures. */
   id: string
   publicKey: string
   /** The sealed private key. Undefined after a newer key replaced it. */
