@@ -1,5 +1,5 @@
 /**
- * Properties of each account table beyond its columns. A new table in `schema.ts` compiles only if it is listed here.
+ * Properties of each account table beyond its columns. This file compiles only if it lists every account table.
  */
 import * as schema from './schema.ts'
 
@@ -10,21 +10,21 @@ type AccountTable = {
 
 interface AccountTableFacts {
   /**
-   * What happens to its rows when the account is removed. `drained`: deleted in pieces. `follows`: deleted with the
+   * How the removal of the account treats the table's rows. `drained`: deleted in pieces. `follows`: deleted with the
    * rows they reference. `expires`: removed like expired rows, before all others. `emptied`: deleted at the end, in one
-   * statement. `kept`: kept without words and names, because other accounts' rows reference them.
+   * statement. `kept`: kept without texts and names, because other accounts' rows reference them.
    */
   removal: 'drained' | 'follows' | 'expires' | 'emptied' | 'kept'
   /**
-   * Whether archives contain it, as `src/features/archives/store/tables.ts` defines, or why not. `secret`: secrets,
-   * sessions and subscriptions. `person`: people, who become invitations. `derived`: recomputed from the messages.
-   * `local`: relates to the grid where it happened.
+   * Whether archives contain the table, as defined in `src/features/archives/store/tables.ts`, or why not. `secret`:
+   * secrets, sessions and subscriptions. `person`: people, who become invitations. `derived`: recomputed from the
+   * messages. `local`: specific to the grid in which the rows were created.
    */
   archive: true | 'secret' | 'person' | 'derived' | 'local'
   /**
-   * What removes its rows while the account exists. `age`: their own age, in `src/store/global/retention.ts`, or with
-   * OAuth. `message`: the retention of their messages, in `src/store/account/retention.ts`. `stays`: only explicit
-   * removal, or removal of the rows they reference.
+   * When rows are removed while the account exists. `age`: by their own age, in `src/store/global/retention.ts`, or
+   * with OAuth. `message`: by the retention of their messages, in `src/store/account/retention.ts`. `stays`: only
+   * explicitly, or with the rows they reference.
    */
   expires: 'age' | 'message' | 'stays'
 }

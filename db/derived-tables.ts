@@ -1,5 +1,5 @@
 // Made by scripts/migrations.ts. Do not edit.
-/** The tables that the removal of an account drains, in an order that their foreign keys allow. */
+/** The tables that the removal of an account drains, in an order that their foreign keys permit. */
 export const drainedTables: readonly string[] = [
   'activity',
   'agent_access',
@@ -57,7 +57,7 @@ export const drainedTables: readonly string[] = [
   'person_aliases',
 ]
 
-/** The tables of accounts with sealed tokens. */
+/** Account tables with sealed tokens. */
 export const sealedTables: readonly string[] = [
   'agents',
   'guardrails',
@@ -68,7 +68,7 @@ export const sealedTables: readonly string[] = [
   'webhooks',
 ]
 
-/** The primary keys of tables whose rows SQLite stores by them. The others have a `rowid`. */
+/** The primary keys of tables without a `rowid`, whose rows SQLite stores by primary key. */
 export const primaryKeys: Readonly<Record<string, string>> = {
   conversation_turns: 'account_id, key',
   deliveries: 'seq, inbox',

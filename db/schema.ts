@@ -9,7 +9,7 @@ import { blob, foreignKey, index, integer, primaryKey, sqliteTable, text, unique
 const flag = (name: string) => integer(name, { mode: 'boolean' })
 
 /**
- * The id of the attempt that last used the row. A unit that is resent because its answer was lost recognizes its own
+ * The id of the attempt that last used the row. A unit that is repeated because its result was lost recognizes its
  * mark.
  */
 const usedBy = () => text('used_by')
@@ -49,17 +49,16 @@ export const accounts = sqliteTable('accounts', {
   createdAt: integer('created_at').notNull(),
   claimedAt: integer('claimed_at'),
   requiresSecondFactor: flag('requires_second_factor').notNull().default(false),
-  /** Whether the texts of blocked messages are kept for the account's people. */
+  /** Whether the texts of blocked messages are kept, so that the account's people can read them. */
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
-  /** Since when owners and admins may read the agents' conversations: 0 for all of them, null for none. */
+  /** Since when owners and admins may read the agents' conversations. 0: all of them; null: none. */
   peopleReadSince: integer('people_read_since'),
   /**
-   * When its owner deleted it, or its removal began. The account is hidden from everyone else and can be restored for 7
-   * days.
+   * When its owner deleted it, or its removal began. Nobody else can see the account, which can be restored for 7 days.
    */
   deletedAt: integer('deleted_at'),
-  /** The account's limits; null for those in the settings. */
+  /** The account's own limits; null for the limits in the settings. */
   messagesPerDay: integer('messages_per_day'),
   megabytesPerDay: integer('megabytes_per_day'),
   maxAgents: integer('max_agents'),
@@ -78,7 +77,7 @@ export const users = sqliteTable('users', {
   passwordHash: text('password_hash'),
   emailVerifiedAt: integer('email_verified_at'),
   createdAt: integer('created_at').notNull(),
-  /** Registered with an invitation whose link was shown to the inviter, who may therefore have registered this user. */
+  /** Registered with an invitation whose link was shown to the inviter, who may therefore control this user. */
   registeredByShownLink: flag('registered_by_shown_link').notNull().default(false),
   shortcuts: flag('shortcuts').notNull().default(true),
 }, (t) => [uniqueIndex('users_email').on(t.email)])
@@ -88,11 +87,11 @@ export const memberships = sqliteTable('memberships', {
   userId: text('user_id').notNull().references(() => users.id),
   role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
   createdAt: integer('created_at').notNull(),
-  /** The role came from the provider's claim rather than from a person here. */
+  /** The role was set by the provider's claim, not by a person. */
   roleByClaim: flag('role_by_claim').notNull().default(false),
 }, (t) => [primaryKey({ columns: [t.accountId, t.userId] }), index('memberships_user').on(t.userId)])
 
-/** Users whom a person removed from the account. They cannot return until a person readmits them. */
+/** Users whom a person removed from the account. They cannot rejoin until a person readmits them. */
 export const removedMembers = sqliteTable('removed_members', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   userId: text('user_id').notNull().references(() => users.id),
@@ -113,13 +112,13 @@ export const sessions = sqliteTable('sessions', {
   endedAt: integer('ended_at'),
   userAgent: text('user_agent').notNull().default(''),
   address: text('address').notNull().default(''),
-  /** The user still has to provide the second factor. Until then, the session does not sign the user in. */
+  /** The user still has to provide the second factor. Until then, the session does not count as signed in. */
   awaitsSecondFactor: flag('awaits_second_factor').notNull().default(false),
   /** When the user last proved their identity. */
   confirmedAt: integer('confirmed_at'),
   /** The only account that the session can open, because that account's provider signed the user in. */
   onlyAccount: text('only_account'),
-  /** The provider identity that started the session; null if there was none. */
+  /** The provider's identity that started the session; null if there was none. */
   ssoIssuer: text('sso_issuer'),
   ssoSubject: text('sso_subject'),
 }, (t) => [
@@ -158,10 +157,10 @@ export const signInChallenges = sqliteTable('sign_in_challenges', {
 export const totps = sqliteTable('totps', {
   userId: text('user_id').primaryKey().references(() => users.id),
   ...sealedToken(),
-  /** The time step of the last accepted code. Codes of this step and earlier ones are refused. */
+  /** The time step of the last accepted code. Codes of this or an earlier step are refused. */
   lastStep: integer('last_step').notNull().default(0),
   createdAt: integer('created_at').notNull(),
-  /** Null until the user has entered a first code. Only then does it count as a second factor. */
+  /** Null until the user has entered a first code. Only then is the app a second factor. */
   confirmedAt: integer('confirmed_at'),
   usedBy: usedBy(),
 })
@@ -173,7 +172,7 @@ export const recoveryCodes = sqliteTable('recovery_codes', {
   usedBy: usedBy(),
 }, (t) => [primaryKey({ columns: [t.userId, t.hash] })])
 
-/** One-time links. All but `set_up` are sent by email, and using one of those verifies the address. */
+/** One-time links. All except `set_up` are sent by email, so using one verifies the address. */
 export const links = sqliteTable('links', {
   id: text('id').primaryKey(),
   kind: text('kind', { enum: ['set_up', 'sign_in', 'verify', 'reset', 'change_email', 'claim'] }).notNull(),
@@ -197,16 +196,16 @@ export const invitations = sqliteTable('invitations', {
   email: text('email').notNull(),
   role: text('role', { enum: ['owner', 'admin', 'member', 'viewer'] }).notNull(),
   tokenHash: text('token_hash').notNull(),
-  /** Null if the operator, who imported the account, is the inviter. */
+  /** Null if the operator imported the account and is therefore the inviter. */
   invitedBy: text('invited_by').references(() => users.id),
-  /** The agent that represented the person before the account was imported, and will again. */
+  /** The agent that represented the person before the account was imported, and will do so again. */
   agentId: text('agent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
   acceptedAt: integer('accepted_at'),
-  /** Withdrawn, or replaced by a newer one for the same address. */
+  /** When the invitation was withdrawn, or replaced by a newer one for the same address. */
   endedAt: integer('ended_at'),
-  /** The link was shown to the inviter, so using it does not prove the address. */
+  /** The link was shown to the inviter, so its use does not prove the address. */
   isLinkShown: flag('is_link_shown').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -229,7 +228,7 @@ export const signups = sqliteTable('signups', {
 ])
 
 /**
- * Events counted for limits, such as sign-ins and emails, kept for a day. `subject` is a SHA-256 of the user or
+ * Events counted for limits, such as sign-ins and emails. Kept for a day. `subject` is a SHA-256 of the user or
  * address.
  */
 export const attempts = sqliteTable('attempts', {
@@ -245,7 +244,7 @@ export const attempts = sqliteTable('attempts', {
 export const agents = sqliteTable('agents', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
-  /** Unique across all accounts: a deleted agent's alias remains reserved for its account. */
+  /** Unique across all accounts. A deleted agent's alias remains reserved for its account. */
   alias: text('alias').notNull(),
   type: text('type', { enum: ['mcp', 'a2a', 'human', 'hook'] }).notNull(),
   visibility: text('visibility', { enum: ['private', 'public'] }).notNull(),
@@ -257,18 +256,18 @@ export const agents = sqliteTable('agents', {
   createdAt: integer('created_at').notNull(),
   deletedAt: integer('deleted_at'),
   lastSeenAt: integer('last_seen_at'),
-  /** Controlled by a script: its messages, sent or received, never count as turns of a conversation. */
+  /** A script controls the agent. Its messages, sent or received, never count as turns of a conversation. */
   automated: flag('automated').notNull().default(false),
-  /** A plain reply is returned over A2A as a message instead of a task result. */
+  /** The agent's plain reply is returned over A2A as a message instead of a task result. */
   messageReplies: flag('message_replies').notNull().default(false),
-  /** Whether A2A calls wait for its answer. `auto`: while it is connected or holds messages on an expiring lease. */
+  /** Whether A2A calls wait for the agent's answer. `auto`: while it is connected or has messages on a timed lease. */
   callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
   /** The account that it was moved to under the same id. This row is deleted, and its alias belongs to that account. */
   movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.signupId], foreignColumns: [signups.accountId, signups.id] }),
-  // Only among live agents: the account may create an agent with a deleted agent's alias.
+  // Unique only among live agents, because the account may reuse a deleted agent's alias.
   uniqueIndex('agents_live_alias').on(t.alias).where(sql`deleted_at IS NULL`),
   index('agents_alias').on(t.alias),
   index('agents_of_account').on(t.accountId, t.alias).where(sql`deleted_at IS NULL`),
@@ -276,8 +275,8 @@ export const agents = sqliteTable('agents', {
 ])
 
 /**
- * Each agent's number, which identifies its inbox and its row in `agent_search`, an FTS5 table that drizzle does not
- * support. `addAgent` adds the number, and triggers maintain the index.
+ * Each agent's number. It identifies the agent's inbox and its row in `agent_search`, an FTS5 table that drizzle does
+ * not support. `addAgent` adds the number, and triggers maintain the index.
  */
 export const agentNumbers = sqliteTable('agent_numbers', {
   n: integer('n').primaryKey({ autoIncrement: true }),
@@ -285,7 +284,7 @@ export const agentNumbers = sqliteTable('agent_numbers', {
   agentId: text('agent_id').notNull(),
   /** The number of unread messages in the inbox, maintained by triggers on `deliveries`. */
   unread: integer('unread').notNull().default(0),
-  /** Number of messages refused because the inbox was full, and the day of the last one, as its first millisecond. */
+  /** How many messages the inbox refused because it was full, on the day that starts at `refusedOn`. */
   refused: integer('refused').notNull().default(0),
   refusedOn: integer('refused_on').notNull().default(0),
 }, (t) => [
@@ -300,14 +299,14 @@ export const agentAccess = sqliteTable('agent_access', {
   agentId: text('agent_id').notNull(),
   alias: text('alias').notNull(),
   /**
-   * The alias was free when it was listed, and no person has since confirmed who took it. `allow_list` does not admit
-   * it.
+   * The alias was unused when it was listed, and no person has since confirmed the agent that took it. `allow_list`
+   * does not admit it.
    */
   pending: flag('pending').notNull().default(false),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.alias] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  // Without the account, for looking up a newly taken alias.
+  // Omits the account, for looking up an alias that an agent has just taken.
   index('agent_access_alias').on(t.alias),
   index('agent_access_pending').on(t.accountId).where(sql`pending`),
 ])
@@ -319,7 +318,7 @@ export const trials = sqliteTable('trials', {
   used: integer('used').notNull().default(0),
   max: integer('max').notNull(),
   expiresAt: integer('expires_at').notNull(),
-  /** When its end was noticed. It remains ended if the clock is set back. */
+  /** When the end of the trial was noticed. The trial remains ended if the clock is set back. */
   endedAt: integer('ended_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -327,14 +326,14 @@ export const trials = sqliteTable('trials', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
 ])
 
-/** Agent keys and admin keys. Stores only a key's SHA-256, and its last four characters for display. */
+/** Agent keys and admin keys. Only a key's SHA-256 is stored, with its last four characters for display. */
 export const credentials = sqliteTable('credentials', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   id: text('id').notNull(),
   kind: text('kind', { enum: ['agent_key', 'admin_key'] }).notNull(),
   agentId: text('agent_id'),
   /**
-   * The user whose role the key depends on: the creator of an admin key, or the user whose client fetched an agent key.
+   * The user on whose role the key depends: the creator of an admin key, or the user whose client fetched an agent key.
    */
   userId: text('user_id').references(() => users.id),
   name: text('name').notNull().default(''),
@@ -344,7 +343,7 @@ export const credentials = sqliteTable('credentials', {
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
   /**
-   * The grant with which a client fetched the key. No foreign key: ended grants are removed, and their keys are
+   * The grant with which a client fetched the key. Not a foreign key, because ended grants are removed. Their keys are
    * invalid.
    */
   grantId: text('grant_id'),
@@ -376,7 +375,7 @@ export const agentSkills = sqliteTable('agent_skills', {
   primaryKey({ columns: [t.accountId, t.agentId, t.skillId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   foreignKey({ columns: [t.accountId, t.skillId], foreignColumns: [skills.accountId, skills.id] }),
-  // Includes the agent, so that a skill's agents can be counted in the index alone.
+  // Includes the agent, so that the index alone suffices to count a skill's agents.
   index('agent_skills_skill').on(t.accountId, t.skillId, t.agentId),
 ])
 
@@ -399,10 +398,10 @@ export const channelMembers = sqliteTable('channel_members', {
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
   joinedAt: integer('joined_at').notNull(),
-  /** The person is notified of all posts. */
+  /** The person behind the agent is notified of all posts. */
   follows: flag('follows').notNull().default(false),
   /**
-   * Which posts wake the agent. Null: all posts if the channel has at most five members, otherwise those that mention
+   * Which posts wake the agent. Null: all posts if the channel has at most five members, otherwise posts that mention
    * it.
    */
   wake: text('wake', { enum: ['all', 'mentions', 'none'] }),
@@ -415,8 +414,8 @@ export const channelMembers = sqliteTable('channel_members', {
 ])
 
 /**
- * Agents' temporary claims to be working on something. Renewing one creates a new row, so `n` increases with everything
- * that others have to respect. See docs/protocol/reservations.md.
+ * Agents' reservations of names, such as a file or a ticket on which they work. Renewing one creates a new row, so `n`
+ * increases with every change that other agents must respect. See docs/protocol/reservations.md.
  */
 export const reservations = sqliteTable('reservations', {
   n: integer('n').primaryKey({ autoIncrement: true }),
@@ -425,21 +424,21 @@ export const reservations = sqliteTable('reservations', {
   agentId: text('agent_id').notNull(),
   /** The namespace of the name: a repository, or empty for the account. */
   space: text('space').notNull(),
-  /** May contain wildcards; normalised by `normaliseName`. */
+  /** The reserved name, normalised by `normaliseName`. May contain wildcards. */
   name: text('name').notNull(),
   shared: flag('shared').notNull(),
   note: text('note').notNull(),
-  /** The task whose end also ends the reservation, and that task's account. */
+  /** The task that ends the reservation when it ends, and that task's account. */
   taskId: text('task_id'),
   taskHome: text('task_home'),
   createdAt: integer('created_at').notNull(),
-  /** The requested duration. The reservation is extended by it while its agent calls tools. */
+  /** The requested duration. Tool calls of the agent extend the reservation by this time. */
   lengthMs: integer('length_ms').notNull(),
   endsAt: integer('ends_at').notNull(),
   /** The agent's last known tool call, and when this was last checked. */
   calledAt: integer('called_at').notNull(),
   lookedAt: integer('looked_at').notNull(),
-  /** Agents that were refused because of it: a list of ids with times. They get a message when it ends. */
+  /** Agents that the reservation refused: a list of ids with times. They get a message when it ends. */
   refused: text('refused', { mode: 'json' }).notNull().default('[]'),
 }, (t) => [
   uniqueIndex('reservations_id').on(t.accountId, t.id),
@@ -462,10 +461,10 @@ export const guardrails = sqliteTable('guardrails', {
   /** The service that receives the texts, as the `host` of a URL; null for a local provider. */
   host: text('host'),
   ...optionalSealedToken(),
-  /** Attached by `addAgent` to every new agent. */
+  /** The direction in which `addAgent` attaches the guardrail to every new agent. */
   allAgents: text('all_agents', { enum: ['inbound', 'outbound', 'both'] }),
   /**
-   * Since when every check has failed, and the last failure's reason as shown to tenants; null while checks succeed.
+   * Since when every check has failed, and the last failure's reason as shown to tenants. Null while checks succeed.
    */
   failingSince: integer('failing_since'),
   failure: text('failure'),
@@ -486,7 +485,7 @@ export const agentGuardrails = sqliteTable('agent_guardrails', {
   index('agent_guardrails_guardrail').on(t.accountId, t.guardrailId, t.agentId),
 ])
 
-/** Consents by people that let guardrails send their alias's messages to this host. */
+/** People's consents to guardrails that send their alias's messages to this host. */
 export const guardrailConsents = sqliteTable('guardrail_consents', {
   accountId: text('account_id').notNull(),
   /** An agent of type `human`. */
@@ -506,20 +505,20 @@ export const approvalRules = sqliteTable('approval_rules', {
   name: text('name').notNull(),
   /** `any`: all agents, including those of other accounts. `external`: agents and people of other accounts. */
   fromKind: text('from_kind', { enum: ['agent', 'any', 'external', 'people', 'remote'] }).notNull(),
-  /** For the kind `agent`: its id. */
+  /** The agent's id, if the kind is `agent`. */
   fromId: text('from_id'),
   /** `any` includes people and channels. */
   toKind: text('to_kind', { enum: ['agent', 'any', 'external', 'people', 'remote', 'channel'] }).notNull(),
-  /** For the kinds `agent` and `channel`: its id. */
+  /** The id of the agent or channel, if the kind is `agent` or `channel`. */
   toId: text('to_id'),
   condition: text('condition', { enum: ['always', 'finding', 'parts'] }).notNull(),
-  /** For findings: only this guardrail's findings; null for any. */
+  /** For rules on findings: the only guardrail whose findings count; null for any. */
   guardrailId: text('guardrail_id'),
-  /** For parts: those whose media type has this prefix; null for any. */
+  /** For rules on parts: the prefix of the media types that count; null for any. */
   mediaType: text('media_type'),
-  /** For parts: the minimum size in bytes; null for any. */
+  /** For rules on parts: the minimum size in bytes; null for any. */
   minBytes: integer('min_bytes'),
-  /** User ids. If the list is empty or none of them is a member any more, the owners decide. */
+  /** User ids. If the list is empty or none of them is still a member, the owners decide. */
   deciders: text('deciders', { mode: 'json' }).notNull(),
   /** How long a message waits before it is refused. */
   expiresMs: integer('expires_ms').notNull(),
@@ -531,8 +530,8 @@ export const approvalRules = sqliteTable('approval_rules', {
 }, (t) => [primaryKey({ columns: [t.accountId, t.id] }), uniqueIndex('approval_rules_name').on(t.accountId, t.name)])
 
 /**
- * Guardrail findings, stored in the guardrail's account, which may differ from the sender's. No foreign keys: a row
- * outlives its guardrail and message.
+ * Guardrail findings, stored in the guardrail's account, which may differ from the sender's. There are no foreign keys,
+ * because a row outlives its guardrail and message.
  */
 export const verdicts = sqliteTable('verdicts', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -541,7 +540,7 @@ export const verdicts = sqliteTable('verdicts', {
   guardrailName: text('guardrail_name').notNull(),
   direction: text('direction', { enum: ['inbound', 'outbound'] }).notNull(),
   /**
-   * What happened to the message. If the guardrail did not answer: `unchecked` if the message was delivered, otherwise
+   * The effect on the message. If the guardrail did not answer: `unchecked` if the message was delivered, otherwise
    * `failed`.
    */
   action: text('action', { enum: ['blocked', 'held', 'redacted', 'flagged', 'unchecked', 'failed'] }).notNull(),
@@ -549,7 +548,7 @@ export const verdicts = sqliteTable('verdicts', {
   agentIds: text('agent_ids').notNull(),
   senderAlias: text('sender_alias').notNull(),
   senderAccountId: text('sender_account_id').notNull(),
-  /** As addressed: `@alias` or `#name`. */
+  /** The recipient as addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
   /** Null if the message was not delivered and therefore not stored. */
   messageId: text('message_id'),
@@ -581,7 +580,7 @@ export const guardrailCounts = sqliteTable('guardrail_counts', {
   index('guardrail_counts_of_account').on(t.accountId, t.hour),
 ])
 
-/** Texts that a guardrail lets pass because people overruled its finding. */
+/** Texts that a guardrail passes because people overruled its finding. */
 export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
   accountId: text('account_id').notNull(),
   guardrailId: text('guardrail_id').notNull(),
@@ -592,13 +591,13 @@ export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
   foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
 ])
 
-/** Blocked sends with an idempotency key: a repeat gets the same error. Kept for 7 days. */
+/** Blocked sends with an idempotency key. A repeated send gets the same error. Kept for 7 days. */
 export const blockedSends = sqliteTable('blocked_sends', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /** JSON: the error's message and details. */
+  /** The error's message and details, as JSON. */
   error: text('error').notNull(),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -612,17 +611,14 @@ export const blockedSends = sqliteTable('blocked_sends', {
  * follow.
  */
 export const messages = sqliteTable('messages', {
-  /**
-   * Negative while the message is held, which puts it before everything that log followers read. It is renumbered on
-   * delivery.
-   */
+  /** Negative while the message is held, so that log followers do not read it. It is renumbered on delivery. */
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   fromAgentId: text('from_agent_id').notNull(),
   fromAlias: text('from_alias').notNull(),
   type: text('type', { enum: ['agent', 'human', 'system'] }).notNull(),
-  /** As addressed: `@alias`, or a channel's `#name`. */
+  /** The recipient as addressed: `@alias`, or a channel's `#name`. */
   recipient: text('recipient').notNull(),
   channelId: text('channel_id'),
   replyToMessageId: text('reply_to_message_id'),
@@ -633,17 +629,17 @@ export const messages = sqliteTable('messages', {
   trialNumber: integer('trial_number'),
   /** Invisible characters were removed before storing. */
   sanitized: flag('sanitized').notNull().default(false),
-  /** Length of the reply chain: one more than that of the message it replies to. */
+  /** Length of the reply chain: the length for the answered message, plus one. */
   hops: integer('hops').notNull().default(0),
-  /** The hosts to which people's guardrails sent its text, separated by a comma and a space; null for none. */
+  /** The hosts to which people's guardrails sent the text, separated by a comma and a space; null for none. */
   sharedWith: text('shared_with'),
-  /** The text was edited by a person who decided on the message. */
+  /** The text was edited by the person who decided on the message. */
   edited: flag('edited').notNull().default(false),
   /** The source of a message written outside the grid: Slack, or an external program that knows a hook's address. */
   via: text('via', { enum: ['slack', 'hook'] }),
-  /** The span that sent it, if the process exported traces. @see W3C Trace Context §3.2 */
+  /** The span of the send, if the process exported traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
-  // Last, because SQLite reads a row from its beginning, so that followers of the log do not load the texts.
+  // The last columns, because SQLite reads a row from its beginning. So followers of the log do not load the texts.
   body: text('body').notNull(),
   /** A2A fields of a message received over A2A, without its large `parts`. */
   a2a: text('a2a', { mode: 'json' }),
@@ -653,12 +649,12 @@ export const messages = sqliteTable('messages', {
   foreignKey({ columns: [t.accountId, t.channelId], foreignColumns: [channels.accountId, channels.id] }),
   // A reply may come from another account, so the index does not contain the account.
   index('messages_reply').on(t.replyToMessageId).where(sql`reply_to_message_id IS NOT NULL`),
-  // The few messages that ask a person to choose.
+  // Messages that ask a person to choose. There are few of them.
   index('messages_choices').on(t.accountId, t.seq).where(sql`substr(a2a, 1, 12) = '{"choices":['`),
 ])
 
 /**
- * Messages waiting for a person's decision, and the decisions. A message may be held by its own account, and then by
+ * Messages that wait for a person's decision, and the decisions. A message may be held by its own account, and then by
  * its recipient's account. It has no delivery while one of its rows is `held`.
  */
 export const heldMessages = sqliteTable('held_messages', {
@@ -670,17 +666,17 @@ export const heldMessages = sqliteTable('held_messages', {
   fromAgentId: text('from_agent_id').notNull(),
   /** The recipient: an agent or a channel. */
   toId: text('to_id').notNull(),
-  /** The task for which its sender, the task's recipient, sends the message. */
+  /** The task to which the message belongs, if its sender is the task's recipient. */
   taskId: text('task_id'),
   /** `joined`: merged into a later message, which is the next chunk of the same artifact. */
   state: text('state', { enum: ['held', 'approved', 'refused', 'expired', 'retracted', 'joined'] }).notNull(),
-  /** The rule at that time: `HoldingRule`. */
+  /** The rule as it was when the message was held: `HoldingRule`. */
   rule: text('rule', { mode: 'json' }).notNull(),
   /** Findings of the account's guardrails: a list of `HeldFinding`. */
   findings: text('findings', { mode: 'json' }).notNull(),
-  /** Additional data that its delivery needs: `HeldDelivery`. */
+  /** Additional data for its delivery: `HeldDelivery`. */
   later: text('later', { mode: 'json' }).notNull(),
-  /** When the message was sent. */
+  /** When the message was sent, before it was held. */
   sentAt: integer('sent_at').notNull(),
   heldAt: integer('held_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
@@ -701,18 +697,18 @@ export const heldMessages = sqliteTable('held_messages', {
   index('held_messages_decided').on(t.accountId, t.decidedAt).where(sql`decided_at IS NOT NULL`),
 ])
 
-/** Messages scheduled for later. They are not messages yet: they have no number, and no cursor passes them. */
+/** Messages scheduled for later. They are not messages yet, so they have no number, and no cursor passes them. */
 export const scheduledMessages = sqliteTable('scheduled_messages', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
   sendAt: integer('send_at').notNull(),
-  /** As addressed. */
+  /** The recipient as addressed: `@alias` or `#name`. */
   recipient: text('recipient').notNull(),
-  /** The content to send: `ScheduledContent`. */
+  /** The content of the message to send: `ScheduledContent`. */
   content: text('content', { mode: 'json' }).notNull(),
   bytes: integer('bytes').notNull(),
-  /** The call's idempotency key, and what a repeat must match. */
+  /** The call's idempotency key, and the hash that a repeated call must match. */
   key: text('key'),
   requestHash: text('request_hash').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -727,14 +723,14 @@ export const scheduledMessages = sqliteTable('scheduled_messages', {
 /** Message parts that are too large for an inbox. */
 export const parts = sqliteTable('parts', {
   accountId: text('account_id').notNull(),
-  /** The message id, a dot and a name. */
+  /** The message id, a dot, and a name. */
   id: text('id').notNull(),
   messageId: text('message_id').notNull(),
   mediaType: text('media_type').notNull(),
-  /** `upload` means that the content is an upload's id. */
+  /** `upload`: the content is an upload's id. */
   encoding: text('encoding', { enum: ['utf8', 'base64', 'upload'] }).notNull(),
   content: text('content').notNull(),
-  /** The decoded content's size. */
+  /** The size of the decoded content. */
   bytes: integer('bytes').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -742,18 +738,18 @@ export const parts = sqliteTable('parts', {
   index('parts_message').on(t.accountId, t.messageId),
 ])
 
-/** Files that agents upload before sending a message with them. Uploads that are not used in time are removed. */
+/** Files that agents upload for a message that they send later. Uploads that are not used in time are removed. */
 export const uploads = sqliteTable('uploads', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
   filename: text('filename'),
   mediaType: text('media_type'),
-  /** The declared size. */
+  /** The size that the agent declared. */
   bytes: integer('bytes').notNull(),
-  /** The number of bytes received: the total length of its rows. */
+  /** How many bytes have been received, which is the total length of the upload's rows. */
   received: integer('received').notNull().default(0),
-  /** The message that includes it. */
+  /** The message that includes the upload. */
   messageId: text('message_id'),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -765,7 +761,7 @@ export const uploads = sqliteTable('uploads', {
   index('uploads_unnamed').on(t.createdAt).where(sql`message_id IS NULL`),
 ])
 
-/** An upload's content in rows of 64 KiB. The last may be shorter. */
+/** An upload's content in rows of 64 KiB. The last row may be shorter. */
 export const uploadRows = sqliteTable('upload_rows', {
   accountId: text('account_id').notNull(),
   uploadId: text('upload_id').notNull(),
@@ -778,8 +774,8 @@ export const uploadRows = sqliteTable('upload_rows', {
 ])
 
 /**
- * One row per message and recipient, in the recipient's account: the recipient's inbox. Ordered by message and without
- * a row id, so that new rows come last.
+ * One row per message and recipient, in the recipient's account. These rows are the recipient's inbox. Ordered by
+ * message and without a row id, so that new rows are appended.
  */
 export const deliveries = sqliteTable('deliveries', {
   /** The message's number, which orders every inbox. */
@@ -788,8 +784,8 @@ export const deliveries = sqliteTable('deliveries', {
   inbox: integer('inbox').notNull(),
   accountId: text('account_id').notNull(),
   /**
-   * `task`: shown only in its task. In the last three states, it ended unread. `withdrawn`: the task was canceled;
-   * `expired`: its time was up; `retracted`: by its sender.
+   * `task`: shown only in its task. The last three states mean that it ended unread. `withdrawn`: the task was
+   * canceled; `expired`: its time was up; `retracted`: by its sender.
    */
   state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'] }).notNull(),
   /** UTF-16 units of the text and inline A2A fields, so that a read can respect its limit without loading messages. */
@@ -797,73 +793,72 @@ export const deliveries = sqliteTable('deliveries', {
   createdAt: integer('created_at').notNull(),
   /** When the message was leased or parked. */
   readAt: integer('read_at'),
-  /** The lease, kept after an ack. */
+  /** The lease of the message, kept after an ack. */
   leaseId: text('lease_id'),
   releaseCount: integer('release_count').notNull().default(0),
-  /** When a waiting read or stream was woken for it; null if none was waiting, or another read took it first. */
+  /** When the message woke a waiting read or stream. Null if none was waiting, or another read took it first. */
   wokenAt: integer('woken_at'),
-  /** The sender, if it is or was moved to an agent of another account. The recipient may reply to it. */
+  /** The sender, if it belongs to another account or was moved to one. The recipient may reply to it. */
   externalId: text('external_id'),
   /** The message id, if the message is stored in another account. The recipient finds it by this id. */
   externalMessageId: text('external_message_id'),
   /** The text, if the recipient's guardrail redacted it for this delivery; otherwise the message's text is used. */
   body: text('body'),
-  /** Replaces all A2A fields in the same way. The message's parts are then withheld from this recipient. */
+  /** Replaces all A2A fields if `body` replaces the text. The message's parts are then withheld from this recipient. */
   a2a: text('a2a'),
   flagged: flag('flagged').notNull().default(false),
-  /** Waits in the inbox without waking anybody: see `wake` of `channel_members`. */
+  /** The message waits in the inbox without waking anybody. See `wake` of `channel_members`. */
   quiet: flag('quiet').notNull().default(false),
   /** The message's task, which is in its client's account. Reading the message sets it to `working`. */
   taskId: text('task_id'),
-  /** When it expires if still unread; null for never. */
+  /** When the message expires if it is still unread; null for never. */
   expiresAt: integer('expires_at'),
 }, (t) => [
   primaryKey({ columns: [t.seq, t.inbox] }),
   foreignKey({ columns: [t.accountId, t.inbox], foreignColumns: [agentNumbers.accountId, agentNumbers.n] }),
-  // The two halves of an inbox. The planner would prefer a full index and filter the whole history.
+  // Unread and read messages have separate indexes. With one index, the planner would filter the whole history.
   index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
-  // The few messages that were released and then leased again. The newest lease may be among them.
+  // Messages that were released and then leased again. There are few, and the newest lease may be among them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
   index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
-  // Items that need a person: messages that keep coming back, and those that cannot be delivered.
+  // Messages that need a person, because they were returned repeatedly or cannot be delivered.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
 /**
- * Leases that are neither acked nor released. A lease that was abandoned because the answer of its claim was lost has
- * no messages.
+ * Leases that are neither acked nor released. If the result of a claim was lost, its abandoned lease has no messages.
  */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   id: text('id').notNull(),
-  /** The process that sends the response; for an expiring lease, the credential that created it. */
+  /** The process that sends the response. For an expiring lease, the credential that created it. */
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
-  /** Its id is a message's, whose sender waits for the answer. The answer goes to this lease instead of the inbox. */
+  /** The lease has the id of a message whose sender waits for the answer, and gets it instead of the inbox. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
   /** The idempotency key of the send that took the lease as `next`. */
   key: text('key'),
   /**
-   * The numbers of its original messages, as a JSON array; null while it waits for one. They only say where to look:
-   * each delivery records whether the message is still in the lease.
+   * The numbers of its original messages, as a JSON array; null while it waits for an answer. They only help to find
+   * them, because each delivery records whether the message is still in the lease.
    */
   seqs: text('seqs'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
-  // Plain reads' leases are not in this index, so it costs them nothing.
+  // Leases of plain reads are not in this index, so it does not slow them down.
   index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
 /**
- * The processes that serve a remote database. `heartbeats` increases while a process is alive; the others monitor it.
+ * The processes that serve a remote database. `heartbeats` increases while a process is alive, and the others watch it.
  */
 export const instances = sqliteTable('instances', {
   id: text('id').primaryKey(),
@@ -871,7 +866,7 @@ export const instances = sqliteTable('instances', {
   createdAt: integer('created_at').notNull(),
   /** The clients active for agents through this process, as JSON. See docs/conversations.md, "Presence". */
   present: text('present').notNull(),
-  /** The comma-separated key ids of its key ring, newest first. */
+  /** The ids of the keys in the process's key ring, newest first, separated by commas. */
   ring: text('ring').notNull(),
 })
 
@@ -883,21 +878,21 @@ export const instances = sqliteTable('instances', {
 export const log = sqliteTable('log', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   /**
-   * `agent`, `person`: wakes anyone who waits for it, because a credential, session or membership ended, a lease was
-   * released, or one of its messages has ended. `task`: the task has a new event. `held`: a message waits for a
-   * decision. `reservation`: it has ended.
+   * `agent`, `person`: wakes the callers that wait for this agent or person, because a credential, session or
+   * membership ended, a lease was released, or a message has ended. `task`: the task has a new event. `held`: a message
+   * waits for a decision. `reservation`: the reservation has ended.
    */
   kind: text('kind', { enum: ['agent', 'person', 'task', 'held', 'reservation'] }).notNull(),
   /** The id of the agent, user, task, held message or reservation. */
   subject: text('subject').notNull(),
   /** The subject's account. Null for a person. */
   home: text('home'),
-  /** A task's new state, unless its event is a chunk of an artifact. */
+  /** A task's new state; null for an event about an artifact chunk. */
   state: text('state'),
   at: integer('at').notNull().default(sql`(unixepoch() * 1000)`),
 })
 
-/** Log rows that a follower skipped because it repeatedly failed on them. Kept for a week. */
+/** Log rows that a follower skipped because they repeatedly failed. Kept for a week. */
 export const skippedRows = sqliteTable('skipped_rows', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   follower: text('follower').notNull(),
@@ -924,20 +919,19 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({ columns: [t.seq, t.inbox], foreignColumns: [deliveries.seq, deliveries.inbox] }).onUpdate('cascade'),
 ])
 
-/** Idempotency keys of sends and task updates: an agent's repeated key means the same call. Kept for 7 days. */
+/** Idempotency keys of sends and task updates. If an agent repeats a key, it means the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
   /**
-   * The message's account, which differs if the agent has been moved since. For an update, it may be the task's
-   * account.
+   * The message's account, which differs if the agent has since been moved. For an update, possibly the task's account.
    */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** The send's receipt as JSON, which a repeat gets again. */
+  /** The send's receipt as JSON, which a repeated send returns again. */
   receipt: text('receipt'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
@@ -958,9 +952,9 @@ const taskStates = [
 ] as const
 
 /**
- * The lifecycle of messages that expect an answer, stored in the client's account; the recipient's account uses
- * `recipient_account_id`. Every change is an event. No foreign key to messages: their retention does not wait for
- * tasks.
+ * The lifecycle of messages that expect an answer, stored in the client's account. The recipient's account finds a task
+ * by `recipient_account_id`. Every change is an event. There is no foreign key to messages, because their retention
+ * does not wait for tasks.
  */
 export const tasks = sqliteTable('tasks', {
   accountId: text('account_id').notNull(),
@@ -980,9 +974,9 @@ export const tasks = sqliteTable('tasks', {
   createdAt: integer('created_at').notNull(),
   /** When the task fails if there is no answer; null once it has ended. 0 if its recipient was deleted. */
   expiresAt: integer('expires_at'),
-  /** Approximate size of its messages and artifacts. Triggers add whatever is inserted. */
+  /** Approximate size of its messages and artifacts. Triggers add the size of each inserted row. */
   bytes: integer('bytes').notNull().default(0),
-  /** The newest event is a status by the grid: the recipient is working on the task and has been silent for an hour. */
+  /** The newest event is a status by the grid: the recipient works on the task and has been silent for an hour. */
   quiet: flag('quiet').notNull().default(false),
   /** SHA-256 of the client's newest message, for recognizing a repeat; null if its id is not a UUID. */
   repeatHash: text('repeat_hash'),
@@ -1002,7 +996,7 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
 
-/** A task's messages: the client's, and the recipient's about the state. They are references, not copies. */
+/** A task's messages: the client's messages, and the recipient's messages about its state. The rows are references. */
 export const taskMessages = sqliteTable('task_messages', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
@@ -1023,12 +1017,12 @@ export const taskEvents = sqliteTable('task_events', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
   n: integer('n').notNull(),
-  /** Created before the unit, so that a resent unit recognizes its own event. */
+  /** Generated before the unit, so that a repeated unit recognizes its own event. */
   id: text('id').notNull(),
   at: integer('at').notNull(),
   /** The new state; null if the event is about an artifact, which is in `artifacts` under the same `n`. */
   state: text('state', { enum: taskStates }),
-  /** The recipient's message about the state, or its result, in that account. Null if there is none. */
+  /** The recipient's message about the state or with its result, and that message's account. Null if there is none. */
   senderAccountId: text('sender_account_id'),
   messageId: text('message_id'),
   /** The grid's own reason for the state, or null. */
@@ -1046,11 +1040,11 @@ export const artifacts = sqliteTable('artifacts', {
   taskId: text('task_id').notNull(),
   n: integer('n').notNull(),
   artifactId: text('artifact_id').notNull(),
-  /** Appends the parts to those of the previous chunks. Otherwise the artifact starts over. */
+  /** The parts are appended to the parts of the previous chunks. Otherwise, the artifact starts again. */
   append: flag('append').notNull(),
   lastChunk: flag('last_chunk').notNull(),
   name: text('name'),
-  /** JSON: parts in 1.0 form; null if the event's message contains them. */
+  /** Parts in their 1.0 form, as JSON; null if the event's message contains them. */
   parts: text('parts'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.taskId, t.n] }),
@@ -1058,7 +1052,7 @@ export const artifacts = sqliteTable('artifacts', {
     .onDelete('cascade').onUpdate('cascade'),
 ])
 
-/** Clients' ids for their conversations with a recipient, and the id that the server assigned to each. */
+/** Clients' ids for their conversations with a recipient, with the conversation id that the server assigned to each. */
 export const contexts = sqliteTable('contexts', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -1082,7 +1076,7 @@ const line = () => ({
   error: text('error'),
   /** When the last attempt began. */
   triedAt: integer('tried_at'),
-  /** The id of the process that is sending a request, and an id of the attempt. */
+  /** The id of the process that is sending a request, with an id of the attempt. */
   claimedBy: text('claimed_by'),
 })
 
@@ -1095,11 +1089,11 @@ export const remoteAgents = sqliteTable('remote_agents', {
   cardAt: integer('card_at'),
   /** Time limit for the answer to a message. */
   answerMs: integer('answer_ms').notNull().default(600_000),
-  /** The feature that carries its messages, in a single order; null for A2A, which has an order per sender. */
+  /** The feature that delivers its messages, in a single order. Null for A2A, which has an order per sender. */
   transport: text('transport'),
-  /** Since when people have paused sending its messages; null if they have not. */
+  /** Since when people have paused the sending of its messages; null if they have not. */
   pausedAt: integer('paused_at'),
-  /** Random. Callback tokens are derived from it. A token only allows making the grid check for news immediately. */
+  /** Random. Callback tokens are derived from it. A token only permits making the grid check for news immediately. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -1110,26 +1104,26 @@ export const remoteAgents = sqliteTable('remote_agents', {
 export const remoteOutboxes = sqliteTable('remote_outboxes', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** The sending agent, of any account. Empty for all senders, if the remote agent has a single order. */
+  /** The sending agent, from any account. Empty for all senders if the remote agent has a single order. */
   senderId: text('sender_id').notNull(),
-  /** The message being sent, or one that may have arrived although its request failed. */
+  /** The message being sent, or a message that may have arrived although its request failed. */
   sendingId: text('sending_id'),
-  /** Requests with this message that arrived in full and got no usable answer. */
+  /** How many requests with this message arrived in full but got no usable answer. */
   unanswered: integer('unanswered').notNull().default(0),
   ...line(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  // A callback knows only this id.
+  // Callbacks contain only this id.
   index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
-/** The outcome of a message at a remote agent: one row for each message that it accepted. */
+/** The outcome of a message at a remote agent, with one row for each accepted message. */
 export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
-  /** The message's account. */
+  /** The id of the message. */
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
   /** The message's conversation, or its sender's alias. */
@@ -1140,7 +1134,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   state: text('state', { enum: ['working', 'input-required', 'ended'] }).notNull(),
   /** When the agent accepted or refused the message. */
   createdAt: integer('created_at').notNull(),
-  /** The attempt in which it did, and when that attempt began. */
+  /** The number of the attempt that was accepted or refused, and when it began. */
   sends: integer('sends').notNull(),
   sentAt: integer('sent_at').notNull(),
   ...line(),
@@ -1150,31 +1144,31 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_tasks_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
   index('remote_tasks_created').on(t.createdAt),
-  // Also used by callbacks.
+  // Callbacks use this index too.
   index('remote_tasks_id').on(t.id),
   index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
-/** Where a task's client wants its events. A trigger makes them due. The token contains all secrets. */
+/** Webhooks that a task's client registers for its events. A trigger makes them due. The token contains all secrets. */
 export const taskPushConfigs = sqliteTable('task_push_configs', {
   accountId: text('account_id').notNull(),
-  /** New with each registration, including replacements: the result of a send for the previous one does not count. */
+  /** New with each registration or replacement, so that the result of a send for the previous one is ignored. */
   id: text('id').notNull(),
   taskId: text('task_id').notNull(),
   /** The client of the task. */
   agentId: text('agent_id').notNull(),
-  /** The client's id for it. */
+  /** The client's id for the webhook. */
   configId: text('config_id').notNull(),
   url: text('url').notNull(),
-  /** For the header `Authorization`. */
+  /** The scheme for the header `Authorization`. */
   scheme: text('scheme'),
   ...optionalSealedToken(),
-  /** Of A2A. */
+  /** The A2A version. */
   version: text('version', { enum: ['0.3', '1.0'] }).notNull(),
-  /** The last event that the receiver has, or that preceded the registration. */
+  /** The last event that the receiver accepted, or the last one before the registration. */
   sentN: integer('sent_n').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** When the grid gave up on it. */
+  /** When the grid gave up on the webhook. */
   endedAt: integer('ended_at'),
   ...line(),
 }, (t) => [
@@ -1193,14 +1187,14 @@ export const webhooks = sqliteTable('webhooks', {
   /** The URL's host. People may allow it to receive their texts: see `guardrailConsents`. */
   host: text('host').notNull(),
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
-  /** JSON: the secret, and the previous one while both are used for signing. */
+  /** JSON: the secret, and the previous secret while both are used for signing. */
   ...sealedToken(),
-  /** JSON: the levels of Attention conditions that it has been notified of, by kind and subject. */
+  /** JSON: the levels of the Attention conditions of which it was notified, by kind and subject. */
   notified: text('notified').notNull().default('{}'),
   /** The most recent responses, newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),
-  /** By a person, or by the grid if `error` contains the reason. */
+  /** Paused by a person, or by the grid if `error` contains the reason. */
   pausedAt: integer('paused_at'),
   ...line(),
 }, (t) => [
@@ -1214,16 +1208,16 @@ export interface WebhookAnswer {
   /** Null if there was no response. */
   status: number | null
   ms: number
-  /** The beginning of the response, or why there was none. */
+  /** The beginning of the response, or the reason why there was none. */
   text: string
 }
 
-/** Pending notifications of a webhook, in order. They contain no texts: these are read when it is sent. */
+/** Pending notifications of a webhook, in order. They contain no texts, which are read when they are sent. */
 export const webhookEvents = sqliteTable('webhook_events', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
   webhookId: text('webhook_id').notNull(),
-  /** The same in each attempt. */
+  /** The id of the notification, which is the same in each attempt. */
   id: text('id').notNull(),
   type: text('type').notNull(),
   at: integer('at').notNull(),
@@ -1239,18 +1233,18 @@ export const webhookEvents = sqliteTable('webhook_events', {
 export const incomingHooks = sqliteTable('incoming_hooks', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
-  /** SHA-256 of the token in its address. */
+  /** SHA-256 of the token in the address. */
   tokenHash: text('token_hash').notNull(),
-  /** The sender, of type `hook`. */
+  /** The agent that sends the messages, of type `hook`. */
   agentId: text('agent_id').notNull(),
-  /** The recipient is an agent or a channel. */
+  /** Exactly one is set: the agent or the channel that receives the messages. */
   toAgentId: text('to_agent_id'),
   channelId: text('channel_id'),
   format: text('format', { enum: ['summary', 'template', 'github', 'alertmanager'] }).notNull(),
   template: text('template').notNull(),
   /** The secret for verifying signed requests, if they must be signed. */
   ...optionalSealedToken(),
-  /** The last requests, newest first: ids, outcomes and times, but no words. */
+  /** The last requests, newest first. Contains ids, outcomes and times, but no texts. */
   deliveries: text('deliveries', { mode: 'json' }).$type<HookDelivery[]>().notNull().default([]),
   createdAt: integer('created_at').notNull(),
 }, (t) => [
@@ -1265,7 +1259,7 @@ export interface HookDelivery {
   at: number
   /** `sent`, `held`, `ignored`, or the error code of a refused request. */
   outcome: string
-  /** The id of its message. */
+  /** The id of the request's message. */
   message?: string
 }
 
@@ -1274,7 +1268,7 @@ export const usage = sqliteTable('usage', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The first millisecond of the day, in UTC. */
   day: integer('day').notNull(),
-  /** Empty for all of the account's messages; otherwise the id of another account's agent, for those sent to it. */
+  /** Empty for all of the account's messages. Otherwise the id of the recipient, an agent of another account. */
   subject: text('subject').notNull(),
   messages: integer('messages').notNull(),
   bytes: integer('bytes').notNull(),
@@ -1287,13 +1281,13 @@ export const usage = sqliteTable('usage', {
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /**
-   * A pair's sorted aliases, prefixed with `#name` if they count as members of a channel; or a conversation id. The key
-   * `#name` alone has the channel's last sender, and in `agents` the members that are paused there.
+   * A conversation id, or a pair's sorted aliases, prefixed with `#name` if they count as members of a channel. The row
+   * of `#name` alone contains the channel's last sender, and in `agents` its paused members.
    */
   key: text('key').notNull(),
   sender: text('sender').notNull(),
   answered: text('answered'),
-  /** In the hour starting at `since`. */
+  /** The number of turns in the hour that starts at `since`. */
   turns: integer('turns').notNull(),
   since: integer('since').notNull(),
   agents: text('agents', { mode: 'json' }).$type<string[]>().notNull(),
@@ -1311,7 +1305,7 @@ export const conversationTurns = sqliteTable('conversation_turns', {
 /** The account activity log: one row per admin call. Append-only: triggers reject updates and deletes. */
 export const activity = sqliteTable('activity', {
   accountId: text('account_id').notNull().references(() => accounts.id),
-  /** 1, 2, 3 … in each account, without gaps. */
+  /** The position in the account's log: 1, 2, 3 … without gaps. */
   n: integer('n').notNull(),
   id: text('id').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -1322,12 +1316,12 @@ export const activity = sqliteTable('activity', {
   /** `admin_key`, `oauth` or, for a user in the browser, `session`; otherwise null. */
   credentialKind: text('credential_kind'),
   tool: text('tool').notNull(),
-  /** JSON, without secrets. */
+  /** The call's arguments as JSON, without secrets. */
   arguments: text('arguments').notNull(),
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
 }, (t) => [
-  // Makes a repeated unit fail.
+  // Makes a repeated unit fail, because the id is unique.
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('activity_n').on(t.accountId, t.n),
   // One index for each filter: tool, user, credential, errors, changes, and time.
@@ -1341,7 +1335,7 @@ export const activity = sqliteTable('activity', {
   index('activity_time').on(t.accountId, t.createdAt, t.n),
 ])
 
-/** OAuth clients: registered (RFC 7591), or identified by their metadata document's URL. Neither kind is verified. */
+/** OAuth clients that registered (RFC 7591), or whose id is their metadata document's URL. Neither kind is verified. */
 export const oauthClients = sqliteTable('oauth_clients', {
   /** A UUID, or the document's URL. */
   id: text('id').primaryKey(),
@@ -1360,7 +1354,7 @@ export const oauthClients = sqliteTable('oauth_clients', {
   index('oauth_clients_expires').on(t.expiresAt),
 ])
 
-/** Authorization requests on a consent page: the validated request, and the choices offered to the user. */
+/** Authorization requests on a consent page: the validated request, with the choices offered to the user. */
 export const oauthRequests = sqliteTable('oauth_requests', {
   handleHash: text('handle_hash').primaryKey(),
   cookieHash: text('cookie_hash').notNull(),
@@ -1372,17 +1366,17 @@ export const oauthRequests = sqliteTable('oauth_requests', {
   state: text('state'),
   codeChallenge: text('code_challenge').notNull(),
   resource: text('resource').notNull(),
-  /** JSON: the picker's entries, and the accounts in which a new agent can be created. */
+  /** The entries of the picker, and the accounts in which a new agent can be created, as JSON. */
   choices: text('choices').notNull(),
   expiresAt: integer('expires_at').notNull(),
   usedAt: integer('used_at'),
-  /** The user's grant; null after a refusal. */
+  /** The grant that the user gave; null after a refusal. */
   grantId: text('grant_id'),
 }, (t) => [index('oauth_requests_user').on(t.userId, t.expiresAt), index('oauth_requests_expires').on(t.expiresAt)])
 
 /**
  * A user's authorization of a client in one account, with the authorization code. The grant has no effect until the
- * code is exchanged. It is live only while the user's membership and the agent are.
+ * code is exchanged. It requires the user's membership and a live agent.
  */
 export const oauthGrants = sqliteTable('oauth_grants', {
   accountId: text('account_id').notNull().references(() => accounts.id),
@@ -1391,7 +1385,7 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   userId: text('user_id').notNull().references(() => users.id),
   clientId: text('client_id').notNull(),
   clientName: text('client_name').notNull(),
-  /** Null for a grant to administer the account. */
+  /** The agent as which the client acts. Null for a grant to administer the account. */
   agentId: text('agent_id'),
   scope: text('scope', { enum: ['admin', 'agent:use'] }).notNull(),
   resource: text('resource').notNull(),
@@ -1418,14 +1412,14 @@ export const oauthGrants = sqliteTable('oauth_grants', {
   index('oauth_grants_uncollected').on(t.codeExpiresAt).where(sql`code_used_at IS NULL`),
 ])
 
-/** A grant's access and refresh tokens: one token family. Only their SHA-256 is stored. */
+/** The access and refresh tokens of a grant, which form one token family. Only their SHA-256 is stored. */
 export const oauthTokens = sqliteTable('oauth_tokens', {
   accountId: text('account_id').notNull(),
   id: text('id').notNull(),
   grantId: text('grant_id').notNull(),
   kind: text('kind', { enum: ['access', 'refresh'] }).notNull(),
   hash: text('hash').notNull(),
-  /** The refresh token that it was issued for; null for tokens issued for the code. */
+  /** The refresh token for which it was issued; null for tokens issued for the code. */
   parentId: text('parent_id'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
@@ -1441,7 +1435,7 @@ export const oauthTokens = sqliteTable('oauth_tokens', {
   index('oauth_tokens_expires').on(t.expiresAt),
 ])
 
-/** How far each projection has followed `messages.seq`; below 0 while it is being emptied. */
+/** How far each projection has followed `messages.seq`. Negative while it is being emptied. */
 export const projections = sqliteTable('projections', {
   name: text('name').primaryKey(),
   seq: integer('seq').notNull(),
@@ -1449,13 +1443,13 @@ export const projections = sqliteTable('projections', {
 
 /** An account's conversations. Each message has one thread in its sender's account and one in its recipient's. */
 export const threads = sqliteTable('threads', {
-  /** Preserved when the projection is rebuilt, so that links remain valid. */
+  /** Kept when the projection is rebuilt, so that links remain valid. */
   id: integer('id').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull().references(() => accounts.id),
   kind: text('kind', { enum: ['channel', 'conversation', 'pair'] }).notNull(),
   /**
-   * A channel's id; two agents' sorted ids; or a slash and the conversation id, after the id of another account's agent
-   * if there is one.
+   * A channel's id, two agents' sorted ids, or a slash and the conversation id. The last follows the id of another
+   * account's agent if there is one.
    */
   key: text('key').notNull(),
   /** The newest message; 0 while the projection is being rebuilt. */
@@ -1469,14 +1463,14 @@ export const threads = sqliteTable('threads', {
 ])
 
 /**
- * Each message's position in the conversations of each account concerned. Without a row id, so that rows are in thread
- * order. The keys omit the account, because a thread belongs to one account.
+ * Each message's position in the conversations of every account that shows it. There is no row id, so that rows are in
+ * thread order. The keys omit the account, because a thread belongs to one account.
  */
 export const threadMessages = sqliteTable('thread_messages', {
   accountId: text('account_id').notNull(),
   threadId: integer('thread_id').notNull(),
   seq: integer('seq').notNull(),
-  /** The first message of its chain: the root of the message it replies to, or the message itself. */
+  /** The first message of the message's reply chain. For a message that starts a chain, the message itself. */
   rootSeq: integer('root_seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.threadId, t.seq] }),
@@ -1485,19 +1479,17 @@ export const threadMessages = sqliteTable('thread_messages', {
   index('thread_messages_root').on(t.rootSeq).where(sql`root_seq <> seq`),
 ])
 
-/** The account's agents in its threads. In a channel, these are its members. Without a row id. */
+/** The account's agents in its threads. In a channel, these are its members. There is no row id. */
 export const threadAgents = sqliteTable('thread_agents', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   threadId: integer('thread_id').notNull(),
   /**
-   * The `seq` of the newest delivery to the agent, which may have been removed; 0 if it only wrote. Inboxes are read in
-   * this order.
+   * The `seq` of the newest delivery to the agent, which may have been removed; 0 if the agent only wrote. Inboxes are
+   * read in this order.
    */
   deliverySeq: integer('delivery_seq').notNull(),
-  /**
-   * The newest message that a person wrote as this agent; 0 for none. It counts as an answer to everything before it.
-   */
+  /** The newest message that a person wrote as this agent; 0 for none. It answers everything before it. */
   answeredSeq: integer('answered_seq').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.threadId] }),
@@ -1506,23 +1498,21 @@ export const threadAgents = sqliteTable('thread_agents', {
   index('thread_agents_thread').on(t.accountId, t.threadId),
 ])
 
-/**
- * Number of messages between two endpoints per hour and per UTC day. Filled together with `threads`. Without a row id.
- */
+/** Number of messages between two endpoints per hour and per UTC day. Filled together with `threads`. No row id. */
 export const traffic = sqliteTable('traffic', {
   accountId: text('account_id').notNull().references(() => accounts.id),
-  /** The period, an hour or a day in milliseconds, and its start. */
+  /** The length of the period in milliseconds, an hour or a day, and its start. */
   periodMs: integer('period_ms').notNull(),
   at: integer('at').notNull(),
   /**
-   * An agent's id; for another account's agent, the alias in the message, with its `@`. Empty, as the target, in the
-   * count of everything that the account sent.
+   * An agent's id. For another account's agent, its alias in the message, with `@`. Source and target are empty in the
+   * count of all messages that the account sent.
    */
   source: text('source').notNull(),
   /** Like `source`, or a channel's id. */
   target: text('target').notNull(),
   messages: integer('messages').notNull(),
-  /** How many of the messages replied to another message, and the total time these replies took. */
+  /** How many of the messages replied to another message, and the total time of these replies. */
   answers: integer('answers').notNull(),
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),
@@ -1538,11 +1528,11 @@ export const threadSeen = sqliteTable('thread_seen', {
   userId: text('user_id').notNull().references(() => users.id),
   threadId: integer('thread_id').notNull(),
   seq: integer('seq').notNull(),
-  /** The user dismissed everything up to this message, so it does not wait for their answer. */
+  /** The user dismissed all messages up to this one, so none of them waits for an answer. */
   dismissedSeq: integer('dismissed_seq').notNull().default(0),
   /**
-   * The newest message that is not addressed to the user but concerns them: it mentions them, or they follow the
-   * channel.
+   * The newest message that concerns the user without being addressed to them, because it mentions them or they follow
+   * the channel.
    */
   newsSeq: integer('news_seq').notNull().default(0),
 }, (t) => [
@@ -1551,7 +1541,7 @@ export const threadSeen = sqliteTable('thread_seen', {
   index('thread_seen_thread').on(t.accountId, t.threadId),
 ])
 
-/** The agents, of type `human`, as which users take part in an account's messages. */
+/** The agents, of type `human`, as which users take part in an account's conversations. */
 export const personAliases = sqliteTable('person_aliases', {
   accountId: text('account_id').notNull(),
   userId: text('user_id').notNull().references(() => users.id),
@@ -1577,7 +1567,7 @@ export const signingKeys = sqliteTable('signing_keys', {
   /** The public key as a JWK in JSON. @see RFC 7517 */
   publicKey: text('public_key').notNull(),
   ...optionalSealedToken(),
-  /** Later than every older key's. */
+  /** The creation time, which is later than the time of every older key. */
   createdAt: integer('created_at').notNull(),
 }, (t) => [uniqueIndex('signing_keys_created').on(t.createdAt)])
 
@@ -1605,13 +1595,13 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   index('push_subscriptions_session').on(t.sessionId),
 ])
 
-/** Notifications for a browser: one row for each thread with messages that it has not shown, or has shown recently. */
+/** Notifications for a browser, with one row for each thread whose messages it has not shown, or has shown recently. */
 export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
   threadId: integer('thread_id').notNull(),
   /**
-   * What `firstSeq` and `lastSeq` refer to. `message`: deliveries to the person, by `seq`; `news`:
+   * The meaning of `firstSeq` and `lastSeq`. `message`: deliveries to the person, by `seq`; `news`:
    * `thread_seen.news_seq`; `held`: held messages, by time, with thread 0.
    */
   kind: text('kind', { enum: ['message', 'news', 'held'] }).notNull(),
@@ -1642,9 +1632,7 @@ export const mailDigests = sqliteTable('mail_digests', {
   notifiedSeq: integer('notified_seq').notNull().default(0),
   /** The newest `thread_seen.news_seq` covered by an email. */
   notifiedNewsSeq: integer('notified_news_seq').notNull().default(0),
-  /**
-   * Token for unsubscribing from the emails and nothing else. Every email contains it, so it is stored in plain text.
-   */
+  /** Token that only permits unsubscribing from the emails. Every email contains it, so it is stored as plain text. */
   token: text('token').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId] }),
@@ -1654,14 +1642,14 @@ export const mailDigests = sqliteTable('mail_digests', {
   index('mail_digests_next').on(t.nextAt),
 ])
 
-/** Items needing a person that a user has snoozed. */
+/** Conditions on the Attention page that a user has snoozed. */
 export const snoozes = sqliteTable('snoozes', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   userId: text('user_id').notNull().references(() => users.id),
   kind: text('kind').notNull(),
   subject: text('subject').notNull(),
   until: integer('until').notNull(),
-  /** How severe it was. It is shown again if it becomes more severe. */
+  /** The severity when it was snoozed. The item is shown again if it becomes more severe. */
   level: integer('level').notNull(),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.userId, t.kind, t.subject] }),
@@ -1679,16 +1667,16 @@ export const tablesWithoutRowid: readonly string[] = [
   'usage',
 ]
 
-/** A channel that is mirrored with a Slack channel. Its agent has the API's address and the bot's token. */
+/** A channel that is mirrored with a Slack channel. Its agent stores the API's address and the bot's token. */
 export const slackChannels = sqliteTable('slack_channels', {
   accountId: text('account_id').notNull(),
   /** Random part of the address to which Slack sends events. */
   id: text('id').notNull(),
   channelId: text('channel_id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** Slack's ids of its channel and of the bot's user. */
+  /** The ids in Slack of the channel and of the bot's user. */
   slackChannel: text('slack_channel').notNull(),
-  /** The workspace and the app in Slack. Null until the first event names them. */
+  /** The ids of the workspace and the app in Slack. Null until the first event contains them. */
   teamId: text('team_id'),
   appId: text('app_id'),
   botUser: text('bot_user').notNull(),
@@ -1704,11 +1692,11 @@ export const slackChannels = sqliteTable('slack_channels', {
   uniqueIndex('slack_channels_agent').on(t.accountId, t.agentId),
 ])
 
-/** The messages that exist in both channels, regardless of where they were written. */
+/** The messages that exist in both channels, regardless of which one they were written in. */
 export const slackMessages = sqliteTable('slack_messages', {
   accountId: text('account_id').notNull(),
   slackId: text('slack_id').notNull(),
-  /** Slack's ids of the message and of the first one in its thread. */
+  /** The ids in Slack of the message and of the first message in its thread. */
   ts: text('ts').notNull(),
   threadTs: text('thread_ts').notNull(),
   messageId: text('message_id').notNull(),
@@ -1723,7 +1711,7 @@ export const slackMessages = sqliteTable('slack_messages', {
   index('slack_messages_conversation').on(t.accountId, t.slackId, t.conversationId, t.ts),
 ])
 
-/** A person's Slack user. `slack_user` is null until they have posted their code there. */
+/** A person's Slack user. `slack_user` is null until the person has posted their code in Slack. */
 export const slackPeople = sqliteTable('slack_people', {
   accountId: text('account_id').notNull(),
   slackId: text('slack_id').notNull(),
@@ -1749,12 +1737,12 @@ export const ssoProviders = sqliteTable('sso_providers', {
   clientId: text('client_id').notNull(),
   /** The client secret. */
   ...sealedToken(),
-  /** In lower case. */
+  /** The domain in lower case. */
   domain: text('domain').notNull(),
   /** The expected content of the domain's TXT record. */
   proof: text('proof').notNull(),
   /**
-   * Null until the record was found, and again after it has been missing for too long. While it is null, the provider
+   * Null until the record was found, and again after it has been missing for too long. A provider without this time
    * cannot sign anyone in.
    */
   verifiedAt: integer('verified_at'),
@@ -1762,7 +1750,7 @@ export const ssoProviders = sqliteTable('sso_providers', {
   missingSince: integer('missing_since'),
   checkedAt: integer('checked_at').notNull().default(0),
   isRequired: flag('is_required').notNull().default(false),
-  /** The claim that determines roles, and its values; empty if there is none. */
+  /** The claim that determines roles, and the role for each of its values. Empty if there is none. */
   roleClaim: text('role_claim').notNull().default(''),
   roles: text('roles', { mode: 'json' }).$type<Record<string, 'admin' | 'member' | 'viewer'>>().notNull(),
   /** The claim with the address, if the issuer is trusted; empty for `email`. */
@@ -1771,7 +1759,7 @@ export const ssoProviders = sqliteTable('sso_providers', {
   isTrusted: flag('is_trusted').notNull().default(false),
   /** Additional scopes to request, separated by spaces. */
   scopes: text('scopes').notNull().default(''),
-  /** Why the provider was unreachable when it was saved; empty if it responded. A draft cannot sign anyone in. */
+  /** Why the provider could not be reached when it was saved; empty if it responded. A draft cannot sign anyone in. */
   draft: text('draft').notNull().default(''),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -1781,14 +1769,12 @@ export const ssoProviders = sqliteTable('sso_providers', {
   index('sso_providers_checked').on(t.checkedAt),
 ])
 
-/** The latest sign-in of each identity with an account's provider, even if it was refused. */
+/** The latest sign-in of each identity with an account's provider, including refused ones. */
 export const ssoSignIns = sqliteTable('sso_sign_ins', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),
-  /**
-   * The user who signed in, or the removed member because of whom the identity was refused; null for other refusals.
-   */
+  /** The user who signed in, or the removed member because of whom the sign-in was refused. Null for other refusals. */
   userId: text('user_id'),
   at: integer('at').notNull(),
   outcome: text('outcome', { enum: ['ok', 'no_address', 'not_verified', 'other_domain', 'removed', 'address_taken'] })
@@ -1812,13 +1798,13 @@ export interface SignInReport {
   /** The names of the requested claims that are missing. */
   missing: string[]
   /**
-   * `overage`: groups are only available elsewhere (`_claim_names`). `userinfo`: the endpoint failed. Neither changes a
-   * role.
+   * `overage`: groups are only available elsewhere (`_claim_names`). `userinfo`: the endpoint failed. Roles stay the
+   * same.
    */
   notes: ('overage' | 'userinfo')[]
 }
 
-/** A user's identities at providers. Email addresses play no role. */
+/** Users' identities at providers. Email addresses are not used to find them. */
 export const ssoIdentities = sqliteTable('sso_identities', {
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),

@@ -98,15 +98,15 @@ export function makeDerivedTables(): string {
   )
   const list = (names: string[]) => names.map((name) => `  '${name}',\n`).join('')
   return `// Made by scripts/migrations.ts. Do not edit.
-/** The tables that the removal of an account drains, in an order that their foreign keys allow. */
+/** The tables that the removal of an account drains, in an order that their foreign keys permit. */
 export const drainedTables: readonly string[] = [
 ${list(inOrder(configs.filter(({ removal }) => removal === 'drained')))}]
 
-/** The tables of accounts with sealed tokens. */
+/** Account tables with sealed tokens. */
 export const sealedTables: readonly string[] = [
 ${list(sealed.map(({ name }) => name))}]
 
-/** The primary keys of tables whose rows SQLite stores by them. The others have a \`rowid\`. */
+/** The primary keys of tables without a \`rowid\`, whose rows SQLite stores by primary key. */
 export const primaryKeys: Readonly<Record<string, string>> = {
 ${keys.join('')}}
 `

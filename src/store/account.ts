@@ -96,7 +96,7 @@ export interface AcrossAccounts {
 
 /** A feature's entry on the Attention page. The feature's pages define its text under `conditions`. */
 export interface FeatureCondition<Facts extends object = object> {
-  /** The id used by snoozes. Visible to owners and admins. */
+  /** The id that snoozes refer to. Visible to owners and admins. */
   kind: 'webhook' | 'domain'
   /** The condition's subject, unique within its kind. */
   subject: string
@@ -111,11 +111,11 @@ export interface Guarding {
   readonly isOwn: boolean
   readonly trace: AccountTrace
   readonly read: Reads['guarding']
-  /** Its active approval rules. */
+  /** The account's active approval rules. */
   approvalRules(): Promise<ActiveApprovalRule[]>
-  /** The type of one of its agents. */
+  /** The type of one of the account's agents. */
   typeOf(agentId: string): Promise<AgentType | undefined>
-  /** Counts and stores its guardrails' verdicts on a message of this account. */
+  /** Counts and stores the verdicts of the account's guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
   /** Records that a failed guardrail responds again. */
   recovered(guardrailId: string): void

@@ -29,7 +29,7 @@ import type { Db } from './sql.ts'
 
 export type GlobalTables = ReturnType<typeof globalTables>
 
-/** `keys` is absent for a remote database. */
+/** `keys` is undefined for a remote database. */
 export function globalTables(db: Db, keys?: KeyCache) {
   return {
     accounts: accounts(db),

@@ -1,4 +1,4 @@
-/** The facts about a database that `agent-grid doctor` judges. Reading them changes nothing. */
+/** The data about a database that `agent-grid doctor` checks. Reading it changes nothing. */
 import type { Client } from '@libsql/client'
 import type { Config } from '../config.ts'
 import { openStopped } from './backup/stopped.ts'
@@ -12,7 +12,7 @@ import { clientSettings, databaseName, requestTimeoutMs } from './open-database.
 import { Db } from './sql.ts'
 import { explained } from './start-error.ts'
 
-/** Returns at most ten lines. Reads the whole database. With `isFull`, also compares the indexes with their tables. */
+/** Returns at most ten problems. Reads the whole database. `isFull` also compares the indexes with their tables. */
 async function findDamage(client: Client, isFull: boolean): Promise<string[]> {
   const name = isFull ? 'integrity_check' : 'quick_check'
   const { rows } = await client.execute(`PRAGMA ${name}(10)`)
@@ -30,9 +30,9 @@ interface HealthSource {
 }
 
 export interface DatabaseHealth {
-  /** A local file's pragmas that decide if acknowledged messages are on disk. With `synchronous` 2, they are. */
+  /** A local file's pragmas that decide whether acknowledged messages are on disk. With `synchronous` 2, they are. */
   writeMode: { journal: string; synchronous: number } | null
-  /** Damage, and the number of rows with broken references. Null if the database is too large for a full read. */
+  /** Damage, and the number of rows with broken references. Null if the database is too large for a complete read. */
   damage: string[] | null
   danglingRows: number | null
   /** The latest stored time, in milliseconds. */
@@ -41,7 +41,7 @@ export interface DatabaseHealth {
   /** The number of skipped log rows that a rebuild of the conversations would read again. */
   leftOut: number
   keys: { key: string; tokens: number }[]
-  /** See `wrongKeys`. */
+  /** The stored check texts of keys. See `wrongKeys`. */
   keyChecks: SealedToken[]
 }
 
@@ -49,7 +49,7 @@ export interface DatabaseHealth {
 const wholeBytes = 256 * 2 ** 20
 const wholeBytesServed = 16 * 2 ** 20
 
-/** Reads the facts. `isFull` reads everything, which may take minutes. Not for a server, where other calls wait. */
+/** Reads the data about a database. `isFull` reads everything, which may take minutes and would block a server. */
 export async function readHealth(source: HealthSource, isFull: boolean): Promise<DatabaseHealth> {
   const { client, global, isLocal, isServer, now } = source
   const pragma = async (name: string) => (await client.execute(`PRAGMA ${name}`)).rows[0][0]
@@ -76,7 +76,7 @@ interface InspectedDatabase {
   client: Client
   /** The migrations that the next start would apply. Fails with the `StartError` of a start that would be refused. */
   plan(): Promise<MigrationPlan>
-  /** The facts about a database with the newest schema. `isFull`: see `readHealth`. */
+  /** Reads the data about a database with the newest schema. `isFull`: see `readHealth`. */
   health(isFull: boolean): Promise<DatabaseHealth>
 }
 

@@ -1,10 +1,10 @@
-/** The states of the newest messages in a thread that is open on a page. */
+/** The states of the newest messages in a thread that an open page shows. */
 import type { overview } from './account/attention.ts'
 import type { seenTasks } from './account/seen-tasks.ts'
 import type { threadMessages } from './account/thread-messages.ts'
 import type { LivePlace } from './global/conversations.ts'
 
-/** The number of watched messages per thread: one page. */
+/** The number of watched messages per thread, which is one page. */
 const maxMessages = 50
 
 export interface LiveReads {
@@ -17,7 +17,7 @@ export interface LiveReads {
 const ended = ['completed', 'canceled', 'failed', 'rejected']
 
 interface State {
-  /** A fingerprint of everything that a page shows about the message's state. */
+  /** A fingerprint of all details of the message's state that a page shows. */
   mark: string
   /** Whether the state may still change. */
   isOpen: boolean
@@ -41,7 +41,7 @@ export class ThreadStates {
     this.#threadId = threadId
   }
 
-  /** Whether the states were read once. Only later changes are noticed. */
+  /** Whether the states were read once. Only changes after that are reported. */
   get isKnown(): boolean {
     return this.#isKnown
   }
@@ -59,7 +59,7 @@ export class ThreadStates {
     const states = await this.#stateOf(seqs)
     const changed = seqs.filter((seq) => {
       const [before, now] = [this.#states.get(seq), states.get(seq)]
-      // A page that was notified of a new message may still show the state before its first change.
+      // A page that was notified of a new message may still show its initial state.
       return before ? before.mark !== now?.mark : !isFirst && now?.isUntouched === false
     })
     for (const [seq, state] of states) this.#states.set(seq, state)

@@ -15,7 +15,7 @@ export type { LivePlace }
 /** How often message states and agents are queried. */
 const statesMs = 250
 const presenceMs = second
-/** Maximum share of time for queries of states and agents. If there are many of them, the queries run less often. */
+/** Maximum share of time spent on queries of states and agents. With many of them, the queries run less often. */
 const statesShare = 0.2
 const presenceShare = 0.05
 /** The poll interval of the database while pages are open. */
@@ -36,7 +36,7 @@ interface LiveAgent {
   queue: number
 }
 
-/** An account's updates for a page. `lost`: there were too many updates, so the page reloads. */
+/** An account's updates for a page. `lost`: there were too many updates, so the page must reload. */
 export type LiveNews =
   | { kind: 'place'; place: LivePlace }
   | { kind: 'states'; places: LivePlace[] }
@@ -110,7 +110,7 @@ export class LiveFeed implements ProcessFollower {
 
   begin(): void {}
 
-  /** A unit's places are stored together with its position, so they are complete up to there. */
+  /** A unit stores places together with its position, so they are complete up to it. */
   end(pulse: Pulse): number {
     return Math.max(0, pulse.positions.get('conversations') ?? 0)
   }
@@ -128,7 +128,7 @@ export class LiveFeed implements ProcessFollower {
     this.#position ??= upTo
     const joining = [...this.#joining]
     for (const [listener] of joining) this.#listeners.add(listener)
-    // Only changes of states and agents are sent, so the current ones must be read first.
+    // Only changes of states and agents are sent, so the current states must be read first.
     if (joining.length > 0) {
       await this.#lookAtStates(false)
       const accounts = new Set(joining.map(([{ accountId }]) => accountId))

@@ -16,7 +16,7 @@ export interface Batch {
 
 interface AnyFollower {
   readonly name: string
-  /** The last position that the follower can read at this time. */
+  /** The last position that the follower can read in this pulse. */
   end(pulse: Pulse): number
   /** Resolves to the number of the last of the next `limit` rows. */
   next(after: number, end: number, limit: number): Promise<number>
@@ -35,13 +35,13 @@ export interface GridFollower extends AnyFollower {
   skip(batch: Batch, reason: string): Promise<void>
 }
 
-/** A follower that serves this process. Its position is kept in memory. */
+/** A follower that serves this process. Its position is in memory. */
 export interface ProcessFollower extends AnyFollower {
-  /** Whether the follower has listeners. Without any, it skips all rows. */
+  /** Whether the follower has listeners. Without listeners, it skips all rows. */
   isActive(): boolean
   /** The poll interval while the follower has listeners. */
   readonly pollMs: number
-  /** The follower also reads data outside the log, so it runs at every turn of the loop. */
+  /** Whether the follower runs at every turn of the loop, because it also reads data outside the log. */
   readonly looksAlways?: true
   apply(batch: Batch): Promise<void>
   /** Called when the follower starts, because it may have missed earlier events. */
@@ -52,7 +52,7 @@ export interface ProcessFollower extends AnyFollower {
 export type Duty =
   & {
     run(): Promise<void>
-    /** Resolves when all work that the duty's runs started has ended. */
+    /** Resolves when all work that the duty's runs have started is done. */
     settled?(): Promise<void>
   }
   & (
@@ -61,7 +61,7 @@ export type Duty =
     | { name: string; everyMs: number; firstMs?: number }
   )
 
-/** A stuck follower, and when it got stuck, in milliseconds since the epoch. */
+/** A stuck follower, and since when it has been stuck, in milliseconds since the epoch. */
 export interface Standing {
   follower: StoredFollower
   since: number
@@ -123,7 +123,7 @@ export class Loop {
   /** Whether another turn was requested during a turn. */
   #isWanted = false
   #isClosed = false
-  /** The database's last response. */
+  /** The last response of the database. */
   pulse: Pulse | undefined
 
   constructor(options: LoopOptions) {
@@ -159,7 +159,7 @@ export class Loop {
     return Math.max(0, running.follower.end(this.pulse) - Math.max(0, this.pulse.positions.get(follower) ?? 0))
   }
 
-  /** The stuck stored followers, as this process sees them, and when they got stuck, by the grid's clock. */
+  /** The stuck stored followers, as seen by this process, and since when they have been stuck, by the grid's clock. */
   standing(): Standing[] {
     const now = performance.now()
     return [...this.#followers].flatMap(({ follower, position, stands: { since } }) => {
@@ -292,7 +292,7 @@ export class Loop {
     running.behindSince = undefined
     running.work = step(running.follower, after, end, running.limit).then((upTo) => {
       running.position = upTo
-      // After a full batch, the next one does not wait for more rows.
+      // The batch after a full one does not wait for more rows.
       if (upTo < end) running.behindSince = 0
       running.failures = 0
       running.limit = Math.min(running.follower.limit, running.limit * 2)
@@ -305,7 +305,7 @@ export class Loop {
   async #failed(running: RunningFollower, after: number, end: number, error: unknown): Promise<void> {
     const { follower } = running
     running.retryAt = performance.now() + this.#retryMs
-    // The storage has already logged the full disk.
+    // The storage has already logged that the disk is full.
     if (isStorageFull(error)) return
     this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
     if (servesProcess(follower) || (error instanceof GridError && error.kind === 'unavailable')) return
@@ -339,7 +339,7 @@ export class Loop {
       this.#options.log.warn('A task of the worker failed', { error, task: duty.name })
     }).finally(() => {
       running.work = undefined
-      // Work that could not be done yet is still due.
+      // Work that could not be done yet stays due.
       running.nextAt = performance.now() + (duty.everyMs ?? gatherMs)
     })
   }

@@ -5,16 +5,16 @@ import { migrations } from '../../db/migrations.ts'
 import { isBusy, isConstraint } from './driver/database-errors.ts'
 import { StartError } from './start-error.ts'
 
-/** How often and how many times to retry, 10 s in total, while another process that migrates locks the database. */
+/** While another migrating process locks the database, how often and how many times to retry (10 s in total). */
 const [retryMs, maxTries] = [200, 50]
 
 type Migration = (typeof migrations)[number]
 
-/** The key of the fact that states how many steps a program must know to use the database. */
+/** The key of the fact with the number of steps that a program must know to use the database. */
 const neededFact = 'needed_schema'
 
 interface MigrationEvents {
-  /** Called once before the first step if the database has a schema. If this call fails, nothing is migrated. */
+  /** Called once before the first step if the database has a schema. If it fails, nothing is migrated. */
   before?(version: number): Promise<void>
   /** Called before each step, with its number `n` out of all `steps` of this program. */
   onStep?(step: string, n: number, steps: number): void
@@ -54,7 +54,7 @@ export async function migrate(
       ])
       applied.push(step.name)
     } catch (error) {
-      // Another process may have applied the step or be about to. If the version is unchanged, the step itself is bad.
+      // Another process may have applied the step or be about to. If the version is unchanged, the step is faulty.
       if (isBusy(error) && tries++ < maxTries) await sleep(retryMs)
       else if (!isConstraint(error) || (await schemaVersion(client, name, steps)) <= version) throw error
     }
@@ -76,7 +76,7 @@ export interface MigrationPlan {
   missing: string[]
 }
 
-/** Returns what `migrate` would do. Changes nothing, and fails in the same cases. */
+/** Returns the steps that `migrate` would apply. Changes nothing, and fails in the same cases. */
 export async function planMigration(
   client: Client,
   name: string,
@@ -85,7 +85,7 @@ export async function planMigration(
   return planAfter(await schemaVersion(client, name, steps), steps)
 }
 
-/** Returns what a migration of a database with this schema would do, which is nothing if the schema is newer. */
+/** Returns the steps that a migration of a database with this schema would apply. None if the schema is newer. */
 export function planAfter(version: number, steps: readonly Migration[] = migrations): MigrationPlan {
   return { version, newest: steps.length, missing: steps.slice(version).map((step) => step.name) }
 }
@@ -112,7 +112,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
         'grid, or to one that is empty.',
     )
   }
-  // A step whose text differs from the applied one makes a schema that the program does not expect.
+  // A step with a different text than the applied one would create an unexpected schema.
   const changed = steps.find((step, i) => i < rows.length && step.hash !== rows[i].hash)
   if (changed) {
     throw new StartError(

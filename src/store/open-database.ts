@@ -53,13 +53,13 @@ export interface Database {
   storage: DiskSpace
   onStorageFault: (error: unknown) => void
   path: string | undefined
-  /** Held until the local file is released. */
+  /** The lock of the local file, held until the file is released. */
   lock: FileLock | undefined
   owner: FileOwner
   migrated: string[]
   /** The number of the database's migration steps. Exceeds this program's number if a newer program migrated it. */
   schemaVersion: number
-  /** The copy of a local file from before the migration. */
+  /** The copy of a local file as it was before the migration. */
   keptFile: string | undefined
   epoch: string
   keyRing: KeyRing
@@ -145,10 +145,10 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
       log.info('A newer agent-grid has migrated the database, and this one can use it', { schemaVersion })
     }
     timeout.ms = requestTimeoutMs
-    // Without statistics, the planner may choose worse indexes. A server gathers them itself.
+    // Without statistics, the planner may choose worse indexes. A server gathers them by itself.
     if (path) {
       await client.execute('PRAGMA optimize=0x10002').catch((error) => {
-        // A full disk must not stop a start because of a mere optimization.
+        // A full disk must not prevent a start, because statistics are only an optimization.
         if (!isFull(error)) throw error
         storage.full()
       })
@@ -165,7 +165,7 @@ export async function openDatabase(deps: Deps, options: DatabaseOptions): Promis
   }
 }
 
-/** Fails with a `StartError` unless there is a backup of this schema from the last 24 hours. */
+/** Fails with a `StartError` unless this schema was backed up in the last 24 hours. */
 async function requireBackup(client: Client, name: string, version: number, now: number): Promise<void> {
   const { made } = await backups(new Db(client)).history()
   if (made?.schema === version && Math.abs(now - made.at) < day) return
@@ -186,7 +186,7 @@ export function clientSettings(
   return {
     url: databaseUrl,
     authToken: databaseAuthToken,
-    // One request at a time, like queries, so that concurrent sends are stored in call order.
+    // One request at a time, so that concurrent sends are stored in call order.
     concurrency: 1,
     intMode: 'number' as const,
     post,

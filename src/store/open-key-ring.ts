@@ -37,8 +37,8 @@ export async function openKeyRing(
 }
 
 /**
- * Stores the newest key's check text before the key encrypts anything. If several processes have different keys under
- * the same id, one stores its check text. In the others, encrypting fails with `unavailable`.
+ * Stores the newest key's check text before the key encrypts anything. If several processes have different keys with
+ * the same id, only one stores its check text. In the others, encrypting fails with `unavailable`.
  */
 export function storeKeyCheck(
   keyRing: KeyRing,

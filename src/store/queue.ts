@@ -1,11 +1,11 @@
 /**
- * The write queue: a group commit of all waiting units.
+ * The write queue, which commits all waiting units as a group.
  *
  * A unit is an atomic list of statements. A group of units is one `batch(…, 'write')`, and a unit's promise settles
- * only after that commit returns. So a caller never gets a response before its data is on disk. Each process has one
- * commit in flight.
+ * only after that commit returns. So a caller never gets a response before its data is on disk. Each process has at
+ * most one commit in flight.
  *
- * A deferred unit, which no caller waits for, joins the next group or is committed alone a moment later. A crash may
+ * A deferred unit has no waiting caller. It joins the next group, or is committed alone a moment later. A crash may
  * lose it.
  */
 import type { Client, ResultSet } from '@libsql/client'
@@ -34,7 +34,7 @@ export interface QueueOptions {
   log: Log
   /** A monotonic clock, in milliseconds. */
   now: () => number
-  /** False for a remote database, where a group is sent once more if its result was lost or the database was locked. */
+  /** False for a remote database. There, a group is sent again if its result was lost or the database was locked. */
   local: boolean
   /** Notified when the disk is full, and when a remote database accepts writes again. */
   storage: Pick<DiskSpace, 'isFull' | 'hasRoomFor' | 'full' | 'recover'>
@@ -44,15 +44,15 @@ export interface QueueOptions {
   metrics?: Metrics
   /** Called after each commit. */
   committed?: () => void
-  /** Called when the disk failed during a commit. The file's content is unknown, so the process must end. */
+  /** Called when the disk failed during a commit. The file's content is then unknown, so the process must exit. */
   onStorageFault: (error: unknown) => void
 }
 
-/** How often overdue units are refused while a commit hangs. */
+/** How often overdue units are refused while a commit does not return. */
 const sweepMs = 250
 /** Maximum number of event loop turns in which a group gathers units. */
 export const maxGatherTurns = 4
-/** Deferred units: how many may wait, how many may join one group, and how long they wait for a group. */
+/** Limits for deferred units: how many may wait, how many may join one group, and how long they wait for a group. */
 const maxDeferred = 10_000
 const maxDeferredInGroup = 256
 const deferMs = 200
@@ -130,7 +130,7 @@ export class WriteQueue {
     this.#defer(unit, deferMs)
   }
 
-  /** Resolves when no unit waits, deferred or not, and no commit runs. */
+  /** Resolves when no unit waits, including deferred ones, and no commit runs. */
   drained(): Promise<void> {
     this.#flushDeferred()
     if (!this.#running && this.#lanes.size === 0) return Promise.resolve()
@@ -163,7 +163,7 @@ export class WriteQueue {
     this.#options.log.warn('A deferred write failed', { error })
   }
 
-  /** Starts a commit, which units that arrive within a few turns of the event loop share. */
+  /** Starts a commit. Units that arrive within a few turns of the event loop share it. */
   #schedule(): void {
     if (this.#running) return
     this.#running = true
@@ -180,7 +180,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // A remote commit may hang, but the units behind it must be refused in time.
+    // A remote commit may not return for long, but the units behind it must be refused in time.
     const sweep = setInterval(() => this.#lanes.refuseOverdue(this.#options.now()), sweepMs)
     while (
       this.#lanes.size > 0 || this.#isDeferredDue ||
@@ -235,7 +235,7 @@ export class WriteQueue {
     }
   }
 
-  /** The only place where changes reach the database. */
+  /** Changes reach the database only here. */
   async #send(statements: Statement[]): Promise<ResultSet[]> {
     const { client, keys, local, log, storage } = this.#options
     try {
@@ -243,13 +243,13 @@ export class WriteQueue {
       if (storage.isFull && !local) storage.recover()
       return results
     } catch (error) {
-      // The result was lost, or another process held the server's lock, so the group may or may not be stored. Units
-      // are safe to repeat, so the group is sent once more.
+      // The group may or may not be stored, because the result was lost or another process held the server's lock.
+      // Units are safe to repeat, so the group is sent once more.
       if (local || !(isConnectionLoss(error) || isBusy(error))) throw error
       log.warn('The database was lost or locked during a commit; repeating it once')
       return await client.batch(statements, 'write')
     } finally {
-      // Also after an error, because the outcome may be unknown.
+      // Called after an error too, because the outcome may be unknown.
       keys?.committed(statements)
     }
   }
@@ -259,7 +259,7 @@ export class WriteQueue {
       return new GridError('write_conflict', 'The grid changed during this call. Repeat it.')
     }
     if (isStatementFault(error)) return error
-    // The storage logs a full disk once. Logging it for each call would only repeat that.
+    // The storage logs a full disk once, so it is not logged again for each call.
     if (!isFull(error)) this.#options.log.error('A commit failed', { code: errorCode(error), error })
     // Only for a local file, because a server handles faults of its own disk.
     if (this.#options.local && isStorageFault(error)) return this.#stopWriting(error)
@@ -280,7 +280,7 @@ export class WriteQueue {
   }
 }
 
-/** Splits a group into one group per unit. Deferred units stay together if the group has others. */
+/** Splits a group into one group per unit. Deferred units stay together if the group has other units. */
 function split(group: Unit[]): Unit[][] {
   const deferred = group.filter((unit) => unit.isDeferred)
   if (deferred.length === group.length) return group.map((unit) => [unit])

@@ -13,17 +13,17 @@ const maxRunMs = 20 * second
 interface KeyRotation {
   key: string
   rotated: Record<string, number>
-  /** False if the run reached its time limit. The next run continues. */
+  /** False if the run reached its time limit. The next run continues the work. */
   isFinished: boolean
-  /** The number of unchanged tokens that could not be decrypted: their key is missing or they are damaged. */
+  /** The number of tokens left unchanged because their key is missing or they are damaged. */
   unreadable: number
-  /** Each key in the ring or in the database, with its number of tokens after the run. */
+  /** Each key in the ring or the database, with the number of its tokens after the run. */
   keys: { key: string; tokens: number; isInRing: boolean }[]
 }
 
 /**
  * Re-encrypts every token under another key with the newest one. Each batch is a separate unit, so a killed run keeps
- * what it committed, and the next run does the rest. Tokens that change during the run are skipped, because every
+ * its committed batches, and the next run does the rest. Tokens that change during the run are skipped, because every
  * change encrypts with the newest key. Fails with `invalid_input` without a key ring, or if a running process lacks the
  * newest key. `waitForHeartbeats` is for tests.
  */

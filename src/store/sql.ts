@@ -1,10 +1,10 @@
 /** Statements of the store: SQL text with named parameters. See docs/architecture.md, "Reads and writes". */
 import type { Client, InStatement, InValue, ResultSet, Row, Value } from '@libsql/client'
 
-/** Decodes a non-null value from the database. */
+/** Decodes a value from the database that is not null. */
 export type Decoder<T = unknown> = (value: Value) => T
 
-/** A decoder for each field of a row that is neither a string nor a number. */
+/** The decoders of a row's fields that are neither strings nor numbers. */
 type Decoders<Result> = {
   [Field in keyof Result as NonNullable<Result[Field]> extends string | number ? never : Field]-?: Decoder<
     NonNullable<Result[Field]>
@@ -23,7 +23,7 @@ export const allQueries: Query<unknown>[] = []
 export class Query<Result> {
   /** The name of a cross-account query, which the isolation tests must list. */
   readonly crossAccount: string | undefined
-  /** See `traffic`. True for every statement that only reads. */
+  /** See `traffic`. Always true for queries. */
   readonly isTraffic: boolean
   readonly #text: string
   readonly #decoders: Record<string, Decoder | undefined>
@@ -92,26 +92,26 @@ export function crossAccountStatement(name: string, text: string): Query<Row> {
 }
 
 /**
- * A statement that runs often and changes nothing that a key lookup depends on, so keys stay cached. Every other write
- * clears the cache, see `KeyCache`.
+ * A frequent statement that does not affect key lookups, so the key cache stays valid. Every other write clears the
+ * cache, see `KeyCache`.
  */
 export function traffic(text: string): Query<Row> {
   return new Query<Row>(text, {}, undefined, true)
 }
 
-/** Changes nothing. Fails its whole unit unless `condition` holds, by inserting NULL into a NOT NULL column. */
+/** Changes nothing. If `condition` does not hold, fails its whole unit by inserting NULL into a NOT NULL column. */
 export function precondition(condition: string): Query<Row> {
   return traffic(preconditionText(condition))
 }
 
-/** A precondition's SQL, for one that may access several accounts. */
+/** The SQL of a precondition that may access several accounts. */
 export function preconditionText(condition: string): string {
   return `INSERT INTO store_facts (key, value) SELECT 'precondition', NULL WHERE NOT (${condition})`
 }
 
 /**
- * A bound statement, ready for the write queue. `rows` is about how many rows it writes (default 1). Where a
- * statement's comment says "a constraint error", its whole unit fails with `write_conflict`.
+ * A bound statement for the write queue. `rows` is the approximate number of rows that it writes (default 1). A
+ * statement that "fails with a constraint error" fails its whole unit with `write_conflict`.
  */
 export interface Statement {
   sql: string
@@ -124,7 +124,7 @@ export interface Statement {
 /** Values by parameter name. `null` is a value. `undefined` and objects throw a `TypeError`. */
 export type Values = Record<string, string | number | boolean | bigint | Uint8Array | null>
 
-/** Resolves if a caller's credential is valid. Repeated calls share one lookup. */
+/** Resolves if the caller's credential is valid. Repeated calls share one lookup. */
 export type Proof = () => Promise<unknown>
 
 /** Runs queries and binds statements on tables that belong to no account. */
@@ -141,7 +141,7 @@ export class Db {
 
   /**
    * Returns a `Db` for a caller that is not authenticated yet. Each query starts together with the proof, so a remote
-   * database needs only one round trip, and fails if the proof fails.
+   * database needs only one round trip. The query fails if the proof fails.
    */
   behind(proof: Proof): Db {
     const { client } = this
@@ -204,7 +204,7 @@ function parse(text: string): { sql: string; names: string[] } {
   const names: string[] = []
   const sql = text.trim().replace(pieces, (piece, name?: string) => {
     if (name !== undefined) {
-      // Each value is bound once, however often it is used.
+      // Each value is bound once, even if its parameter is used several times.
       if (!names.includes(name)) names.push(name)
       return `?${names.indexOf(name) + 1}`
     }

@@ -6,7 +6,7 @@ import { hostnameOf, isIpAddress } from '../lib/outbound/egress-policy.ts'
 import { errorCode, isBusy, isConnectionLoss, isFull } from './driver/database-errors.ts'
 import { databaseInUse, filesOf, howToGive, isNoSpace } from './driver/local-file.ts'
 
-/** Codes for scripts that start a grid. */
+/** Error codes for scripts that start a grid. */
 type StartErrorCode =
   | 'backup_needed'
   | 'copy_running'
@@ -56,7 +56,7 @@ export function emptyDatabase(path: string): StartError {
   )
 }
 
-/** The ring's keys under these ids differ from the keys that encrypted tokens. `file` is absent for `GRID_KEYS`. */
+/** The keys with these ids in the ring differ from those that encrypted tokens. `file` is undefined for `GRID_KEYS`. */
 export function wrongKeyRing(ids: readonly string[], file: string | undefined): StartError {
   return new StartError(
     'key_ring_wrong',
@@ -65,7 +65,7 @@ export function wrongKeyRing(ids: readonly string[], file: string | undefined): 
   )
 }
 
-/** Explains to the operator what to do when the keys of stored tokens are missing. `file` is absent for `GRID_KEYS`. */
+/** Tells the operator what to do when the keys of stored tokens are missing. `file` is undefined for `GRID_KEYS`. */
 export function restoreKeyRing(file: string | undefined): string {
   const command = file === undefined ? `GRID_KEYS="${newKeyInShell}"` : `(umask 077; echo "${newKeyInShell}" > ${file})`
   return 'Restore the key ring from where it is kept apart from the data. If it is lost, make one with a new id ' +
@@ -78,7 +78,7 @@ export function explained(error: unknown, url: string, path: string | undefined)
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
 }
 
-/** Explains an error of reading or creating the key ring in `file`. Returns a full disk and other errors unchanged. */
+/** Explains an error of reading or creating the key ring in `file`. Returns a full-disk error and others unchanged. */
 export function explainedKeyRing(error: unknown, file: string): unknown {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)
@@ -111,7 +111,7 @@ export function explainedFolder(error: unknown, folder: string): string | undefi
   return `The folder ${folder} cannot be written (${code || name}). ${step}`
 }
 
-/** Whether the name is that of a Deno permission error, which has no code. */
+/** Whether the name belongs to a Deno permission error, which has no code. */
 function isDenied(name: string): boolean {
   return name === 'NotCapable' || name === 'PermissionDenied'
 }
@@ -191,7 +191,7 @@ function explainedRemote(error: unknown, url: string): unknown {
   )
 }
 
-/** Returns the innermost system or driver code among the causes, or else the innermost message. */
+/** Returns the code of the innermost system or driver error among the causes, or else the innermost message. */
 function reasonOf(error: unknown): string {
   const reasons: { code?: string; message?: string }[] = []
   for (let at = error; at !== undefined && at !== null; at = Object(at).cause ?? Object(at).errors?.[0]) {

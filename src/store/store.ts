@@ -44,13 +44,13 @@ export interface Store {
   readonly global: GlobalTables
   /** An optional feature's lookups across accounts. */
   feature<T>(tables: (db: Db) => T): T
-  /** Extensions that features add to verbs. */
+  /** Extensions that optional features add to verbs. */
   readonly hooks: readonly CoreHooks[]
   readonly keyRing: KeyRing
-  /** Encrypts a secret that belongs to no account, see `secretContext`. `AccountStore` encrypts account secrets. */
+  /** Encrypts a secret that belongs to no account (see `secretContext`). `AccountStore` encrypts account secrets. */
   seal(table: SecretTable, id: string, secret: string): Promise<SealedToken>
   open(table: SecretTable, id: string, sealed: SealedToken): Promise<string>
-  /** Waiting reads and event streams of this process, and their limits. */
+  /** The process's waiting reads and event streams, and their limits. */
   readonly waiting: Waiting
   /** Runs the log's followers and the duties. */
   readonly loop: Loop
@@ -75,18 +75,18 @@ export interface Store {
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
-  /** Reads the database. Returns the key ring's ids whose key differs from the one that encrypted stored tokens. */
+  /** Reads the database. Returns the ring's key ids whose key differs from the one that encrypted stored tokens. */
   wrongKeys(): Promise<string[]>
   /** The workload of this process, and the size of a local file. */
   load(): ProcessLoad
   health(): Promise<DatabaseHealth>
-  /** Removes the copies of a local file from before migrations. Returns the removed files. */
+  /** Removes the copies of a local file that were made before migrations. Returns the removed files. */
   removePreviousFiles(): string[]
   /** Publishes the address at which this process accepts commands. Does nothing for a remote database. */
   announce(control: FileOwner['control']): void
-  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and when the store is closed. */
+  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and after the store was closed. */
   copyTo(target: string): Promise<void>
-  /** Commits queued units. For a local file, then checkpoints the log and releases the file. */
+  /** Commits queued units. Then, for a local file, checkpoints the log and releases the file. */
   close(): Promise<void>
 }
 
@@ -200,7 +200,7 @@ function buildStore(
       await queue.end()
       if (path) {
         await releaseLocalFile(client)
-        // Must precede the lock's release, after which the file may belong to the next owner.
+        // Must happen before the lock is released, after which the file may belong to the next owner.
         removeOwner(path)
         await lock!.release()
       } else {

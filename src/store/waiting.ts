@@ -9,20 +9,20 @@ import type { Pulses } from './global/pulse.ts'
 import type { Waits } from './global/waits.ts'
 import type { Loop, ProcessFollower } from './loop.ts'
 
-/** Maximum waits per credential, and maximum streams per credential. */
+/** Maximum waits, and maximum streams, per credential. */
 const perCredential = 3
 /** Maximum event streams per person. The oldest stream is closed to make room for a new one. */
 const perPerson = 4
-/** Maximum waits per process, and maximum streams per process. Each costs a socket and about 20 KiB. */
+/** Maximum waits, and maximum streams, per process. Each uses a socket and about 20 KiB. */
 const perProcess = 10_000
 const taskStreamsPerKey = 100
-/** Limits for files in transfer, each of which may hold half a megabyte of memory until the client has read it. */
+/** Limits for files in transfer. Each may use half a megabyte of memory until the client has read it. */
 const downloadLimits = { perKey: 20, perGroup: 60, total: 200 }
 /** Limits for lists in preparation or transfer. A client that requests every list when it starts has six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /**
- * How many bytes the lists and tasks in preparation or transfer may have. Each takes several times as much memory. One
- * account alone gets a quarter of these bytes, and one key two thirds of that, enough for the largest task.
+ * Total bytes of lists and tasks in preparation or transfer. Each uses several times as much memory. A single account
+ * gets a quarter of these bytes, and one key two thirds of that, which is enough for the largest task.
  */
 const answerBytes = { max: 64_000_000, accountDivisor: 3, keyDivisor: 11 }
 
@@ -45,9 +45,9 @@ export interface Waiting {
   /** Calls that follow a task or wait for it, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   readonly appends: Batcher<TaskAppend>
-  /** Chunks that guardrails check, by task. Each chunk is checked together with the end of the previous one. */
+  /** Chunks that guardrails check, by task. Each chunk is checked together with the end of the chunk before it. */
   readonly checkedChunks: KeyedMutex
-  /** Agents that reserve names, by account and space. Each one reads what the previous one has reserved. */
+  /** Agents that reserve names, by account and space. Each one sees the reservations of the one before it. */
   readonly reservations: KeyedMutex
 }
 
@@ -59,7 +59,7 @@ export interface TaskAppend {
   lastChunk: boolean
 }
 
-/** How often the database is polled for other processes' commits while anyone waits. */
+/** How often the database is polled for other processes' commits while there are waits. */
 const pollMs = 200
 const maxRows = 1_000
 

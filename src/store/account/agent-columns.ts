@@ -29,7 +29,7 @@ export function skillNamesAsJson(most: number): string {
   return `(SELECT json_group_array(few.name) FROM (SELECT skills.name ${fromSkills} LIMIT ${most}) AS few)`
 }
 
-/** An agent found by a search: a small row of bounded size. `skills` is JSON of a few skills. */
+/** An agent found by a search, as a small row of limited size. `skills` is JSON of its first skills. */
 export const foundAgentColumns = `${agentColumns},
   (SELECT json_group_array(json_object('name', few.name, 'description', few.text)) FROM (
     SELECT skills.name, iif(length(skills.description) > ${maxSkillText},
@@ -88,7 +88,7 @@ const candidates = query<{ list: string }>(`
 
 export const agentSearch = {
   reads: (account: AccountDb) => ({
-    /** A superset of the agents that match a search. Undefined if the index cannot find them. */
+    /** A superset of the agents that match a search. Undefined if the index does not support the search. */
     async candidates(search: string): Promise<string[] | undefined> {
       const trigrams = trigramQuery(account.accountId, search)
       if (trigrams === undefined) return undefined

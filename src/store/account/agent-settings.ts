@@ -41,7 +41,7 @@ interface ListedAgent extends Agent {
 // A literal instead of a parameter, because only then may the planner use the partial index.
 const fromUnread = `FROM deliveries WHERE deliveries.inbox = ${inboxOf('agents.id')} AND deliveries.state = 'unread'`
 const unread = unreadOf('agents.id')
-// Like `matchesSearch`, but searches the skills once for all of the page's agents.
+// Like `matchesSearch`, but queries the skills only once for all of the page's agents.
 const matches = matchesSearchText(
   ['agents.alias', 'agents.description'],
   `agents.id IN (SELECT agent_skills.agent_id FROM agent_skills WHERE agent_skills.account_id = :account
@@ -178,7 +178,7 @@ export const agentSettings = {
     accessList: (id: string) => account.all(accessList, { id }),
   }),
   changes: (account: AccountDb) => ({
-    /** If undefined, `messageReplies` and `callersWait` stay unchanged. */
+    /** `messageReplies` and `callersWait` stay unchanged if they are undefined. */
     update: (
       id: string,
       { visibility, accessPolicy, description, remoteUrl, messageReplies, callersWait }: AgentChange,
@@ -198,7 +198,7 @@ export const agentSettings = {
     requireNoToken: (id: string) => account.bind(requireNoToken, { id }),
     /** Removes all other aliases from the access list. */
     keepAccess: (id: string, aliases: string[]) => account.bind(keepAccess, { id, aliases: JSON.stringify(aliases) }),
-    /** Returns no row if the alias is not on the list, or nobody has it. */
+    /** Returns no row if the alias is not on the list, or no agent has it. */
     confirmAccess: (id: string, alias: string) => account.bind(confirmAccess, { id, alias }),
     removeAccess: (id: string, alias: string) => account.bind(removeAccess, { id, alias }),
   }),

@@ -157,7 +157,7 @@ export const agents = {
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
-    /** Searches `limit` live agents except one, by alias, after the alias `after`; only those in `among`, if given. */
+    /** Searches `limit` live agents except one, by alias, after the alias `after`. `among` restricts the search. */
     search: (
       search: string,
       except: string,

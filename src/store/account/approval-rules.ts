@@ -36,7 +36,7 @@ const active = query<ApprovalRule>(
 interface People {
   /** The members who may decide, each as id and role. */
   members: [string, string][]
-  /** The aliases of people without consent to holding their messages, each with its person. */
+  /** The aliases of people who have not consented to the holding of their messages, each with its person. */
   unasked: [string, string][]
 }
 const people = query<People>(

@@ -53,7 +53,7 @@ interface OtherRecipient {
   guards: number
   messageReplies: boolean
   isRemote: boolean
-  /** A remote agent whose account's token is used for messages to it. */
+  /** A remote agent whose account's token is spent on messages to it. */
   spendsToken: boolean
   isWaiting: boolean
 }
@@ -69,7 +69,7 @@ const recipient = crossAccountQuery<OtherRecipient>(
     AND ${acceptsMessagesOf('agents', { alias: ':caller', id: ':callerId' })}`,
   { messageReplies: boolean, isRemote: boolean, spendsToken: boolean, isWaiting: boolean },
 )
-// Unreachable agents count too, because reading many of them is also slow.
+// The limit counts unreachable agents too, because reading many of them is also slow.
 const bySearch = crossAccountQuery<SearchedAgent>(
   'public agents',
   `

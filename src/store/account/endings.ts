@@ -1,6 +1,6 @@
 /**
- * Messages that end unread: they expire, their sender retracts them, or their recipient is deleted. See docs/delivery.md,
- * "Messages that end" and "Parked messages".
+ * Messages that end unread: they expire, their sender retracts them, or their recipient is deleted. See
+ * docs/delivery.md, "Messages that end" and "Parked messages".
  */
 import { deliver } from './deliver.ts'
 import { agentOf, inboxOf } from './inbox-message.ts'
@@ -128,14 +128,14 @@ const noteNotices = statement(`
   WHERE leases.account_id = awaited.account_id AND leases.id = awaited.lease_id`)
 const takeNotices = statement(takeNotedAnswers(isNotice('answer')))
 
-/** An agent with unread messages to a recipient: their number, and the position of the last one. */
+/** An agent with unread messages to a recipient: their number, and the position of the last message. */
 interface UnreadSender {
   agentId: string
   messages: number
   seq: number
 }
 
-/** The notice to a sender whose recipient is deleted. `seq` is the position of its last unread message. */
+/** The notice to a sender whose recipient is deleted. `seq` is the position of the sender's last unread message. */
 export interface DeletionNotice {
   id: string
   sender: string

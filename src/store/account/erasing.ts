@@ -4,7 +4,7 @@ import { type AccountDb, crossAccountStatement, query, type Statement, statement
 /** A message of the account. */
 interface Scanned {
   id: string
-  /** 0 or 1: the agent sent it. */
+  /** 0 or 1: the message was sent by one of the agents. */
   isOf: number
   recipients: number
 }
@@ -65,7 +65,7 @@ export const erasing = {
   reads: (account: AccountDb) => ({
     /** The account's agents that have or had an alias. */
     agentsOf: async (alias: string) => (await account.all(withAlias, { alias })).map(({ id }) => id),
-    /** The next `limit` messages of the account after the id `after`, whoever sent them. */
+    /** The next `limit` messages of the account after the id `after`, from all senders. */
     messagesAfter: (agents: string[], after: string, limit: number) =>
       account.all(messagesAfter, { agents: JSON.stringify(agents), after, limit }),
   }),

@@ -7,7 +7,7 @@ import { type AccountDb, boolean, type Query, query, type Values } from '../sql.
 type GuardrailAction = typeof guardrails.$inferSelect.action
 export type CheckedDirection = 'inbound' | 'outbound'
 
-/** A guardrail with the agents for which it checks a message, all with the same action. */
+/** A guardrail with the agents for which it checks a message. It has the same action for all of them. */
 export interface ActiveGuardrail {
   agentIds: string[]
   id: string
@@ -19,7 +19,7 @@ export interface ActiveGuardrail {
   onFailure: typeof guardrails.$inferSelect.onFailure
   /** The service that receives the texts of people among the agents. Null without people or for a local provider. */
   sharedWith: string | null
-  /** Null while its checks succeed. */
+  /** Since when its checks have failed; null while they succeed. */
   failingSince: number | null
   token?: SealedToken
 }

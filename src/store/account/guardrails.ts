@@ -35,7 +35,7 @@ export interface FoundGuardrail extends Guardrail {
   hasToken: boolean
   /** The direction in which it is attached to new agents. Null: it is not attached to them. */
   allAgents: GuardrailDirection | null
-  /** Since when all checks have failed, and the last reason; null while it works. */
+  /** Since when all checks have failed, and the last reason. Null while the checks succeed. */
   failingSince: number | null
   failure: string | null
 }
@@ -104,7 +104,7 @@ const agentsOf = query<
   SELECT agents.id, agents.alias, agents.description, agent_guardrails.direction, agent_guardrails.action
   ${fromAgents} ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
 const agentsOfTotal = query<{ n: number }>(`SELECT count(*) AS n ${fromAgents}`)
-// The services of the account's guardrails, those that the person has allowed, and the members who decide.
+// The services of the account's guardrails, the members who decide, and all services that the person has allowed.
 const servicesFor = query<TextService & { allowedAt: number | null }>(`
   SELECT provider, host, max(allowed_at) AS allowed_at FROM (
     SELECT provider, host, NULL AS allowed_at FROM guardrails WHERE account_id = :account AND host IS NOT NULL
@@ -214,7 +214,7 @@ export const guardrails = {
     /** Attaches the guardrail to these live agents, or with null to all, except people who have not consented. */
     attachTo: (id: string, direction: GuardrailDirection, agents: string[] | null) =>
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
-    /** Sets the default for new agents; null removes it. */
+    /** Sets the direction for new agents; null removes it. */
     setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
     /** Also attaches the guardrails for all agents that send texts to the service. */
     consent: (agent: string, service: TextService, at: number) => [

@@ -15,7 +15,7 @@ export interface HeldRow {
   messageId: string
   state: HeldState
   fromAlias: string
-  /** As addressed: `@alias` or `#name`. */
+  /** The recipient as addressed: `@alias` or `#name`. */
   recipient: string
   type: MessageType
   rule: HoldingRule

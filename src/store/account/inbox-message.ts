@@ -19,8 +19,8 @@ export function agentOf(delivery = 'deliveries'): string {
 }
 
 /**
- * Condition: the delivery is in the inbox of `:agent`, and its message has one of these ids. `ids` is SQL, with its
- * operator. Another account's message is found by the id stored in its delivery.
+ * Condition: the delivery is in the inbox of `:agent`, and its message has one of these ids. `ids` is SQL that begins
+ * with an operator. Another account's message is found by the id stored in its delivery.
  */
 export function isOfMessage(ids = '= :id'): string {
   return `deliveries.inbox = ${inboxOf()} AND deliveries.seq IN (

@@ -132,14 +132,14 @@ const received = query<ReceivedMessage>(`
 export const inbox = {
   reads: (account: AccountDb) => ({
     received: (agent: string, id: string) => account.one(received, { agent, id }),
-    /** A message that was sent to the agent, as a read shows it at this time; undefined if it is parked or has ended. */
+    /** A message to the agent, as a read shows it at this time. Undefined if it is parked or has ended. */
     message: (agent: string, message: string, at: number) => account.one(byMessage, { agent, message, at }),
     unread: async (agent: string) => (await account.one(unread, { agent }))!.unread ?? 0,
     /** The number of all unread messages, as shown to people. */
     allUnread: async (agent: string) => (await account.one(allUnread, { agent }))!.unread ?? 0,
     /** The number of messages that a read could lease now; 100 means 100 or more. */
     inTime: async (agent: string, at: number) => (await account.one(inTime, { agent, at }))!.n,
-    /** The sender and time of the oldest unread message; undefined without one. */
+    /** The sender and time of the oldest unread message. Undefined if there is none. */
     oldestUnread: (agent: string): Promise<{ fromAlias: string; at: number } | undefined> =>
       account.one(oldestUnread, { agent }),
     newestUnread: async (agent: string) => (await account.one(newestUnread, { agent }))?.seq ?? 0,

@@ -63,7 +63,7 @@ export const isInLease = (lease: string, noted = lease) =>
     SELECT value FROM json_each((SELECT leases.seqs FROM leases WHERE leases.account_id = :account AND leases.id = ${noted})))
   AND deliveries.lease_id = ${lease}`
 export const isLeased = isInLease(':lease')
-/** Maximum number of read messages searched for those of an ended lease. */
+/** Maximum number of read messages that are searched for the messages of an ended lease. */
 export const endedLeaseDepth = 1_000
 /** Positions of the answers in a waiting send's lease, even an ended one. Searches the next 1,000 read messages. */
 export const givenTo = (message: string) => `
@@ -93,7 +93,7 @@ const addingMany = (from: string) =>
         FROM (${answerBytes}) WINDOW oldest AS (ORDER BY seq ROWS UNBOUNDED PRECEDING))
       WHERE n = 1 OR (chars <= :maxChars AND bytes <= :maxBytes)`)
 const add = addingMany(inInbox)
-// The first message always fits, whatever its size.
+// The first message always fits, regardless of its size.
 const addOne = adding(oldest(inInbox, 'json_array(deliveries.seq) AS seqs', '1'))
 // Searches by id, because the index of unread messages does not contain ids.
 const addMessages = addingMany(isOfMessage('IN (SELECT value FROM json_each(:messages))'))
@@ -236,8 +236,8 @@ export const leases = {
     return {
       /**
        * Leases the oldest unread messages that fit. The part `messages` returns them, oldest first, with the number of
-       * messages that remain unread at this commit; 100 stands for 100 or more. Without unread messages nothing is
-       * written. `wokenAt` is when a wait for them ended, or null.
+       * messages that remain unread at this commit (100: 100 or more). Writes nothing if there are no unread messages.
+       * `wokenAt` is when a wait for them ended, or null.
        */
       take: (
         lease: NewLease,

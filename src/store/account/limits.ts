@@ -10,7 +10,7 @@ export interface Limits {
   retentionDays: number
 }
 
-/** Null: the limit from the settings. */
+/** Null means the limit from the settings. */
 export type OwnLimits = { [Name in keyof Limits]: number | null }
 
 const columns: Record<keyof Limits, string> = {
@@ -20,7 +20,7 @@ const columns: Record<keyof Limits, string> = {
   retentionDays: 'retention_days',
 }
 
-/** SQL: the account's limit (megabytes as bytes), or `fallback`. Each statement reads it when needed. */
+/** SQL of the account's limit (megabytes as bytes), or of `fallback`. Each statement reads the limit when it runs. */
 export function ownLimit(name: keyof Limits, fallback: string): string {
   const column = name === 'megabytesPerDay' ? `${columns[name]} * 1000000` : columns[name]
   return `coalesce((SELECT accounts.${column} FROM accounts WHERE accounts.id = :account), ${fallback})`

@@ -127,8 +127,8 @@ export const messages = {
     /** The states of a message's deliveries. */
     states: async (id: string) => (await account.all(states, { id })).map(({ state }) => state),
     /**
-     * The send that an agent made with this key after `since`. `error` is JSON of the error that blocked it; `home` is
-     * the account it was sent in, if a claim has moved the agent since.
+     * The send that an agent made with this key after `since`. `error` is JSON of the error that blocked it. `home` is
+     * the account in which it was sent, if a claim has since moved the agent.
      */
     byKey: (from: string, key: string, since: number) => account.one(byKey, { from, key, since }),
   }),
@@ -142,7 +142,7 @@ export const messages = {
       }),
     addPost: (message: NewMessage, channel: string, quotas: Quotas) =>
       account.bind(addPost, { ...message, ...quotas, channel, toAccount: account.accountId, to: null }),
-    /** The same conditions as in `addDirect`, for a message that is already stored. */
+    /** Requires the same conditions as `addDirect`, for a message that is already stored. */
     requireRecipient: ({ from }: NewMessage, to: InboxAddress, { maxUnread }: Quotas) =>
       account.bind(requireRecipient, { from, to: to.agentId, toAccount: to.home ?? account.accountId, maxUnread }),
     /** Like `requireRecipient`, but for a post. */
@@ -196,7 +196,7 @@ export const fanOut = {
   reads: () => ({}),
   changes: (account: AccountDb) => ({
     /**
-     * One delivery for each live member except the sender and members whose guardrails blocked the post. Returns
+     * Adds one delivery for each live member, except the sender and members whose guardrails blocked the post. Returns
      * `agent_id`. `named`: the aliases in its text.
      */
     toMembers: (
@@ -235,7 +235,7 @@ export const fanOut = {
   }),
 }
 
-/** Times are milliseconds since the epoch. A field is missing where it does not apply. */
+/** Times are milliseconds since the epoch. A field that does not apply is undefined. */
 export interface SendReceipt extends GuardedReceipt {
   unread: number
   /** Unread messages of a recipient in the same account, including this one; 100 stands for 100 or more. */

@@ -33,7 +33,7 @@ export interface HeldDelivery {
 
 export interface NewHeld {
   id: string
-  /** The account whose people decide, if not the sender's. */
+  /** The account whose people decide. By default, the sender's account. */
   heldIn?: string
   toId: string
   rule: HoldingRule

@@ -11,7 +11,7 @@ export interface NewMessage {
   id: string
   from: string
   type: MessageType
-  /** As addressed: `@alias` or `#name`. */
+  /** The recipient as addressed: `@alias` or `#name`. */
   recipient: string
   body: string
   replyToMessageId: string | null
@@ -47,12 +47,12 @@ export interface ReviewedMessage extends NewMessage {
   held?: Omit<NewHeld, 'later'>
 }
 
-/** Guardrail verdicts on a message, in addition to their changes to it. */
+/** Guardrail verdicts on a message, with the changes that they cause. */
 export interface GuardedSend {
   deliveries: ChangedDelivery[]
   receipt: GuardedReceipt
   findings: readonly GuardFinding[]
-  /** Counts and stores the verdicts: this account's, and those of the recipient's account. */
+  /** Counts and stores the verdicts, in this account and in the recipient's account. */
   statements: Statement[]
 }
 

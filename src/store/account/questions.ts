@@ -49,8 +49,8 @@ const firstAnswer = (what: string) => `
     ORDER BY answer.seq LIMIT 1)`
 
 /**
- * Condition: a message that a person received from an agent waits, because they have written nothing in its thread
- * since, or it has choices and no answer.
+ * Condition: an agent's message to a person waits, because the person has written nothing in its thread since, or
+ * because it has choices and no answer.
  */
 export const stillWaits = (agent: string, user: string, thread: string) =>
   `messages.seq > ${dismissedIn(user, thread)} AND ((${hasChoices} AND ${firstAnswer('1')} IS NULL)

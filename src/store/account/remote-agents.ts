@@ -18,7 +18,7 @@ interface Outbox {
 export interface RemoteAgentRow extends Omit<Outbox, 'attempts'> {
   attempts: number | null
   remoteUrl: string
-  /** How long a message's answer may take. */
+  /** How long an answer to a message may take, in milliseconds. */
   answerMs: number
   pausedAt: number | null
   callbackSecret: string
@@ -102,8 +102,8 @@ const failures = ofEach((table, row, isInbox) =>
 )
 const unreadOnes = `deliveries ${joinMessages}
   WHERE deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread' AND (:id = '' OR messages.from_agent_id = :id)`
-// Once claimed, a message neither expires nor can be retracted. If it may have arrived, it is sent again even after its
-// expiry.
+// Once a message is claimed, it does not expire and cannot be retracted. If it may have arrived, it is sent again even
+// after its expiry.
 const sending = `sending_id = (
   SELECT messages.id FROM ${unreadOnes}
     AND (${isInTime} OR messages.id = remote_outboxes.sending_id)
@@ -174,7 +174,7 @@ const endInput = statement(`
 
 export type NewRemoteTask = Omit<RemoteTask, 'createdAt' | 'attempts' | 'failingSince' | 'triedAt'>
 
-/** A message's progress at one remote agent. `isNext`: it is its sender's oldest unread one. */
+/** A message's progress at one remote agent. `isNext`: it is the oldest unread message of its sender. */
 export interface RemoteProgress {
   agentId: string
   /** 0 or 1, like the next two. */

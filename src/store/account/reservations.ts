@@ -131,7 +131,7 @@ export const reservations = {
     forget: (agent: string, ids: readonly string[]) => account.bind(forget, { agent, ids: JSON.stringify(ids) }),
     /** Makes all reservations of an agent end at the next check. */
     endOfAgent: (agent: string, at: number) => account.bind(endOfAgent, { agent, at }),
-    /** Ends reservations, and wakes the agents that wait for them. Fails the unit if one of them has already ended. */
+    /** Ends reservations, and wakes the agents that wait for them. Fails the unit if one has already ended. */
     end: (ids: readonly string[], notices: readonly Notice[], at: number): Statement[] => {
       const values = { ids: JSON.stringify(ids) }
       return [

@@ -8,12 +8,12 @@ import { type AccountDb, crossAccountQuery, query } from '../sql.ts'
 import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 import { isRedactedByOthers } from './new-message.ts'
 
-/** Conditions on a message. Aliases are without `@`; names and aliases are those used when it was sent. */
+/** Conditions on a message. Aliases are without `@`. Names and aliases are as they were when the message was sent. */
 export interface SearchTerms {
-  /** As produced by `queryWords` in `lib/search-words.ts`. */
+  /** Words as produced by `queryWords` in `lib/search-words.ts`. */
   words: readonly string[]
   from?: string
-  /** `@alias` or `#channel`. */
+  /** The recipient: `@alias` or `#channel`. */
   to?: string
   has?: readonly string[]
   /** The ids of senders or recipients, and of channels; undefined for all. */
@@ -33,7 +33,7 @@ interface LogRange {
 export interface ReadableTimes {
   /** The person's agent. The person may read all of its direct messages. */
   personAlias: string | null
-  /** For single channels, by id. */
+  /** The times for single channels, by id. */
   channels: Readonly<Record<string, number>>
   others: number | null
 }
@@ -222,8 +222,8 @@ export const search = {
     /** Messages that the agent sent, or that readers of its inbox may receive at the time `at`. */
     ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
       const match = matchOf(terms, undefined, idTerm('a', account.accountId), idTerm('f', agent))
-      // Without an account, because messages that moved with the agent have another. The query uses the delivery's
-      // account.
+      // Does not name an account, because messages that moved with the agent belong to another. The query uses the
+      // delivery's account.
       const otherMatch = matchOf(terms, agent, idTerm('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },

@@ -2,7 +2,7 @@
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import type { NewMessage } from './new-message.ts'
 
-/** At most `max` messages to the agent `to` after `since`. */
+/** The limit: at most `max` messages to the agent `to` after `since`. */
 interface Limit {
   to: string
   since: number

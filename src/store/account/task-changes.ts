@@ -23,7 +23,7 @@ export interface NewTask {
   repeatHash: string | null
 }
 
-/** Who changes a task: the agent at one of its ends, or the grid itself in the client's account. */
+/** Who changes a task: the client, the recipient, or the grid itself in the client's account. */
 type TaskChanger = { end: TaskEnd; agent: string } | { end: 'grid' }
 
 export interface TaskChange {
@@ -76,7 +76,7 @@ interface ChangingTasks {
   which: string
   /** The event's id, unique within a task. */
   event: string
-  /** Null if its state does not change. */
+  /** The new state. Null if the state does not change. */
   state: string
   message?: string
   reason?: string
@@ -223,7 +223,7 @@ const addNotice = statement(`
   WHERE ${taskEnds.client} AND tasks.id = :task AND ${isCanceled}
     AND EXISTS (SELECT 1 FROM deliveries WHERE ${isSentToRecipient} AND deliveries.state = 'read')
   ON CONFLICT DO NOTHING`)
-// Nobody waits for it as an answer, because it replies to a message of its own sender.
+// The notice is never awaited as an answer, because it replies to a message of its own sender.
 const deliverNotice = statement(deliver(
   { account: 'tasks.recipient_account_id', agent: 'tasks.recipient_agent_id' },
   `tasks CROSS JOIN messages WHERE ${taskEnds.client} AND tasks.id = :task
@@ -301,7 +301,7 @@ export function taskChanges(account: AccountDb) {
       ...account.bind(at[changer.end].outcome, { ...bound(changer), task, event }),
       rows: 0,
     }),
-    /** For an event that cancels a task: withdraws unread messages, and notifies a recipient that has read one. */
+    /** For an event that cancels a task: withdraws unread messages, and notifies the recipient if it has read one. */
     withdraw: (agent: string, task: string, event: string, notice: { id: string; body: string; at: number }) => [
       account.bind(withdraw, { agent, task, event, at: notice.at }),
       account.bind(withdrawHeld, { agent, task, event, at: notice.at }),

@@ -31,7 +31,7 @@ interface NewInvitation {
   email: string
   role: Role
   tokenHash: string
-  /** Null for the operator. */
+  /** The inviting user. Null for the operator. */
   invitedBy: string | null
   /** The agent that becomes the accepting user's person alias. */
   agentId?: string | null

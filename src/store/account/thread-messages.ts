@@ -12,7 +12,7 @@ export interface PlacedMessage {
   id: string
   fromAgentId: string
   fromAlias: string
-  /** Its sender now belongs to another account. */
+  /** The sender now belongs to another account. */
   isForeign: number
   /** The message is stored in another account. */
   isReceived: number
@@ -55,7 +55,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/** `own` for a message `m` of the account (with `join`), or `delivered` for one that was delivered to it as `d`. */
+/** `own` for the account's message `m` (with `join`), or `delivered` for a message `m` delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
@@ -248,7 +248,7 @@ const newest = query<{ seq: number; at: number; channelId: string | null; fromAg
 export const threadMessages = {
   reads: (account: AccountDb) => ({
     newest: (thread: number, limit: number) => account.all(newest, { thread, limit }),
-    /** Messages with a position in the account, in log order, as a user reads them. `user` is null for programs. */
+    /** Messages with a position in the account, in log order, as a user sees them. `user` is null for programs. */
     bySeqs: (seqs: number[], user: string | null = null) => account.all(bySeqs, { seqs: JSON.stringify(seqs), user }),
     /** A thread's messages around `anchor`, none before `from`, with the messages of the thread that they answer. */
     around: (
@@ -258,7 +258,7 @@ export const threadMessages = {
     /** The newest messages in some threads. */
     newestOf: (threads: number[], limit: number, user: string | null) =>
       account.all(newestOfThreads, { threads: JSON.stringify(threads), limit, user }),
-    /** The number of a thread's first message since a time, or one after the last; null for an empty thread. */
+    /** The number of a thread's first message since a time, or one after its last message. Null for an empty thread. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
     /** A message's reply chain. */
@@ -306,7 +306,7 @@ const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(
   WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY lease_releases.released_at DESC LIMIT :limit`)
 
-// Only replies to the agent itself: a reply to another agent is not shown.
+// Only replies to the agent itself. A reply to another agent is not shown.
 const replies = query<{ alias: string; createdAt: number }>(`
   SELECT messages.from_alias AS alias, messages.created_at FROM messages
   JOIN deliveries ON deliveries.seq = messages.seq

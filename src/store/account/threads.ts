@@ -166,7 +166,7 @@ export const threads = {
       { agentId, alias, isOfUser, isWaiting }: ThreadSelection,
       { user, names: [name = '', otherName = ''], before, since, isChannel, limit }: {
         user: string
-        /** Only threads where the names match an agent's alias or the channel's name. */
+        /** Only threads in which the names match an agent's alias or the channel's name. */
         names: readonly string[]
         before: number
         since: number

@@ -79,9 +79,9 @@ export const timedLeases = {
       (await account.one(open, { agent, lease, at })) !== undefined,
     /** The open lease that a send with this idempotency key created as `next`. */
     byKey: (agent: string, key: string, at: number) => account.one(byKey, { agent, key, at }),
-    /** When the last of the agent's leases that are open at `at` expires; null without one. */
+    /** When the last of the agent's leases that are open at `at` expires. Null if none is open. */
     lastExpiry: async (agent: string, at: number) => (await account.one(lastExpiry, { agent, at }))?.at ?? null,
-    /** The ids of leases that are open at `at`, and of expired ones not released yet, at most 200. */
+    /** The ids of leases open at `at`, and of expired leases that are not released yet. At most 200. */
     async ofAgent(agent: string, at: number): Promise<{ open: string[]; expired: string[] }> {
       const found = await account.all(ofAgent, { agent })
       const isOpen = ({ expiresAt }: { expiresAt: number }) => expiresAt > at

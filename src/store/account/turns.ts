@@ -249,7 +249,7 @@ const setAutomated = statement(`
 
 export const turns = {
   reads: (account: AccountDb) => ({
-    /** The counts of a message's pair or channel `key`, and of its conversation id `named`, if it has one. */
+    /** The counts for a message's pair or channel (`key`) and for its conversation id (`named`), if it has one. */
     of: (key: string, named: string | null) => account.all(of, { key, named }),
     /** The counts for the agent's reply to the message `id`, in that message's conversation. */
     ofReply: (key: string, agent: string, id: string) => account.all(ofReply, { key, agent, id }),
@@ -330,7 +330,7 @@ export const turns = {
     },
     /** Resets the counts of channel members. */
     beginMembers: (channel: string) => account.bind(beginMembers, { conversation: channel }),
-    /** Resets conversations, because a person wrote in them. Paused ones stay paused. */
+    /** Resets conversations in which a person wrote. Paused conversations stay paused. */
     begin: (keys: string[]) => account.bind(begin, { keys: JSON.stringify(keys) }),
     requirePaused: (conversation: string) => account.bind(requirePaused, { conversation }),
     resume: (conversation: string) => account.bind(resume, { conversation }),

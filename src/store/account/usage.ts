@@ -26,7 +26,7 @@ export interface Quotas {
 export interface FullInbox {
   unread: number
   max: number
-  /** How many messages it refused today because it was full. */
+  /** How many messages the inbox refused today because it was full. */
   refused: number
 }
 

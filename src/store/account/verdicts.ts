@@ -34,7 +34,7 @@ export interface BlockedError {
   info: Record<string, string>
 }
 
-/** What a guardrail did to a message; `kinds` and `agents` (aliases) are JSON, `isOwn` is 0 or 1. */
+/** The effect of a guardrail on a message. `kinds` and `agents` (aliases) are JSON, `isOwn` is 0 or 1. */
 interface VerdictOfMessage {
   isOwn: number
   guardrail: string
@@ -59,7 +59,7 @@ interface Case {
   content: string | null
   createdAt: number
   isAllowed: boolean
-  /** Null if the message was not delivered, and so not stored. */
+  /** Null if the message was not delivered and therefore not stored. */
   messageId: string | null
 }
 

@@ -9,7 +9,7 @@ import { readAt, requireSpace, writeAt } from './files.ts'
 import { checkCopy, difference, type Manifest } from './local-copy.ts'
 
 export interface NewBackup {
-  /** The path of the backup. No file with this name may exist. */
+  /** The path of the new backup. No file with this name may exist yet. */
   path: string
   key: FileKey
   madeAt: number
@@ -17,14 +17,14 @@ export interface NewBackup {
   /** A folder for the unencrypted copy, which is as large as the database. */
   workFolder: string
   thread: boolean
-  /** How many bytes must stay free on the disk of the copy, if the backup is written to the same disk. */
+  /** Minimum free space, in bytes, on the disk of the copy if the backup is written to the same disk. */
   minFreeBytes: number
   readSpace?: (folder: string) => Promise<FileSystemSpace>
 }
 
 const pieceBytes = 2 ** 20
 
-/** Makes a backup: copy, check, count, seal. When it is on disk, resolves to its manifest and length. */
+/** Makes a backup: copy, check, count, seal. Resolves to its manifest and length once it is on disk. */
 export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifest; bytes: number }> {
   if (await stat(backup.path).catch(() => undefined)) throw new BackupExistsError(backup.path)
   const folder = await mkdtemp(backup.workFolder)
@@ -37,7 +37,7 @@ export async function makeBackup(backup: NewBackup): Promise<{ manifest: Manifes
   }
 }
 
-/** The same from an existing copy. */
+/** Makes a backup of an existing copy. Resolves like `makeBackup`. */
 export async function sealCopy(
   copy: string,
   { path, key, madeAt, thread, minFreeBytes, readSpace }: Omit<NewBackup, 'copyTo' | 'workFolder'>,
@@ -48,7 +48,7 @@ export async function sealCopy(
   await requireSpace(folder, size, isSameDisk ? minFreeBytes : 0, readSpace)
   const input = { path: copy }
   const content = await (thread ? runOnThread('checkCopy', checkCopy, input) : checkCopy(input))
-  // Other users' files must not prevent a backup.
+  // Ignores errors, because files of other users must not prevent a backup.
   await removeUnfinished(folder, madeAt).catch(() => {})
   const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
   try {
@@ -69,8 +69,8 @@ export class BackupExistsError extends Error {
 }
 
 /**
- * Writes a backup's database to `target` and checks that the file is complete, its integrity, and that its content
- * matches the manifest. If it fails with a `SealedFileError`, there is no file at `target`.
+ * Writes a backup's database to `target`. Checks that the file is complete and intact, and that its content matches the
+ * manifest. If it fails with a `SealedFileError`, there is no file at `target`.
  */
 export async function openBackup(
   path: string,
@@ -116,7 +116,7 @@ async function unpack(path: string, key: FileKey | undefined, target: string): P
       let rest = part
       if (!manifest) {
         const end = 4 + (part.length < 4 ? Infinity : new DataView(part.buffer, part.byteOffset).getUint32(0))
-        // The manifest fits into the first chunk of every backup.
+        // The manifest of every backup fits into the first chunk.
         if (part.length < end) throw noManifest(path)
         manifest = parsed(part.subarray(4, end), path)
         rest = part.subarray(end)

@@ -1,4 +1,4 @@
-/** Copies a store's database, or any other, into one SQLite file. */
+/** Copies a store's database, or any other database, into one SQLite file. */
 import { statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -15,9 +15,9 @@ import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 interface Copier {
-  /** Writes the state as of one commit into a new SQLite file. Fails with `storage_full`, and after `close`. */
+  /** Writes the database's state as of one commit to a new SQLite file. Fails with `storage_full` or after `close`. */
   copyTo(target: string): Promise<void>
-  /** Aborts copies of a remote database and waiting copies, and waits for the copy of a local file. */
+  /** Aborts copies of a remote database and queued copies, and waits for the copy of a local file. */
   stop(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ function diskFull(): GridError {
   return new GridError('storage_full', 'The disk of the database became full while a backup was made.')
 }
 
-/** How much disk space a copy of a local file may take, including the log, which grows during the copy. */
+/** The disk space that a copy of a local file may take, including the log, which grows during the copy. */
 export function bytesOf(path: string): number {
   const file = fileBehind(path)
   return sizeOf(file) + sizeOf(`${file}-wal`)
@@ -88,17 +88,17 @@ export async function copySnapshot(
   openSnapshot: () => Promise<Snapshot>,
   target: string,
   { requireSpace, signal, onTable }: {
-    /** Called with the space that the copy may take. */
+    /** Called with the number of bytes that the copy may take. */
     requireSpace?: (bytes: number) => Promise<void>
     signal?: AbortSignal
     onTable?: (table: string, rows: number) => void
   } = {},
 ): Promise<void> {
-  // Created before SQLite opens it, so that only its owner may read it.
+  // The file is created before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {
-    // A copy left by a crash is never used, so it needs no log. The code that turns the copy into a database of the
+    // A copy left by a crash is never used, so it needs no log. The caller that turns the copy into a database of the
     // grid syncs it.
     for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)
     const snapshot = await openSnapshot()

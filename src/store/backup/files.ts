@@ -1,4 +1,4 @@
-/** Writes files, moves finished ones into place, and manages the folder of scheduled backups. */
+/** Writes files, moves finished files into place, and manages the folder of scheduled backups. */
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { StartError } from '../start-error.ts'
 
 const megabyte = 2 ** 20
 
-/** Fails with `storage_full` unless `bytes` fit and `minFreeBytes`, at most a tenth of the disk, stay free. */
+/** Fails with `storage_full` unless `bytes` fit and `minFreeBytes`, but at most a tenth of the disk, remain free. */
 export async function requireSpace(
   folder: string,
   bytes: number,
@@ -28,25 +28,24 @@ export async function requireSpace(
   )
 }
 
-/** The name prefix of temporary folders, for `mkdtemp`. Removes older ones left by a crash. */
+/** Returns the name prefix of temporary folders, for `mkdtemp`. Removes old folders left by a crash. */
 export async function temporaryFolder(purpose: 'copy' | 'restore', now: number): Promise<string> {
   const prefix = `agent-grid-${purpose}-`
   for (const name of await readdir(tmpdir()).catch(() => [])) {
     if (!name.startsWith(prefix)) continue
     const folder = join(tmpdir(), name)
     const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: now }))
-    // Other processes may be using theirs; those of other users cannot be removed.
+    // Newer folders may be in use by other processes. Folders of other users cannot be removed.
     if (now - mtimeMs > day) await rm(folder, { recursive: true, force: true }).catch(() => {})
   }
   return join(tmpdir(), prefix)
 }
 
-/** The files next to a database file that SQLite would read with it. */
+/** The files that SQLite reads together with the database file next to them. */
 export const logEndings = ['-wal', '-journal']
 
 /**
- * Fails with a `StartError` if a log exists where a new file will be placed, because SQLite would apply it to that
- * file.
+ * Fails with a `StartError` if a log exists where a new file will be placed. SQLite would apply the log to that file.
  */
 export function requireNoLog(path: string): void {
   const log = logEndings.map((ending) => `${path}${ending}`).find((file) => existsSync(file))
@@ -58,7 +57,7 @@ export function requireNoLog(path: string): void {
   )
 }
 
-/** Gives a new file its name. The caller holds the lock for that name. */
+/** Renames a new file to its final path. The caller holds the lock for that path. */
 export async function putNew(path: string, file: string): Promise<void> {
   requireNoLog(path)
   if (existsSync(path)) throw databaseInUse(path)
@@ -75,7 +74,7 @@ export async function sync(path: string): Promise<void> {
   }
 }
 
-/** Up to `length` bytes from `position`: fewer only at the end of the file. */
+/** Reads up to `length` bytes from `position`. Returns fewer only at the end of the file. */
 export async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length)
   let filled = 0
@@ -96,7 +95,7 @@ export async function writeAt(file: FileHandle, position: number, bytes: Uint8Ar
 /** The name contains the time the backup began, in UTC. */
 const namePattern = /^grid-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
-/** Whether a path can be that of a folder: it is one, does not exist yet, or is inaccessible to this process. */
+/** Whether a path can be a folder: it is one, does not exist yet, or is inaccessible to this process. */
 export function mayBeFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
@@ -105,7 +104,7 @@ export function mayBeFolder(path: string): boolean {
   }
 }
 
-/** Creates the folder, and temporarily a file in it. */
+/** Creates the folder. Creates and removes a file in it, to check that it is writable. */
 export async function requireWritable(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `.writable-${crypto.randomUUID()}`)
@@ -136,7 +135,7 @@ export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
   }).sort((a, b) => b.at - a.at)
 }
 
-/** Removes all but the newest `keep` backups, but never the one at `made`, which a wrong clock may have named. */
+/** Removes all but the newest `keep` backups. Keeps the one at `made`, although a wrong clock may have named it. */
 export async function removeOldBackups(folder: string, keep: number, made: string): Promise<void> {
   for (const { path } of (await backupsIn(folder)).slice(keep)) {
     if (path !== made) await rm(path, { force: true })

@@ -16,7 +16,7 @@ export interface DatabaseAddress {
   authToken?: string
 }
 
-/** Copies a snapshot's content into an empty database, and compares both. Resolves to what was copied. */
+/** Copies a snapshot's content into an empty database, and compares the two. Resolves to the copied content. */
 export async function fill(
   snapshot: Snapshot,
   to: DatabaseAddress,

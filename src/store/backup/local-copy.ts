@@ -7,7 +7,7 @@ import { type Snapshot, snapshotOf } from '../driver/snapshot.ts'
 import { sync } from './files.ts'
 import { copyFacts, quoted, tableNames } from './tables.ts'
 
-/** Written in a backup before the database, and compared when it is restored. */
+/** The description of a backup's database. Written before the database, and compared when it is restored. */
 export interface Manifest extends Content {
   program: string
   madeAt: string
@@ -41,7 +41,7 @@ export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Con
   return { schema: rows.__drizzle_migrations, rows, keys: [...keys].sort() }
 }
 
-/** Describes what differs; undefined if nothing does. */
+/** Describes the difference; undefined if there is none. */
 export function difference(expected: Content, found: Content): string | undefined {
   const tables = new Set([...Object.keys(expected.rows), ...Object.keys(found.rows)])
   for (const table of tables) {
@@ -53,13 +53,13 @@ export function difference(expected: Content, found: Content): string | undefine
 }
 
 /**
- * Writes the state as of one commit into a new SQLite file. Other connections continue to write, and the log grows.
+ * Writes the state of one commit to a new SQLite file. Other connections continue to write, and the log grows.
  *
- * Only the other connection checkpoints the log: this version of SQLite can lose commits when one connection
+ * Only the other connection checkpoints the log, because this version of SQLite can lose commits when one connection
  * checkpoints while another writes. So this connection is never the last one, unless it is the only one.
  */
 export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
-  // Created before SQLite opens it, so that only its owner may read it.
+  // The file is created before SQLite opens it, so that only its owner may read it.
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(path)
   try {

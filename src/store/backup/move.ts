@@ -16,14 +16,14 @@ import { copyingFact } from './tables.ts'
 
 /** A process sends a heartbeat every 15 s. */
 const heartbeatMs = 20_000
-/** How long a killed copy keeps a remote source closed. */
+/** How long a remote source stays closed after the process that copies it was killed. */
 const closedMs = 60_000
 
 /**
- * Copies a whole grid into an empty database, which continues its history, so cursors stay valid. The source takes no
- * writes meanwhile: a local file is locked, and a remote database refuses new processes. Fails with `database_in_use`
- * while a process of the grid uses the source, with `database_not_empty`, and with the `StartError` of a start on the
- * source. Resolves to what was copied.
+ * Copies a whole grid into an empty database. The copy continues the grid's history, so cursors stay valid. During the
+ * copy, a local source is locked, and a remote source refuses new processes. Fails with `database_in_use` while a
+ * process of the grid uses the source, with `database_not_empty`, and with the `StartError` of a start on the source.
+ * Resolves to the copied content.
  */
 export async function copyGrid(
   { from, to, now }: { from: DatabaseAddress; to: DatabaseAddress; now: () => number },
@@ -80,8 +80,7 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
 }
 
 /**
- * From now on no process of the grid can start on the database, until `open`, or for a minute if this process is
- * killed.
+ * Prevents processes of the grid from starting on the database until `open`, or for a minute if this process is killed.
  */
 async function closeSource(
   client: Client,
@@ -123,7 +122,7 @@ async function heartbeatsOf(client: Client): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, heartbeats }) => [String(id), Number(heartbeats)]))
 }
 
-/** Whether a process of the grid uses the database: a process is new, or its heartbeat count has risen. */
+/** Whether a process of the grid uses the database: there is a new process, or a heartbeat count has risen. */
 async function isServed(client: Client, before: Map<string, number>): Promise<boolean> {
   return [...await heartbeatsOf(client)].some(([id, count]) => before.get(id) !== count)
 }

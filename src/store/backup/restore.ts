@@ -1,4 +1,4 @@
-/** Replaces the current database with that of a backup. */
+/** Replaces the current database with the database in a backup. */
 import type { Client } from '@libsql/client'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import { Db } from '../sql.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
-/** New messages get numbers above all those that clients may have seen after the backup. */
+/** New messages get numbers above all numbers that clients may have seen after the backup. */
 const skippedNumbers = 1_000_000
 
 export interface Restored {
@@ -36,13 +36,13 @@ interface RestoreOptions {
 }
 
 /**
- * Restores a backup into a local file. The backup is opened and checked next to the file first; until the new file
- * replaces the old one, the old one is untouched. Fails with `database_in_use` while a server runs, with a
- * `SealedFileError`, and with the `StartError` of a start on the backup.
+ * Restores a backup into a local file. The backup is first opened and checked next to the file, which stays untouched
+ * until the new file replaces it. Fails with `database_in_use` while a server runs, with a `SealedFileError`, and with
+ * the `StartError` of a start on the backup.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
   const { backup, key, now } = options
-  // Resolves links: a link would stay a link to the old file, and its folder may be on another disk.
+  // Resolves links, because a link would still point to the old file, and its folder may be on another disk.
   const path = fileBehind(options.path)
   const lock = await lockFile(path)
   const restored = restoringFile(path)
@@ -66,7 +66,7 @@ export async function restoreFile(options: RestoreOptions & { path: string }): P
   }
 }
 
-/** Restores a backup into an empty remote database. Fails with `database_not_empty`, and otherwise as `restoreFile`. */
+/** Restores a backup into an empty remote database. Fails with `database_not_empty`, or like `restoreFile`. */
 export async function restoreRemote(
   { address, ...options }: RestoreOptions & { address: DatabaseAddress },
 ): Promise<Restored> {
@@ -111,7 +111,7 @@ async function canBeFolded(path: string): Promise<boolean> {
   }
 }
 
-/** A new epoch, so that older cursors are refused, and numbers that no client has seen. */
+/** Sets a new epoch, so that older cursors are refused, and numbers that no client has seen. */
 async function beginNewHistory(client: Client): Promise<void> {
   await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed', 'backup_failed')")
   await client.execute({
@@ -157,8 +157,8 @@ async function requireKeys(
 }
 
 /**
- * Gives the new file the old file's name, and renames the old file. A log may remain from a removed file: SQLite would
- * apply it to the new one. Resolves to the paths of the old files.
+ * Renames the old file, and gives its name to the new one. The log of a removed file may remain, and SQLite would apply
+ * it to the new file. Resolves to the paths of the old files.
  */
 async function replace(
   path: string,
@@ -169,7 +169,8 @@ async function replace(
   const logs = logEndings.filter((ending) => existsSync(`${path}${ending}`))
   if (isWhole) { for (const ending of logs) rmSync(`${path}${ending}`) }
   const kept = ['', ...isWhole ? [] : logs].filter((ending) => existsSync(`${path}${ending}`))
-  // The file first, because a log must never meet another file. Until the new file has its name, a start finds no file.
+  // The database file is renamed first, because a log must never be next to another file. Until the new file has its
+  // name, a start finds no file.
   for (const ending of kept) renameSync(`${path}${ending}`, `${name}${ending}`)
   await putNew(path, restored)
   return kept.map((ending) => `${name}${ending}`)

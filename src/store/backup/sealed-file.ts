@@ -2,10 +2,10 @@
  * Files that are encrypted in chunks.
  *
  * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. Its nonce
- * contains its number, and whether it is the last one (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár,
- * "Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015), so a file that was truncated,
- * extended or reordered is rejected. Both lines are authenticated with every chunk. The key belongs to one file: it is
- * derived from the passphrase and a random salt with scrypt (RFC 7914).
+ * contains its number, and whether it is the last one. So a file that was truncated, extended or reordered is rejected
+ * (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár, "Online Authenticated-Encryption and its
+ * Nonce-Reuse Misuse-Resistance", 2015). Both lines are authenticated with every chunk. Each file has its own key,
+ * which scrypt (RFC 7914) derives from the passphrase and a random salt.
  */
 import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { fromBase64, toBase64 } from '../../lib/encoding.ts'
 import { hour } from '../../lib/time.ts'
 import { readAt, sync, writeAt } from './files.ts'
 
-/** A passphrase, or nothing: a plain file contains its key, and damage is still detected. */
+/** The passphrase. A `plain` file contains its own key, so that damage is still detected. */
 export type FileKey = { passphrase: string } | 'plain'
 
 export class SealedFileError extends Error {
@@ -31,7 +31,7 @@ interface Header {
   scrypt?: { n: number; r: number; p: number }
   /** The passphrase's salt; in a plain file, the key itself. */
   salt: string
-  /** Decrypts only with the correct key, which distinguishes a wrong key from a damaged file. */
+  /** Can be decrypted only with the correct key, which distinguishes a wrong key from a damaged file. */
   check: string
 }
 
@@ -42,10 +42,10 @@ const maxHeaderBytes = 1_000
 const chunkBytes = 2 ** 20
 const tagBytes = 16
 const keyBytes = 32
-/** 64 MiB and about a third of a second, on another thread. */
+/** Costs 64 MiB and about a third of a second, on another thread. */
 const cost = { n: 2 ** 16, r: 8, p: 2 }
 
-/** An encrypted file. Fails with `EEXIST` if the name is taken. */
+/** Writes an encrypted file. Fails with `EEXIST` if the name is taken. */
 export function writeSealedFile(path: string, key: FileKey, parts: AsyncIterable<Bytes>): Promise<void> {
   return writeNewFile(path, seal(key, parts))
 }
@@ -83,7 +83,7 @@ export async function writeNewFile(path: string, parts: AsyncIterable<Bytes>): P
   await sync(dirname(path)).catch(() => {})
 }
 
-/** Removes unfinished files left by killed processes: those without a write for an hour. */
+/** Removes unfinished files of killed processes, which were not written to for an hour. */
 export async function removeUnfinished(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.[0-9a-f]{8}\.part$/.test(name)) continue
@@ -102,7 +102,7 @@ async function isUnfinished(path: string): Promise<boolean> {
   }
 }
 
-/** A file's content. Do not use any of it before the end: only then is the file known to be complete. */
+/** Reads a file's content. Do not use any of it before the end, because only then is the file known to be complete. */
 export async function* readSealedFile(path: string, key: FileKey | undefined): AsyncIterable<Bytes> {
   const file = await open(path, 'r')
   try {
@@ -170,7 +170,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
   if (new TextDecoder().decode(start.subarray(0, magic.length)) !== magic || end === -1) throw notOurs()
   try {
     const header = JSON.parse(new TextDecoder().decode(start.subarray(magic.length, end))) as Header
-    // Changes here would only cost time and memory, because the chunks cannot be decrypted with another header.
+    // A changed header would only cost time and memory, because the chunks cannot be decrypted with it.
     const { scrypt: kdf, salt, check } = header
     const isKnown = !kdf || (kdf.n === cost.n && kdf.r === cost.r && kdf.p === cost.p)
     if (isKnown && typeof check === 'string' && fromBase64(salt).length === keyBytes) {
@@ -200,7 +200,7 @@ async function* inChunks(parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
   if (filled > 0) yield chunk.subarray(0, filled)
 }
 
-/** 11 bytes of the chunk's number, and one that is 1 for the last chunk. */
+/** 11 bytes with the chunk's number, and one byte that is 1 for the last chunk. */
 function nonceOf(n: number, isLast: boolean): Bytes {
   const nonce = new Uint8Array(12)
   new DataView(nonce.buffer).setBigUint64(3, BigInt(n))
@@ -226,7 +226,7 @@ function importKey(raw: Bytes, use: 'encrypt' | 'decrypt'): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', raw, 'AES-GCM', false, [use])
 }
 
-/** Not `scryptSync`, which would block the event loop. */
+/** `scryptSync` would block the event loop. */
 function stretched(passphrase: string, salt: Bytes, { n, r, p }: typeof cost): Promise<Bytes> {
   return new Promise((resolve, reject) => {
     scrypt(passphrase.normalize('NFKC'), salt, keyBytes, { N: n, r, p, maxmem: 2 * 128 * n * r }, (error, key) => {
@@ -241,8 +241,7 @@ function utf8(text: string): Bytes {
 }
 
 /**
- * Never overwrites another file. A file system without hard links cannot guarantee that; then the name is checked
- * before.
+ * Never overwrites another file. Without hard links, a file system cannot guarantee this, so the name is checked first.
  */
 async function publish(unfinished: string, path: string): Promise<void> {
   try {

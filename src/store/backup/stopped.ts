@@ -17,7 +17,7 @@ import type { DatabaseAddress } from './fill.ts'
 import { backups } from '../global/backups.ts'
 import { Db } from '../sql.ts'
 
-/** Opens a database, and locks it if it is a local file. Nothing is migrated. Fails with `database_in_use`. */
+/** Opens a database without migrating it, and locks a local file. Fails with `database_in_use`. */
 export async function openStopped(
   settings: Parameters<typeof connect>[0],
   durability: 'full' | 'relaxed' = 'full',

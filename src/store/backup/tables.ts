@@ -11,13 +11,13 @@ interface SchemaObject {
   sql: string
 }
 
-/** Rows read at once, and bytes written at once: a server responds with at most 10 MB. */
+/** Maximum rows per read and bytes per write. A server responds with at most 10 MB. */
 const maxRows = 500
 const maxBytes = 1_000_000
 /** The maximum number of variables in a statement, SQLITE_MAX_VARIABLE_NUMBER of older servers. */
 const maxVariables = 900
 
-/** Its triggers fill the search index for agents, whose own tables are not copied. It comes last. */
+/** Copied last. Its triggers fill the search index for agents, whose own tables are not copied. */
 const indexedTable = 'agent_numbers'
 
 /** Copies the schema and all rows into an empty database, which is marked as unfinished until `finishCopy`. */
@@ -52,12 +52,12 @@ export async function copyTables(
   ])
 }
 
-/** Marks the copy as complete. From now on a grid can start on it. */
+/** Marks the copy as complete. After that, a grid can start on it. */
 export async function finishCopy(target: Client): Promise<void> {
   await target.execute({ sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts })
 }
 
-/** The tables with rows of their own; those behind a virtual table belong to it. */
+/** The tables with their own rows. The tables behind a virtual table belong to it. */
 export async function tableNames(source: Pick<Snapshot, 'query'>): Promise<string[]> {
   return (await schemaOf(source)).filter(({ type, sql }) => type === 'table' && !isVirtual(sql)).map(({ name }) => name)
 }
@@ -150,9 +150,9 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** The mark of a database that is being filled: a start refuses it. */
+/** The fact that marks a database as being filled. A start refuses such a database. */
 const unfinishedFact = 'copy_unfinished'
-/** The mark of a remote database that is being copied: until when no start may write to it, in milliseconds. */
+/** The fact that marks a remote database as being copied. Its value is when a start may write, in milliseconds. */
 export const copyingFact = 'copying_until'
 export const copyFacts = [unfinishedFact, copyingFact]
 

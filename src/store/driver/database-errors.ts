@@ -1,4 +1,4 @@
-/** What a database error means for a write: it was committed, it was not, or its outcome is unknown. */
+/** Whether a write that failed with a database error was committed, was not, or has an unknown outcome. */
 import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 
 /** The primary code of a database error, for example `SQLITE_CONSTRAINT`; empty for any other error. */
@@ -22,7 +22,7 @@ export function isStorageFault(error: unknown): boolean {
 
 export function isFull(error: unknown): boolean {
   if (errorCode(error).startsWith('SQLITE_FULL')) return true
-  // The log's index could not grow.
+  // The index of the log could not grow.
   return error instanceof LibsqlError && error.extendedCode === 'SQLITE_IOERR_SHMSIZE'
 }
 
@@ -32,7 +32,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return !/^SQLITE_/.test(errorCode(error))
 }
 
-/** A single statement is at fault, and the group was rolled back, so its units can be run one by one. */
+/** A single statement caused the error, and the group was rolled back, so its units can be run one by one. */
 export function isStatementFault(error: unknown): boolean {
   if (isConstraint(error)) return true
   // The driver cannot represent an integer in a row that a unit returned.

@@ -1,5 +1,5 @@
 /**
- * Free space on the local file's disk. Below a low-water mark, nothing new is accepted, so that there is room to delete
+ * Free space on the local file's disk. Below a low-water mark, new data is refused, so that there is room to delete
  * data.
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
@@ -13,12 +13,12 @@ export interface FileSystemSpace {
 
 interface DiskSpaceOptions {
   path: string | undefined
-  /** The low-water mark, at most a tenth of the file system. 0: none. */
+  /** The low-water mark, at most a tenth of the file system. 0: no mark. */
   minFreeBytes: number
   log: Log
-  /** Bytes inside the file that hold no data, and are used before the file grows. */
+  /** Returns the unused bytes inside the file, which are filled before the file grows. */
   reusable(): Promise<number>
-  /** Called when there is space again after a failed write. If this fails, there is still none. */
+  /** Called when there is space again after a failed write. An error means that there is still no space. */
   onSpace(): Promise<void>
   /** Replaces the file system check (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>
@@ -27,7 +27,7 @@ interface DiskSpaceOptions {
 }
 
 const megabyte = 2 ** 20
-/** How much more than the mark must be free before messages are accepted again, so that the state does not flap. */
+/** Messages are accepted again at the mark times this factor, so that the state does not flap. */
 const recoveryFactor = 1.1
 /** The maximum number of random bytes that the system returns at once. */
 const probeBytes = 65_536
@@ -36,7 +36,7 @@ const probeBytes = 65_536
 export class DiskSpace {
   readonly #options: DiskSpaceOptions
   isFull = false
-  /** During a copy on the same disk: how many bytes the copy will still take. */
+  /** How many bytes a running copy on the same disk will still take. */
   copying: (() => number) | undefined
   #hasFailed = false
   #space: FileSystemSpace | undefined
@@ -47,7 +47,7 @@ export class DiskSpace {
     this.#options = options
   }
 
-  /** Whether twice the mark stays free after a file of this many bytes: files are refused before messages. */
+  /** Whether twice the mark stays free after a file of this many bytes. So files are refused before messages. */
   hasRoomFor(bytes: number): boolean {
     return !this.#space || this.#space.free - bytes >= 2 * this.#mark(this.#space.total)
   }
@@ -75,7 +75,7 @@ export class DiskSpace {
     this.#hasFailed = true
   }
 
-  /** There is space again: `check` found some, or a remote database accepted a write. */
+  /** Accepts messages again: `check` found space, or a remote database accepted a write. */
   recover(): void {
     this.isFull = false
     this.#hasFailed = false
@@ -117,7 +117,7 @@ export class DiskSpace {
     return !this.copying && free >= mark / 4 && free + await this.#options.reusable() >= mark
   }
 
-  /** Undefined if free space cannot be determined: then only failed writes show that the disk is full. */
+  /** Undefined if free space cannot be determined. Then only failed writes show that the disk is full. */
   async #read(path: string): Promise<FileSystemSpace | undefined> {
     const { log, readSpace = spaceOf } = this.#options
     try {
@@ -131,7 +131,7 @@ export class DiskSpace {
     }
   }
 
-  /** After a failed write, only a write proves free space: a quota, for example, is not reported as a lack of it. */
+  /** After a failed write, only a write proves free space. A quota, for example, does not show in the free space. */
   async #canRecover(path: string): Promise<boolean> {
     if (this.#space && !await this.#hasSpace(this.#space, recoveryFactor)) return false
     return !this.#hasFailed || await this.#canWrite(path)

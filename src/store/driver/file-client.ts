@@ -6,15 +6,15 @@ import { type Connection, plain, prepared } from './prepared-statement.ts'
 
 const begin = { write: 'BEGIN IMMEDIATE', read: 'BEGIN TRANSACTION READONLY', deferred: 'BEGIN DEFERRED' }
 const maxKept = 1_000
-/** Any other statement may change the columns of cached statements, so it clears the cache. */
+/** Any other statement clears the cache, because it may change the columns of cached statements. */
 const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
 /**
- * Statements run in call order and block the event loop. The first one opens the connection. Errors come from the
- * driver's own client.
+ * Runs statements in call order, and blocks the event loop. The first statement opens the connection. Errors come from
+ * the driver's own client.
  *
- * A failed statement may stay active, and while it does, other callers' writes are acknowledged but never committed. So
- * every error clears the cache. Statements that ran to their end are not active.
+ * A failed statement may stay active. Until it is finished, other callers' writes are acknowledged but never committed.
+ * So every error clears the cache. Statements that ran to completion are not active.
  */
 export class FileClient implements Client {
   readonly protocol = 'file'
@@ -39,7 +39,7 @@ export class FileClient implements Client {
     return this.#use((connection) => this.#runAll(connection, statements, mode))
   }
 
-  /** One transaction without foreign keys, which cannot be disabled within a transaction. */
+  /** Runs one transaction without foreign keys. They cannot be disabled within a transaction. */
   migrate(statements: InStatement[]): Promise<ResultSet[]> {
     return this.#use((connection) => {
       this.#run('PRAGMA foreign_keys = off')
@@ -52,7 +52,7 @@ export class FileClient implements Client {
     })
   }
 
-  /** Leaves no statement open, so that `close` releases the file. */
+  /** Closes all statements, so that `close` releases the file. */
   executeMultiple(sql: string): Promise<void> {
     this.#kept.clear()
     return this.#use((connection) => void connection.exec(sql))
@@ -122,7 +122,7 @@ function notOffered(): Promise<never> {
   return Promise.reject(new TypeError('The client of a local file does not offer this'))
 }
 
-/** The driver has no names for some codes, such as that of a read-only folder. The low byte has the primary code. */
+/** The driver has no names for some codes, for example for a read-only folder. The low byte is the primary code. */
 const kinds: Record<number, string> = { 8: 'SQLITE_READONLY', 10: 'SQLITE_IOERR' }
 
 /** @see https://sqlite.org/rescode.html */

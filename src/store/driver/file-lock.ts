@@ -1,8 +1,8 @@
 /**
- * The lock of a local file: one process at a time.
+ * The lock of a local file, which allows one process at a time.
  *
  * It is an SQLite lock on a separate file, so it works the same on every runtime and ends with the process, and others
- * may read the database. No other code may open this file or the database: under POSIX, closing a second descriptor of
+ * may read the database. No other code may open this file or the database. Under POSIX, closing a second descriptor of
  * a file drops the process's locks on it.
  */
 import { existsSync, statSync } from 'node:fs'
@@ -37,12 +37,12 @@ export async function lockFile(path: string, wait?: LockWait): Promise<FileLock>
     try {
       await client.execute('PRAGMA locking_mode = EXCLUSIVE')
       await client.execute('PRAGMA journal_mode = OFF')
-      // In this locking mode, the write lock is kept once it was taken.
+      // In this locking mode, the write lock is kept after it was first taken.
       await client.batch(['SELECT 1'], 'write')
       return {
         async release() {
           if (client.closed) return
-          // After this, the next access releases the lock; closing would wait for the garbage collector.
+          // In this mode, the next access releases the lock. Closing would wait for the garbage collector.
           await client.execute('PRAGMA locking_mode = NORMAL')
           await client.execute('SELECT count(*) FROM sqlite_master')
           client.close()
@@ -58,7 +58,7 @@ export async function lockFile(path: string, wait?: LockWait): Promise<FileLock>
   }
 }
 
-/** Each of the file's names could have its own lock and log next to it. */
+/** Each of several names of a file could have its own lock and log next to it. */
 function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found?.isFile() || found.nlink <= 1) return

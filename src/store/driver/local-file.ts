@@ -1,6 +1,6 @@
 /**
- * The local database file and its accompanying files. The file `<db>.owner` only says which process holds the database:
- * the lock of `file-lock.ts` decides.
+ * The local database file and its accompanying files. The file `<db>.owner` only names the process that holds the
+ * database. The lock of `file-lock.ts` decides.
  */
 import { type Client } from '@libsql/client'
 import {
@@ -46,8 +46,8 @@ export function localPath(databaseUrl: string): string | undefined {
 }
 
 /**
- * Resolves symbolic links, because SQLite names the log after the target, and the lock is next to it. It opens nothing,
- * unlike some runtimes' `realpath`: closing the file would drop its locks.
+ * Resolves symbolic links, because SQLite names the log after the target, and the lock is next to it. It opens no file,
+ * unlike `realpath` of some runtimes, because closing the file would drop its locks.
  */
 export function fileBehind(path: string): string {
   for (let links = 0; links < maxLinks; links++) {
@@ -74,16 +74,16 @@ export function createFile(path: string): void {
 }
 
 /**
- * Checkpoints the log into the file, removes it, and closes the client. Closing alone is not enough: the driver frees
- * its statements when they are garbage collected, and until then they keep the connection open. Another reader, such as
- * the `sqlite3` shell, keeps the log.
+ * Checkpoints the log into the file, removes it, and closes the client. Closing alone is not enough, because the
+ * driver's statements keep the connection open until they are garbage collected. Another reader, such as the `sqlite3`
+ * shell, keeps the log.
  */
 export async function releaseLocalFile(client: Client): Promise<void> {
   await client.execute('PRAGMA journal_mode = DELETE').catch(() => {})
   client.close()
 }
 
-/** Writes the owner file. It decides nothing, so it may be missing on a full disk. */
+/** Writes the owner file. It is only informative, so it may be missing on a full disk. */
 export function writeOwner(path: string, owner: FileOwner): void {
   try {
     writeFileSync(`${path}.owner`, JSON.stringify(owner), { mode: 0o600 })
@@ -92,7 +92,7 @@ export function writeOwner(path: string, owner: FileOwner): void {
   }
 }
 
-/** Whether the system refused a write because the disk is full. Deno has no code for it. */
+/** Whether the system refused a write because the disk is full. Deno has no code for this error. */
 export function isNoSpace(error: unknown): boolean {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
   return code === 'ENOSPC' || code === 'EDQUOT' || /os error (28|122)\b/.test(String(message))
@@ -143,7 +143,7 @@ export function readStoredKeyRing(path: string): string | undefined {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** Whether the file has lost its content: a key ring is created after the first tables. */
+/** Whether the file has lost its content. If there is a key ring, the file once had tables. */
 export function isEmptied(path: string): boolean {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size
   return size(path) === 0 && !size(`${path}-wal`) && existsSync(`${path}.keys`)
@@ -154,11 +154,11 @@ export function workFolderOf(path: string): string {
   return join(dirname(path), `${basename(path)}.copy-`)
 }
 
-/** What exists next to a file while it is restored or filled by a copy. */
+/** The temporary files next to a file while it is restored or filled by a copy. */
 export const restoringFile = (path: string) => `${path}.restoring`
 export const copyingFile = (path: string) => `${path}.copying`
 
-/** Removes what killed copies and restores left behind. Only the file's owner process may call it. */
+/** Removes the leftovers of killed copies and restores. Only the process that owns the file may call it. */
 export function removeLeftCopies(path: string): void {
   const prefix = basename(workFolderOf(path))
   const unfinished = [restoringFile(path), copyingFile(path)].map((file) => basename(file))
@@ -175,14 +175,14 @@ export function thisProcess(now: number): FileOwner {
 
 /** 16 MB, filled as pages are read. SQLite's default of 2 MB cannot hold the index ends of some thousand inboxes. */
 const cacheKb = 16_000
-/** 16 MB: a checkpoint for one commit in 450. One block of the WAL index covers 4,062 pages. */
+/** 16 MB, which is a checkpoint about every 450 commits. One block of the WAL index covers 4,062 pages. */
 const checkpointPages = 4_000
-/** A starting reader may hold the log for a moment. There is no other writer. */
+/** A reader that starts may hold the log for a moment. There is no other writer. */
 const busyMs = 1_000
-/** A log that a large commit made longer is truncated. */
+/** A log that grew beyond this size in a large commit is truncated. */
 const maxLogBytes = 32 * 2 ** 20
 
-/** Resolves to whether the file has a log. On a full disk there may be no space for one, so the file is read-only. */
+/** Resolves to whether the file has a log. A full disk may have no space for one. Then the file is read-only. */
 export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
   const pragmas = Object.entries({
     busy_timeout: busyMs,
@@ -218,7 +218,7 @@ export async function unusedBytes(client: Client): Promise<number> {
   return Number(free.freelist_count) * Number(page.page_size)
 }
 
-/** Root works on behalf of the grid's user, who must be able to open the file: it gets the owner of `like`. */
+/** Gives the file to the owner of `like`, so that root leaves no file that the grid's user cannot open. */
 export function giveTo(file: string, like: string): void {
   const { uid, gid } = statSync(like)
   if (uid !== statSync(file).uid) chownSync(file, uid, gid)
@@ -227,7 +227,7 @@ export function giveTo(file: string, like: string): void {
 /** Explains to the operator how to let this process write a file or folder. The command creates a missing folder. */
 export function howToGive(...files: [string, ...string[]]): string {
   const uid = process.getuid?.()
-  // Not the whole folder, which may contain other files.
+  // Names the files, not the whole folder, which may contain other files.
   const paths = files.map(shellWord)
   if (uid === undefined) return `Give ${paths.join(' and ')} to the user of this process.`
   const make = existsSync(files[0]) ? '' : `sudo mkdir -p ${paths[0]} && `

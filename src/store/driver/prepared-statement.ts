@@ -27,13 +27,13 @@ export function prepared(sql: string, connection: Connection): (args: InValue[])
   const columns = isQuery ? native.raw(true).columns() : []
   const [names, types] = [columns.map(({ name }) => name), columns.map(({ type }) => type ?? '')]
   const Row = rowClassOf(names)
-  // `all` opens a cursor, which costs more than most queries of the grid.
+  // `all` opens a cursor, which is slower than most queries of the grid.
   const isSingle = endsInLimit.test(sql)
   let count: number | undefined
 
   return (args) => {
     const values = args.map(toArgument)
-    // A missing value would default to the previous call's value, perhaps from another account.
+    // A missing value would keep the value of the previous call, perhaps from another account.
     count ??= values.length
     if (values.length !== count) {
       throw new TypeError(`The statement takes ${count} values and was given ${values.length}`)
@@ -65,9 +65,7 @@ function toJSON(this: ResultSet) {
   return { columns, columnTypes, rows, rowsAffected, lastInsertRowid: lastInsertRowid?.toString() ?? null }
 }
 
-/**
- * Converts an argument like the driver does. The native driver terminates the process when it gets any other object.
- */
+/** Converts an argument like the driver does. Any other object would make the native driver terminate the process. */
 function toArgument(value: InValue): InValue {
   if (typeof value === 'string' || value === null || typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
@@ -90,9 +88,9 @@ function toValue(value: unknown): Value {
 
 type RowClass = new (values: Value[]) => Row
 
-/** The class of a result's rows: values by name are own properties, values by index are getters of the class. */
+/** The class of a result's rows. Values by name are own properties, and values by index are getters of the class. */
 export function rowClassOf(names: string[]): RowClass {
-  // The first of two columns with the same name wins, and an index takes precedence over a column whose name is a
+  // The first of two columns with the same name is used. An index takes precedence over a column whose name is a
   // number.
   const named = names.map((name, i) => ({ name, i }))
     .filter(({ name, i }) => names.indexOf(name) === i && !(Number(name) < names.length))

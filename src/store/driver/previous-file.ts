@@ -21,7 +21,7 @@ function previousFiles(path: string): string[] {
     .map((name) => join(dirname(path), name))
 }
 
-/** Removes the copies next to a file. Returns the removed ones. */
+/** Removes the copies next to a file. Returns the removed files. */
 export function removePreviousFiles(path: string): string[] {
   const files = previousFiles(path)
   for (const file of files) rmSync(file, { force: true })
@@ -30,8 +30,8 @@ export function removePreviousFiles(path: string): string[] {
 
 /**
  * Copies the locked file, whose schema has this version. The database itself writes the copy, because another reader of
- * the file in this process would drop its lock. When this resolves, the copy is on disk. Fails with `disk_full` if
- * there is no space for it; `requireSpace` checks this before anything is written.
+ * the file in this process would drop its lock. Resolves once the copy is on disk. Fails with `disk_full` if there is
+ * no space. `requireSpace` checks this before anything is written.
  */
 export async function keepPreviousFile(
   client: Client,
@@ -44,12 +44,12 @@ export async function keepPreviousFile(
   try {
     rmSync(unfinished, { force: true })
     await requireSpace(bytesOf(path) - await unusedBytes(client))
-    // Created before the database opens it, so that only its owner may read it.
+    // The copy is created before the database opens it, so that only its owner may read it.
     createFile(unfinished)
     await client.execute({ sql: 'VACUUM INTO ?', args: [unfinished] })
     await sync(unfinished)
     renameSync(unfinished, file)
-    // Windows cannot open a folder, and need not sync one.
+    // Windows cannot open a folder, and does not need to sync one.
     await sync(dirname(path)).catch(() => {})
   } catch (error) {
     rmSync(unfinished, { force: true })

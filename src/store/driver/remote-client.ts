@@ -1,4 +1,4 @@
-/** The client for a remote database: the driver's, with queries and commits on persistent streams. */
+/** The client for a remote database: the driver's client, with queries and commits on persistent streams. */
 import { type Client, type Config, createClient, type InStatement } from '@libsql/client'
 import { parseLibsqlUrl } from '@libsql/hrana-client'
 import { GridError } from '../../errors.ts'
@@ -12,7 +12,7 @@ import { RemoteQueries, type Send } from './remote-queries.ts'
 /** Maximum number of concurrent query requests. The server opens a stream for each. */
 const queryStreams = 3
 
-/** `post` sends requests. Its default is for commands that move a whole database. */
+/** `post` sends requests. The default is meant for commands that move a whole database. */
 type RemoteSettings = Config & { post?: Post }
 
 /** Over a WebSocket (`ws://`), the driver's own client is used. */
@@ -36,7 +36,7 @@ export function connectRemote({ post = openPost({ ms: 120_000 }), ...settings }:
   })
 }
 
-/** Runs only queries, which may be repeated: without a response they fail with `unavailable`. */
+/** Runs only queries, which may be repeated. Without a response, they fail with `unavailable`. */
 export function queriesOf(client: Client): Pick<Client, 'execute'> {
   return {
     execute: (statement: InStatement) =>
@@ -53,7 +53,7 @@ export function queriesOf(client: Client): Pick<Client, 'execute'> {
 /** The store's settings. A local file uses only `url`, and returns integers as numbers. */
 type ClientSettings = Pick<RemoteSettings, 'url' | 'authToken' | 'concurrency' | 'intMode' | 'fetch' | 'post'>
 
-/** Like `createClient`, but a local file always has one connection, opened by the first statement. */
+/** Like `createClient`, but a local file always has one connection, which the first statement opens. */
 export function connect(settings: ClientSettings): Client {
   const path = localPath(settings.url)
   return path === undefined ? connectRemote(settings) : new FileClient(path)

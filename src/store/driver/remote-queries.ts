@@ -1,6 +1,6 @@
 /**
- * Concurrent queries to a remote database share a request, and those with the same text share a statement: a server
- * prepares every statement anew, which takes longer than running a short one.
+ * Concurrent queries to a remote database share a request, and queries with the same text share a statement. A server
+ * prepares every statement again, which takes longer than running a short one.
  *
  * Each query sees every commit that was acknowledged before its call.
  */
@@ -15,7 +15,7 @@ interface WaitingQuery extends PlainStatement {
 }
 
 interface Step extends PlainStatement {
-  /** The positions of the queries it runs: several if it is a set. */
+  /** The positions of the queries that the step runs. A set has several. */
   places: number[]
   columns?: string[]
 }
@@ -24,14 +24,14 @@ interface Step extends PlainStatement {
 export type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
 
 const maxTogether = 64
-/** The grid has some hundred statements; more would be texts generated at run time. */
+/** The grid has a few hundred statements. A higher number would mean texts generated at run time. */
 const maxKnown = 500
 
-/** How long a query waits for a running request, to share the next one. Then it uses another stream. */
+/** How long a query waits to share the request after a running one, before it uses another stream. */
 const patienceMs = 3
 
 export class RemoteQueries {
-  /** The idle streams. */
+  /** The streams without a running request. */
   readonly #idle: Send[]
   readonly #streams: number
   /** The names of a query's columns, from one of its results. */
@@ -68,14 +68,14 @@ export class RemoteQueries {
   async #run(send: Send): Promise<void> {
     while (this.#waiting.length > 0) {
       const queries = this.#waiting.splice(0, maxTogether)
-      // Queries arriving now may find this request slow.
+      // Queries that arrive now should not have to wait for this request.
       if (this.#waiting.length > 0) this.#schedule()
       const results = await this.#results(send, queries, true).catch((error: Error) => queries.map(() => error))
       for (const [i, result] of results.entries()) {
         if (result instanceof Error) queries[i].reject(result)
         else queries[i].resolve(result)
       }
-      // A turn of the event loop, not a delay: callers that continue with another query share the next request.
+      // Waits one turn of the event loop, so that callers that continue with a query share the next request.
       await new Promise((resolve) => setImmediate(resolve))
     }
     this.#idle.push(send)
@@ -95,7 +95,7 @@ export class RemoteQueries {
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
       const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
-      // Either one query fails, or an argument cannot be part of a set, or the results are too large together.
+      // A query failed, an argument cannot be part of a set, or the results are too large together.
       if (!found) failed.push(...places)
       for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)
@@ -119,16 +119,16 @@ function withSameText(queries: PlainStatement[]): number[][] {
 }
 
 /**
- * One statement that replaces several SELECTs that differ only in their arguments; undefined if there is none. It runs
- * the SELECT for each element of a JSON array of their arguments, and returns one JSON text of rows for each. So each
- * query keeps its conditions, including its account.
+ * One statement that replaces several SELECTs that differ only in their arguments, or undefined. It runs the SELECT for
+ * each element of a JSON array of their arguments, and returns one JSON text of rows for each. So each query keeps its
+ * conditions, including its account.
  */
 function setOf(queries: PlainStatement[], columns: number): PlainStatement | undefined {
   const [{ sql, args: first }, ...others] = queries
   if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
   if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
   const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
-  // No column is allowed there: the set would fail, and its queries would be sent again.
+  // SQLite allows no column there. The set would fail, and its queries would be sent again.
   const limits = [...sql.matchAll(/\b(?:limit|offset) \?(\d+)/gi)]
   if (limits.some(([, n]) => !isShared[Number(n) - 1])) return undefined
   // Parameter 1 is the list of units.
@@ -153,7 +153,7 @@ function resultsOf(answer: ResultSet | Error, columns: string[]): ResultSet[] | 
   return found.map((values) => resultSet({ columns, rows: values.map((each) => new SetRow(each)) }))
 }
 
-/** Whether it may have been a different integer in the database. */
+/** Whether the value may have been a different integer in the database. */
 function isInexact(value: Value): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
 }

@@ -1,6 +1,6 @@
 /**
  * Hrana over HTTP, the protocol of libsql-server and Turso, on a persistent stream. A stream is a connection of the
- * server to its file. Opening one for each request, as the driver does, takes as long as about ten statements.
+ * server to its file. The driver opens one for each request, which takes as long as about ten statements.
  *
  * @see https://github.com/tursodatabase/libsql/blob/main/docs/HTTP_V2_SPEC.md
  */
@@ -17,7 +17,7 @@ export type Post = (
   body: string,
 ) => Promise<{ status: number; text: string }>
 
-/** A silent server would keep callers waiting for minutes, so `timeout` limits each request. */
+/** A silent server would block callers for minutes, so `timeout` limits each request. */
 export function openPost(timeout: { ms: number }): Post {
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
 
@@ -62,7 +62,7 @@ const maxStoredTexts = 50
 const maxStoredBytes = 5_000
 const minStoredLength = 200
 
-/** The server ends a stream after 10 s without a request. Using one that has ended costs a round trip. */
+/** The server closes a stream after 10 s without a request. Using a closed stream costs a round trip. */
 const keptMs = 9 * second
 
 /** The id of a text that the stream has cached; undefined if the text must be sent. */
@@ -72,7 +72,7 @@ export class RemoteStream {
   readonly #post: Post
   readonly #headers: Record<string, string>
   #url: string
-  /** Identifies the stream in the next request. Null: that request opens one. */
+  /** Identifies the stream in the next request. Null: the next request opens a stream. */
   #baton: string | null = null
   /** When the last response arrived, on the process's monotonic clock. */
   #answeredAt = 0
@@ -135,7 +135,7 @@ export class RemoteStream {
     this.#isClosed = true
   }
 
-  /** One request at a time, because each response identifies the stream anew. */
+  /** One request at a time, because each response contains a new identifier of the stream. */
   #send<Result>(requests: (idOf: IdOf) => unknown[]): Promise<Answer<Result>[]> {
     const answers = this.#last.then(async () => {
       if (this.#isClosed) throw new LibsqlError('The client is closed', 'CLIENT_CLOSED')
@@ -144,7 +144,7 @@ export class RemoteStream {
       this.#baton = null
       let stored = this.#store(baton, requests)
       let response = await this.#request(baton, stored.requests)
-      // The server has restarted, ended the stream, or caches fewer texts; it has executed nothing.
+      // The server restarted, closed the stream, or caches fewer texts. It has executed nothing.
       if ((baton !== null || stored.texts > 0) && response.status >= 400 && response.status < 500) {
         stored = this.#store(null, requests, false)
         response = await this.#request(null, stored.requests)
@@ -162,9 +162,7 @@ export class RemoteStream {
     return answers
   }
 
-  /**
-   * The requests, preceded by those that store their texts, and the number of the latter. A new stream has no texts.
-   */
+  /** The requests, preceded by requests that store their texts, and the number of these. A new stream has no texts. */
   #store(
     baton: string | null,
     requests: (idOf: IdOf) => unknown[],
@@ -199,7 +197,7 @@ export class RemoteStream {
     return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
   }
 
-  /** Ends a stream whose transaction may still be open. The server would keep it for 10 s, and keeps at most 128. */
+  /** Closes a stream whose transaction may still be open. The server would keep it for 10 s, and keeps at most 128. */
   #leave(): void {
     const baton = this.#baton
     this.#baton = null

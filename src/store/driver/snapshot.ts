@@ -2,7 +2,7 @@
 import type { Client, Config, InValue, Value } from '@libsql/client'
 import { openHttp, openWs, parseLibsqlUrl, type Stream } from '@libsql/hrana-client'
 
-/** All queries see the same commit. */
+/** Runs a query. All queries see the same commit. */
 export interface Snapshot {
   query(sql: string, args?: InValue[]): Promise<Value[][]>
   close(): void
@@ -15,7 +15,7 @@ interface SnapshotSettings {
   fetch?: Config['fetch']
 }
 
-/** A snapshot of a local file without other writers: every query sees the same commit. */
+/** A snapshot of a local file without other writers, so that every query sees the same commit. */
 export function snapshotOf(client: Pick<Client, 'execute'>): Snapshot {
   return {
     query: async (sql, args = []) =>
@@ -37,7 +37,7 @@ export async function openSnapshot(settings: SnapshotSettings): Promise<Snapshot
     return rows.map((row) => Array.from(row, (value) => value as Value))
   }
   await query('BEGIN')
-  // A transaction sees the commit of its first query.
+  // A transaction sees the state of its first query.
   await query('SELECT count(*) FROM sqlite_master')
   return { query, close: () => client.close() }
 }

@@ -19,7 +19,7 @@ const closeToJoins = statement(`
 export const accounts = (db: Db) => ({
   byId: (id: string) => db.one(byId, { id }),
   any: async () => (await db.one(first)) !== undefined,
-  /** Accounts by id, which is the order of their creation, after the id `after`. */
+  /** Accounts by id, which is their order of creation, after the id `after`. */
   page: (after: string, limit: number) => db.all(page, { after, limit }),
   /** The provisional account that further signups for this email address join. */
   byJoinEmail: (email: string) => db.one(byJoinEmail, { email }),

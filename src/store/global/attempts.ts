@@ -1,6 +1,6 @@
 import { type Db, query, type Statement, statement } from '../sql.ts'
 
-/** One counted event, such as a sign-in. `subject` is the hash of what is counted, such as an address. */
+/** One counted event, such as a sign-in. `subject` is the hash of the counted value, such as an address. */
 export interface Attempt {
   id: string
   kind: string
@@ -35,13 +35,13 @@ const remove = statement(`DELETE FROM attempts WHERE id = :id`)
 const removeAll = statement(`DELETE FROM attempts WHERE kind = :kind AND subject = :subject`)
 
 export const attempts = (db: Db) => ({
-  /** Adds all of them, or none if a limit is reached. Returns a row for each one added. */
+  /** Adds all of the attempts, or none if a limit is reached. Returns a row for each one added. */
   add: (list: Attempt[], limits: AttemptLimit[], at: number): Statement => ({
     ...db.bind(add, { attempts: JSON.stringify(list), limits: JSON.stringify(limits), at }),
     rows: list.length,
   }),
   has: async (id: string) => (await db.one(byId, { id })) !== undefined,
-  /** If the limit is reached: the time of the attempt that must expire before the next is allowed. */
+  /** If the limit is reached, the time of the attempt that must expire before the next is allowed. */
   blockedSince: async ({ kind, subject, max, since }: AttemptLimit): Promise<number | undefined> =>
     (await db.one(last, { kind, subject, since, skip: max - 1 }))?.at,
   remove: (id: string): Statement => db.bind(remove, { id }),
@@ -52,7 +52,7 @@ export const attempts = (db: Db) => ({
 interface NewSignup {
   id: string
   home: string
-  /** The email address for which the account must still be open; null for an account of its own. */
+  /** The email address for which the account must still be open. Null for a new account of its own. */
   joinEmail: string | null
   ownerEmail: string
   address: string
@@ -68,7 +68,7 @@ const addSignup = statement(`
   RETURNING id`)
 
 export const signups = (db: Db) => ({
-  /** Records a signup. No row if its account is closed to it or a limit is reached; then its agent fails the unit. */
+  /** Records a signup. If its account is closed or a limit is reached, returns no row, and adding the agent fails. */
   add: (signup: NewSignup, limits: AttemptLimit[]): Statement =>
     db.bind(addSignup, { ...signup, limits: JSON.stringify(limits) }),
 })

@@ -1,7 +1,7 @@
 import type { Row } from '@libsql/client'
 import { crossAccountQuery, type Db, query, type Statement, statement } from '../sql.ts'
 
-/** The facts' keys: the newest backup, and the newest failed one. Their values are JSON. */
+/** The facts' keys for the newest backup and the newest failed one. Their values are JSON. */
 const [madeKey, failedKey] = ['backup', 'backup_failed']
 /** When the last scheduled backup began, in milliseconds since the epoch; see `claim`. */
 const claimedKey = 'backup_claimed'
@@ -17,13 +17,13 @@ interface MadeBackup {
 interface FailedBackup {
   at: number
   reason: string
-  /** The process that makes the backup, until it has succeeded or failed. */
+  /** The process that makes the backup, while it is unfinished. */
   process?: string
 }
 
 export interface BackupHistory {
   made?: MadeBackup
-  /** Absent if a newer one was made. */
+  /** Absent if a newer backup was made. */
   failed?: FailedBackup
 }
 
@@ -48,7 +48,7 @@ export const backups = (db: Db) => ({
     const failed: FailedBackup | undefined = read(failedKey)
     return { made, failed }
   },
-  /** Also clears the failed one. */
+  /** Stores the backup and clears the failed one. */
   noteMade: (made: MadeBackup): Statement[] => [
     db.bind(note, { key: madeKey, value: JSON.stringify(made) }),
     db.bind(forget),
@@ -58,7 +58,7 @@ export const backups = (db: Db) => ({
   claim: (now: number, waitMs: number): Statement => db.bind(claim, { at: String(now), now, waitMs }),
 })
 
-/** Key of the fact: the latest time at which a process of this database trusted its clock. */
+/** The key of the fact with the latest time at which a process of this database trusted its clock. */
 const clockKey = 'clock'
 
 const storedTime = query<{ value: string }>(`SELECT value FROM store_facts WHERE key = '${clockKey}'`)
@@ -79,9 +79,9 @@ export const clock = (db: Db) => ({
     const row = await db.one(storedTime)
     return row && Number(row.value)
   },
-  /** Stores a time, if it is later than the stored one. */
+  /** Stores a time if it is later than the stored time. */
   advance: (at: number): Statement => db.bind(advance, { at: String(at) }),
-  /** The accounts of the `limit` first trials that expired by `until` and have not ended. */
+  /** The accounts of the first `limit` trials that expired by `until` and have not ended. */
   async accountsWithTrials(until: number, limit: number) {
     return new Set((await db.all(withTrials, { until, limit })).map(({ id }) => id))
   },
@@ -124,7 +124,7 @@ export function leasesOf(rows: Row[]) {
   return inFlight.rows({ columns: leaseColumns, rows })
 }
 
-/** A process, by its row. */
+/** Converts the row of a process. */
 export function instanceOf({ id, heartbeats, present, ring }: Instance) {
   return { id, heartbeats, present, keyIds: ring.split(',').filter((id) => id !== '') }
 }
@@ -132,9 +132,9 @@ export function instanceOf({ id, heartbeats, present, ring }: Instance) {
 export const instances = (db: Db) => ({
   all: async () => (await db.all(all)).map(instanceOf),
   /**
-   * Records a heartbeat: a number that rises. `present` is JSON of the agents' presence in this process. The rows of
-   * the second statement are those of all processes, for `instanceOf`; those of the third are what `leases` finds, for
-   * `leasesOf`.
+   * Records a heartbeat, which is a rising number. `present` is JSON of the agents' presence in this process. The
+   * second statement returns the rows of all processes, for `instanceOf`. The third returns the rows that `leases`
+   * finds, for `leasesOf`.
    */
   heartbeat: (id: string, heartbeats: number, present: string, keyIds: readonly string[], at: number): Statement[] => [
     db.bind(heartbeat, { id, heartbeats, present, ring: keyIds.join(), at }),
@@ -142,6 +142,6 @@ export const instances = (db: Db) => ({
     db.bind(inFlight, { now: at }),
   ],
   remove: (id: string): Statement => db.bind(remove, { id }),
-  /** Leases without an expiry, and those that have expired at `now`. Oldest first, at most 1,000; only ids and times. */
+  /** Leases without an expiry, and leases expired at `now`. Oldest first, at most 1,000. Returns only ids and times. */
   leases: (now: number) => db.all(inFlight, { now }),
 })

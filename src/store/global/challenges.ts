@@ -1,4 +1,4 @@
-/** What a browser must answer once: passkey challenges, and sign-ins that continue at a provider. */
+/** Challenges that a browser must answer once: for passkeys, and for sign-ins that continue at a provider. */
 import type { signInChallenges } from '../../../db/schema.ts'
 import { type Db, type Statement, statement } from '../sql.ts'
 
@@ -17,7 +17,7 @@ export const challenges = (db: Db) => ({
   add: (
     challenge: { hash: string; purpose: ChallengePurpose; holder: string; expiresAt: number },
   ): Statement => db.bind(add, { ...challenge }),
-  /** Uses up a challenge. No row if it is unknown, expired, used, or has another purpose or holder. */
+  /** Consumes a challenge. Returns no row if it is unknown, expired, used, or has another purpose or holder. */
   take: (
     hash: string,
     purpose: ChallengePurpose,

@@ -32,7 +32,7 @@ export interface ClaimableAgent {
   address: string | null
 }
 
-/** A provisional account, and the email address named by its signups, normalised. */
+/** A provisional account, and the normalised email address that its signups name. */
 interface OwnedSignups {
   provisionalId: string
   ownerEmail: string
@@ -40,15 +40,15 @@ interface OwnedSignups {
 
 /** Agents that signed up for an address. */
 export interface ClaimOffer {
-  /** The oldest provisional account that contains some of them. */
+  /** The oldest provisional account that contains some of the agents. */
   provisionalId: string
-  /** Their number in all provisional accounts. */
+  /** The number of the agents in all provisional accounts. */
   agents: number
   /** When the first of their trials ends, in milliseconds since the epoch; null if all have ended. */
   trialEndsAt: number | null
 }
 
-/** Approximate maximum number of rows that one statement of a move writes: 20 agents on trial sent 10 messages each. */
+/** Approximate maximum of rows written per statement of a move: 20 agents on trial that sent 10 messages each. */
 const movedRows = 200
 
 const byToken = crossAccountQuery<OwnedSignups & { state: typeof accounts.$inferSelect.state }>(
@@ -88,7 +88,7 @@ const requireUnclaimed = precondition(
 const requireVerifiedEmail = precondition(
   `EXISTS (SELECT 1 FROM users WHERE id = :user AND email = :email AND email_verified_at IS NOT NULL)`,
 )
-// The decision must cover every live agent, because the owner has not seen an agent that signed up since.
+// The decision must cover every live agent, because the owner has not seen agents that signed up after it.
 const requireDecided = precondition(`
   (SELECT count(*) FROM agents WHERE account_id = :from AND deleted_at IS NULL
     AND id NOT IN (SELECT value FROM json_each(:decided))) = 0
@@ -112,8 +112,8 @@ const isSkillOfMoved = `id IN (SELECT agent_skills.skill_id FROM agent_skills
 const isOpenTask = `tasks.account_id = :from AND tasks.expires_at IS NOT NULL`
 
 /**
- * Fields of an agent's new row. Two live agents cannot share an alias, not even for a moment. A token was encrypted for
- * the old account only.
+ * Fields of an agent's new row. Two live agents cannot share an alias, even temporarily. A token was encrypted for the
+ * old account only.
  */
 const changedColumns = {
   signup_id: 'NULL',
@@ -125,11 +125,11 @@ const changedColumns = {
 }
 
 /**
- * Runs after the agents' new rows, which have the same ids, are inserted. Messages stay where they were sent. Only
- * deliveries that are still to be read or answered move, and those between moving agents, with their conversations.
+ * Runs after the agents' new rows were inserted with the same ids. Messages stay where they were sent. Two kinds of
+ * deliveries move: those to be read or answered, and those between moving agents, with their conversations.
  */
 const moves = [
-  // The account may already have a skill of that name, under another id.
+  // The account may already have a skill with the same name and another id.
   `UPDATE agent_skills SET account_id = :to, skill_id = (
     SELECT own.id FROM skills AS own WHERE own.account_id = :to AND own.name = (
       SELECT skills.name FROM skills WHERE skills.account_id = :from AND skills.id = agent_skills.skill_id))
@@ -144,7 +144,7 @@ const moves = [
     state: `'canceled'`,
     reason: `'The agent that asked was moved to another account.'`,
   }),
-  // The lease's holder would ack it in the old account, so it is released and its messages are redelivered.
+  // The lease's holder would ack it in the old account, so the lease is released and its messages are redelivered.
   `UPDATE deliveries SET state = 'unread', lease_id = NULL, read_at = NULL, release_count = release_count + 1
   FROM (SELECT leases.id, agent_numbers.n, one.value AS seq
     FROM leases JOIN agent_numbers ON agent_numbers.account_id = :from AND agent_numbers.agent_id = leases.agent_id
@@ -152,18 +152,18 @@ const moves = [
     WHERE leases.account_id = :from AND ${isMoved('leases.agent_id')}) AS held
   WHERE deliveries.seq = held.seq AND deliveries.inbox = held.n AND deliveries.lease_id = held.id`,
   `DELETE FROM leases WHERE account_id = :from AND ${isMoved('agent_id')}`,
-  // Found by their messages, because no index has all of an agent's deliveries.
+  // Searches by message, because no index contains all of an agent's deliveries.
   `UPDATE deliveries SET account_id = :to, inbox = ${inboxOf(agentOf(), ':to')}, external_id = ${senderOf},
     external_message_id = (SELECT messages.id FROM messages WHERE messages.seq = deliveries.seq)
   WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :from)
     AND account_id = :from AND ${isMoved(agentOf())} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
       OR task_id IN (SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
-  // Their inboxes follow the deliveries.
+  // Lease releases follow the deliveries in their inboxes.
   `UPDATE lease_releases SET account_id = :to WHERE account_id = :from AND inbox IN (
     SELECT agent_numbers.n FROM agent_numbers WHERE agent_numbers.account_id = :to AND ${
     isMoved('agent_numbers.agent_id')
   })`,
-  // The agents that stay may answer those that move.
+  // The agents that stay may answer messages of the agents that move.
   `UPDATE deliveries SET external_id = ${senderOf}
   WHERE account_id = :from AND seq IN (
     SELECT messages.seq FROM messages WHERE messages.account_id = :from AND ${isMoved('messages.from_agent_id')})`,
@@ -184,10 +184,7 @@ const moves = [
 )
 
 export const claims = (db: Db) => {
-  /**
-   * The part after `INSERT INTO` a table that copies rows of the account `:from` into `:to`, with all of the table's
-   * columns.
-   */
+  /** The SQL after `INSERT INTO`, which copies rows of a table from the account `:from` to `:to`, with all columns. */
   const copied = async (table: string, condition: string, changed: Record<string, string> = {}) => {
     const names = (await db.all(columns, { table })).map(({ name }) => name)
     const values = names.map((name) => ({ account_id: ':to', ...changed })[name] ?? name)
@@ -196,7 +193,7 @@ export const claims = (db: Db) => {
   }
   let copies: Query<Row>[] | undefined
   return {
-    /** A claim link's account. */
+    /** The account of a claim link. */
     byToken: (hash: string) => db.one(byToken, { hash }),
     /** The live agents that signed up for the email address. */
     offer: (email: string) => db.one(offer, { email }),
@@ -216,9 +213,9 @@ export const claims = (db: Db) => {
       db.bind(close, { from, name, at }),
     ],
     /**
-     * Moves agents into the account `to`: alias, settings, skills, keys, messages that are unread or were exchanged
-     * among them, the open tasks that they work on, and the idempotency keys since `keysSince`. The other open tasks
-     * are canceled. Fails the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
+     * Moves agents into the account `to`: alias, settings, skills, keys, unread messages and messages among them, the
+     * open tasks that they work on, and the idempotency keys since `keysSince`. Their other open tasks are canceled.
+     * Fails the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
      */
     move: async (
       { from, user, at }: Claim,

@@ -4,14 +4,14 @@ import { agentOf, inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
 import { isAtPosition, type StoredFollower } from './pulse.ts'
 
-/** A follower's position; no row while its output is being removed. */
+/** A follower's position. There is no row while its output is being removed. */
 export const positionOf = (follower: StoredFollower) =>
   `(SELECT projections.seq FROM projections WHERE projections.name = '${follower}' AND projections.seq >= 0)`
 
-/** The messages of a batch, unless a process has already handled it. */
+/** The messages of a batch, unless another process has already handled it. */
 export const inBatch = `m.seq > :after AND m.seq <= :upTo AND ${isAtPosition}`
 
-// Each message has two sides. The second is a recipient's account, if it is different.
+// Each message has two sides. The second side is the recipient's account, if it is a different one.
 const isOwn = `side.n = 0`
 const account = `iif(${isOwn}, m.account_id, d.account_id)`
 /** A claim may have moved the agent to or from the account. */
@@ -21,7 +21,7 @@ const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_i
 const external = `iif(${isOwn} AND NOT ${hasBeenIn('m.account_id', 'receiver.agent_id')}, receiver.agent_id, ${sender})`
 const pair = `iif(m.from_agent_id < receiver.agent_id,
     m.from_agent_id || ' ' || receiver.agent_id, receiver.agent_id || ' ' || m.from_agent_id)`
-/** The messages that match `chosen`, a condition on `messages AS m`, once for each account that shows them. */
+/** The messages that match `chosen`, a condition on `messages AS m`, with one row for each account that shows them. */
 export const places = (chosen: string) => `
     SELECT m.seq, m.created_at, m.account_id AS home, m.from_agent_id AS sender, m.reply_to_message_id AS reply_to,
       ${account} AS account_id,
@@ -49,7 +49,7 @@ const parent = `coalesce(
 
 /** The cross-account statements that place messages in threads. `chosen` is a condition on `messages AS m`. */
 export function placing(name: string, chosen: string): Query<Row>[] {
-  // The time comes from the row with the newest message, because SQLite takes a column together with max().
+  // `created_at` comes from the row with the newest message, because SQLite takes other columns from the row of max().
   const grow = `
     INSERT INTO threads (account_id, kind, key, last_seq, last_at, messages)
     SELECT place.account_id, place.kind, place.key, max(place.seq), place.created_at, count(*)
@@ -63,7 +63,7 @@ export function placing(name: string, chosen: string): Query<Row>[] {
     INSERT INTO thread_messages (account_id, thread_id, seq, root_seq)
     SELECT account_id, thread_id, seq, seq FROM (${placed(`${chosen} AND m.reply_to_message_id IS NULL`, '0')})
     WHERE true ON CONFLICT DO NOTHING`
-  // Starts from each chain's first reply, so that each message is visited once, however long the chain is.
+  // Starts from each chain's first reply, so that each message is visited once, regardless of the chain's length.
   const addReplies = `
     INSERT INTO thread_messages (account_id, thread_id, seq, root_seq)
     SELECT account_id, thread_id, seq, root_seq FROM (
@@ -82,7 +82,7 @@ export function placing(name: string, chosen: string): Query<Row>[] {
         JOIN reply ON reply.account_id = chain.account_id AND reply.parent = chain.seq AND reply.seq > chain.seq)
       SELECT * FROM chain)
     WHERE true ON CONFLICT DO NOTHING`
-  // A sender in its own account, a recipient in its own, and in the latter a sender that a claim has moved there.
+  // Adds sender and recipient in their accounts, and in the recipient's account a sender that a claim moved there.
   const addAgents = `
     INSERT INTO thread_agents (account_id, agent_id, thread_id, delivery_seq, answered_seq)
     SELECT part.account_id, part.agent_id, threads.id, max(part.delivery_seq), max(part.answered_seq)
@@ -132,16 +132,16 @@ const restart = crossAccountStatement(
 
 export const conversations = (db: Db) => ({
   placed: async (): Promise<number> => (await db.one(total))!.n,
-  /** Places a batch's messages, unless a process has done so. */
+  /** Places a batch's messages, unless another process has already done so. */
   place: (batch: { after: number; upTo: number }): Statement[] =>
     steps.map((step) => ({
       ...db.bind(step, { ...batch, follower: 'conversations' }),
       rows: batch.upTo - batch.after,
       isTraffic: true,
     })),
-  /** Starts placing all messages again: from now on, their positions are removed. */
+  /** Starts placing all messages again. From now on, their positions are removed. */
   startAgain: (): Statement => db.bind(begin),
-  /** Removes some more positions, at most `limit` rows per table. Once there are none, the follower restarts. */
+  /** Removes up to `limit` positions per table. Once there are none, the follower restarts. */
   empty: (limit: number): Statement[] => [
     ...empty.map((step) => ({ ...db.bind(step, { limit }), rows: limit })),
     db.bind(restart),
@@ -150,7 +150,7 @@ export const conversations = (db: Db) => ({
 
 export type LivePlaces = ReturnType<typeof livePlaces>
 
-/** A message in an account's thread, with the facts that decide who may read it. Contains no text. */
+/** A message in an account's thread, with the data that decides who may read it. Contains no text. */
 export interface LivePlace {
   accountId: string
   threadId: number
@@ -158,11 +158,11 @@ export interface LivePlace {
   at: number
   channelId: string | null
   fromAgentId: string
-  /** The recipient; null for a post, and for a message without a delivery. */
+  /** The recipient. Null for a post, and for a message without a delivery. */
   toAgentId: string | null
 }
 
-// The positions of one unit appear together with the follower's position, so everything up to it is complete.
+// A unit stores positions together with the follower's position, so everything up to that position is complete.
 const newPlaces = crossAccountQuery<LivePlace>(
   'new places of watched accounts',
   `
@@ -180,7 +180,7 @@ const newPlaces = crossAccountQuery<LivePlace>(
 
 /** Messages placed in threads since a position, for accounts whose pages are open. */
 export const livePlaces = (db: Db) => ({
-  /** Some accounts' positions after one position and up to another, oldest first, at most `limit`. */
+  /** Messages of some accounts after one position and up to another, oldest first, at most `limit`. */
   after: (accounts: string[], after: number, upTo: number, limit: number): Promise<LivePlace[]> =>
     db.all(newPlaces, { accounts: JSON.stringify(accounts), after, upTo, limit }),
 })

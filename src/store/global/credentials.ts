@@ -21,8 +21,8 @@ function whileUserMay(permission: Permission): string {
   return `(credentials.user_id IS NULL OR memberships.role IN (${roles}))`
 }
 
-// No program acts as a person, whatever rows exist. An agent key is live while its agent is. A key with a user behind
-// it also needs that user's role.
+// A program never acts as a person, whatever rows exist. An agent key is live while its agent is. A key with a user
+// behind it also requires that user's role.
 const byHash = crossAccountQuery<Credential>(
   'credential by hash',
   `
@@ -44,12 +44,12 @@ const byHash = crossAccountQuery<Credential>(
   LIMIT 1`,
 )
 
-/** Maximum number of cached keys: those used last, and up to as many others. */
+/** Maximum number of cached keys. The cache keeps this many recently used keys, and up to as many others. */
 const maxKept = 5_000
 
 /**
- * An in-memory cache of keys, for a local file, which no other process changes. It is cleared after each commit with
- * any statement other than those marked as `traffic`, before the commit is acknowledged.
+ * An in-memory cache of keys, for a local file, which no other process changes. The cache is cleared after each commit
+ * with any statement that is not marked as `traffic`, before the commit is acknowledged.
  */
 export class KeyCache {
   #kept = new LruMap<string, Credential>(maxKept)
@@ -57,8 +57,8 @@ export class KeyCache {
   async find(hash: string, read: () => Promise<Credential | undefined>): Promise<Credential | undefined> {
     const known = this.#kept.get(hash)
     if (known) return known
-    // A query that began before a commit ended may return the old state. Then the map has been replaced when the query
-    // ends.
+    // A query that began before a commit may return the old state. By the time it ends, the commit has replaced the
+    // map.
     const kept = this.#kept
     const found = await read()
     // A key with a grant is not cached, because the grant expires by itself.
@@ -72,9 +72,9 @@ export class KeyCache {
   }
 }
 
-/** `keys` is absent for a remote database. */
+/** `keys` is undefined for a remote database. */
 export const credentials = (db: Db, keys?: KeyCache) => ({
-  /** The live credential with this SHA-256. `lastUsedAt` may be that of an earlier call. */
+  /** The live credential with this SHA-256. A cached `lastUsedAt` may be outdated. */
   byHash(hash: string, at: number): Promise<Credential | undefined> {
     const read = () => db.one(byHash, { hash, at })
     return keys ? keys.find(hash, read) : read()

@@ -20,7 +20,7 @@ export const identities = (db: Db) => ({
   /** Fails the unit unless the identity belongs to the user. */
   requireOfUser: (user: string, { issuer, subject }: Identity): Statement =>
     db.bind(requireOfUser, { user, issuer, subject }),
-  /** Removes all except `kept`. */
+  /** Removes all of the user's identities except `kept`. */
   removeAll: (user: string, kept: readonly Identity[] = []): Statement =>
     db.bind(removeAll, { user, kept: JSON.stringify(kept.map(({ issuer, subject }) => `${issuer} ${subject}`)) }),
 })

@@ -23,7 +23,7 @@ const add = statement(`
 const use = statement(`UPDATE links SET used_at = :now WHERE ${isOpen}`)
 // `IS` also matches links without a user.
 const endOpen = statement(`UPDATE links SET used_at = :at WHERE user_id IS :user AND kind = :kind AND used_at IS NULL`)
-// The link for a claim has no user, because there may be none yet; it signs in the user with its email address.
+// The link for a claim has no user, because there may be no user yet. It signs in the user with its email address.
 const endAll = statement(`
   UPDATE links SET used_at = :at
   WHERE used_at IS NULL AND (user_id = :user OR (
@@ -33,14 +33,14 @@ export const links = (db: Db) => ({
   byToken: (kind: LinkKind, hash: string, now: number) => db.one(byToken, { kind, hash, now }),
   add: (link: NewLink, at: number): Statement => db.bind(add, { ...link, at }),
   requireOpen: (kind: LinkKind, hash: string, now: number): Statement => db.bind(requireOpen, { kind, hash, now }),
-  /** Uses up a link: two statements, of which the first fails the unit if the link is no longer valid. */
+  /** Consumes a link with two statements. The first fails the unit if the link is no longer valid. */
   use: (kind: LinkKind, hash: string, now: number): Statement[] => [
     db.bind(requireOpen, { kind, hash, now }),
     db.bind(use, { kind, hash, now }),
   ],
-  /** Ends a user's open links of one kind; null for links without a user. */
+  /** Invalidates a user's open links of one kind. `user` is null for links without a user. */
   endOpen: (user: string | null, kind: LinkKind, at: number): Statement => db.bind(endOpen, { user, kind, at }),
-  /** Ends every open link of a user, and the claim links that verify the user's current email address. */
+  /** Invalidates every open link of a user, and the claim links that verify the user's current email address. */
   endAll: (user: string, at: number): Statement => db.bind(endAll, { user, at }),
 })
 

@@ -1,13 +1,13 @@
 /**
- * Messages that people are notified of without being recipients: they name the person as `@alias`, or are posts in a
- * channel that the person follows. See docs/web.md, "Notifications".
+ * Messages of which people are notified without being recipients. They mention the person as `@alias`, or are posts in
+ * a channel that the person follows. See docs/web.md, "Notifications".
  */
 import { agentOf } from '../account/inbox-message.ts'
 import { hour } from '../../lib/time.ts'
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 import { isAtPosition } from './pulse.ts'
 
-/** Older messages are not news. */
+/** People are not notified of older messages. */
 const newsMs = hour
 
 const ofPeople = crossAccountStatement(
@@ -37,19 +37,19 @@ const ofPeople = crossAccountStatement(
   GROUP BY place.account_id, person_aliases.user_id, place.thread_id
   ON CONFLICT (account_id, user_id, thread_id) DO UPDATE SET news_seq = max(thread_seen.news_seq, excluded.news_seq)`,
 )
-/** A message that may be news: the aliases it names, and its channel's id. */
+/** A message that may notify people, with the aliases that it mentions and its channel's id. */
 export interface PossibleNews {
   seq: number
   names: readonly string[]
   channelId: string | null
 }
 
-/** Whether a message may be news: it names somebody, or is in a channel. */
+/** Whether a message may notify people: it mentions an alias, or is in a channel. */
 export function isPossibleNews({ names, channelId }: PossibleNews): boolean {
   return names.length > 0 || channelId !== null
 }
 
-/** Records for whom these messages are news. Part of the unit that advances the follower `search` from `after`. */
+/** Records whom these messages notify. Part of the unit that advances the follower `search` from `after`. */
 export function noteNews(
   db: Db,
   possible: readonly PossibleNews[],

@@ -1,4 +1,4 @@
-/** Joins and conditions for what a grant still permits. Every statement checks them again. */
+/** Joins and conditions for the access that a grant still permits. Every statement checks them again. */
 import { type Permission, permissions } from '../../auth/actor.ts'
 
 /** Condition on a joined membership: its role has the permission. */
@@ -24,8 +24,7 @@ export function joinGrantedLiveAgent(grant = 'oauth_grants'): string {
 }
 
 /**
- * Condition over a joined membership and live agent: a grant for the admin needs `manage`, and one for an agent needs
- * the agent and `use`.
+ * Condition on a joined membership and live agent: an admin grant needs `manage`; an agent grant, the agent and `use`.
  */
 export function roleAllowsGrant(agentId = 'oauth_grants.agent_id'): string {
   return `((${agentId} IS NULL AND ${roleHas('manage')}) OR (agents.id IS NOT NULL AND ${roleHas('use')}))`
@@ -33,7 +32,7 @@ export function roleAllowsGrant(agentId = 'oauth_grants.agent_id'): string {
 
 /** Condition on a grant's row: at `at` the grant is live, and its user still has the required role. */
 export function belongsToLiveGrant(row: { accountId: string; grantId: string }): string {
-  // An alias, because the row may be the grant itself.
+  // Uses an alias, because the row may be the grant itself.
   return `EXISTS (SELECT 1 FROM oauth_grants AS living
     ${joinGrantMembership('living')}
     ${joinGrantedLiveAgent('living')}
@@ -41,7 +40,7 @@ export function belongsToLiveGrant(row: { accountId: string; grantId: string }):
       AND living.revoked_at IS NULL AND living.expires_at > :at AND ${roleAllowsGrant('living.agent_id')})`
 }
 
-/** Condition over an agent key and the grant with which a client fetched it. */
+/** Condition on an agent key and the grant with which a client fetched it. */
 export const fetchingGrant =
   `oauth_grants.account_id = credentials.account_id AND oauth_grants.id = credentials.grant_id`
 
@@ -50,7 +49,7 @@ export const whileGrantLives = `(credentials.grant_id IS NULL OR EXISTS (
     SELECT 1 FROM oauth_grants
     WHERE ${fetchingGrant} AND oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at))`
 
-/** Joins the newest unrevoked key that a grant's client fetched with it. Ids are ordered by time. */
+/** Joins the newest unrevoked key that the client fetched with the grant. Ids are ordered by time. */
 export const joinFetchedKey = `LEFT JOIN credentials
     ON credentials.account_id = oauth_grants.account_id AND credentials.grant_id = oauth_grants.id
       AND credentials.id = (
@@ -58,7 +57,7 @@ export const joinFetchedKey = `LEFT JOIN credentials
         WHERE newest.account_id = oauth_grants.account_id AND newest.grant_id = oauth_grants.id
           AND newest.revoked_at IS NULL)`
 
-/** Condition over `joinFetchedKey`: the row's grant gives its client access at `at`, with a token or a key. */
+/** Condition on the rows of `joinFetchedKey`: the grant gives its client access at `at`, with a token or a key. */
 export const givesAccess = `(oauth_grants.revoked_at IS NULL AND oauth_grants.expires_at > :at
     AND (EXISTS (
         SELECT 1 FROM oauth_tokens

@@ -31,9 +31,9 @@ interface ClientDocument {
 }
 
 /**
- * How many registered clients are kept. Beyond `total`, the oldest unused ones that registered by `youngSince` are
- * removed, and beyond `most` also younger ones. If more than `total` are in use, those last used by `idleSince` are
- * removed.
+ * Limits on stored registered clients. Above `total`, the oldest unused ones that registered by `youngSince` are
+ * removed. Above `most`, younger unused ones are removed too. If more than `total` are in use, those last used by
+ * `idleSince` are removed.
  */
 interface RegistrationLimits {
   total: number
@@ -42,7 +42,7 @@ interface RegistrationLimits {
   idleSince: number
 }
 
-/** Maximum number of clients that a registration removes for each reason, so that it does not take long. */
+/** Maximum number of clients that a registration removes for each reason, so that it stays fast. */
 const removedAtOnce = 1_000
 
 const byId = query<StoredClient>(`
@@ -100,7 +100,7 @@ const removeExpired = statement(`
 export const clients = (db: Db) => ({
   byId: (id: string, at: number) => db.one(byId, { id, at }),
   /**
-   * Registers a client, then deletes those beyond the limits. The first statement returns no row if there are too many.
+   * Registers a client, then deletes clients beyond the limits. The first statement returns no row if there is no room.
    */
   add: (client: NewClient, limits: RegistrationLimits, at: number): Statement[] => {
     const { total, most, youngSince, idleSince } = limits
@@ -116,7 +116,7 @@ export const clients = (db: Db) => ({
   /** Deletes the least recently used clients beyond `max` that only this user authorized, except one. */
   removeOfUser: (user: string, except: string, max: number, at: number): Statement =>
     db.bind(removeOfUser, { user, except, max, at }),
-  /** Two statements: store a document, then delete the oldest unused documents beyond `total`. */
+  /** Returns two statements: store a document, then delete the oldest unused documents beyond `total`. */
   saveDocument: (document: ClientDocument, total: number, at: number): Statement[] => [
     db.bind(saveDocument, { ...document, at }),
     db.bind(evictUnused, { kind: 'document', total, except: document.id, youngSince: at }),

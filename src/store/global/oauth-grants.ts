@@ -22,7 +22,7 @@ const maxListed = 200
 
 export type OAuthScope = typeof oauthGrants.$inferSelect.scope
 
-/** What a user chose on a consent page. The rest of the grant is taken from the consent request. */
+/** A user's choices on a consent page. The rest of the grant comes from the consent request. */
 interface NewGrant {
   id: string
   accountId: string
@@ -33,7 +33,7 @@ interface NewGrant {
   expiresAt: number
 }
 
-/** An authorization code and what its client must repeat. `refreshId` is the refresh token that it is exchanged for. */
+/** An authorization code with the values that its client must repeat. `refreshId` is the new refresh token's id. */
 interface CodeExchange {
   accountId: string
   codeHash: string
@@ -161,28 +161,28 @@ const removeEnded = crossAccountStatement(
 )
 
 export const grants = (db: Db) => ({
-  /** No row if the request was not completed with this grant, or the user may no longer choose this. */
+  /** Returns no row if the request was not completed with this grant, or the user may no longer make this choice. */
   add: ({ accountId, ...grant }: NewGrant, handleHash: string, at: number): Statement =>
     db.bind(add, { ...grant, account: accountId, handleHash, at }),
   byCode: (hash: string) => db.one(byCode, { hash }),
-  /** Uses up the code. Returns a row only if everything matches and the grant is live. */
+  /** Consumes the code. Returns a row only if everything matches and the grant is live. */
   exchangeCode: ({ accountId, ...code }: CodeExchange, at: number): Statement =>
     db.bind(exchangeCode, { ...code, account: accountId, at }),
-  /** Revokes a grant, and with it its tokens and the fetched key. No row if it was already revoked. */
+  /** Revokes a grant with its tokens and the fetched key. Returns no row if it was already revoked. */
   revoke: (accountId: string, id: string, at: number): Statement => db.bind(revoke, { account: accountId, id, at }),
-  /** A user's grants that give access at `at`, newest first. `alias` and `keyLast4` as in an account's list. */
+  /** A user's grants that give access at `at`, newest first. `alias` and `keyLast4` are as in an account's list. */
   ofUser: (user: string, at: number) => db.all(ofUser, { user, at }),
   /** A grant that is not revoked, if its user still belongs to its account. */
   ofUserById: (user: string, id: string) => db.one(ofUserById, { user, id }),
-  /** Whether the user has given the client a grant, in any account, that has neither ended nor expired. */
+  /** Whether the user has given the client a grant, in any account, that is neither revoked nor expired. */
   hasApproved: async (user: string, client: string, at: number) =>
     (await db.one(approved, { user, client, at })) !== undefined,
-  /** Tokens first: a grant is deleted when it has no tokens left. */
+  /** Removes tokens first, because a grant is deleted only when it has no tokens left. */
   removeEnded: (at: number, limit: number): Statement[] =>
     [removeTokensOfEnded, removeEnded].map((query) => ({ ...db.bind(query, { at, limit }), rows: limit })),
 })
 
-/** Maximum number of rows that `find` returns. A unit that revokes more counts as this many rows. */
+/** Maximum number of rows that `find` returns. A unit that revokes all grants counts as this many rows. */
 const maxFound = 200
 
 /** A grant that gives its client access, or that can still be exchanged. */
@@ -221,9 +221,9 @@ export const revocations = (db: Db) => ({
   maxFound,
   requireUnchanged: (user: string, ids: string[], at: number): Statement =>
     db.bind(requireUnchanged, { user, ids: JSON.stringify(ids), at }),
-  /** Revokes every grant of a user in all accounts, including those whose code is not used yet. */
+  /** Revokes every grant of a user in all accounts, including grants with an unused code. */
   revokeAll: (user: string, at: number): Statement => ({ ...db.bind(revokeGrants, { user, at }), rows: maxFound }),
-  /** Revokes every grant of a user in one account, including those whose code is unused. */
+  /** Revokes every grant of a user in one account, including grants with an unused code. */
   revokeInAccount: (accountId: string, user: string, at: number): Statement => ({
     ...db.bind(revokeGrantsIn, { account: accountId, user, at }),
     rows: maxFound,

@@ -3,7 +3,7 @@ import { roleHas } from './oauth-access.ts'
 
 const maxOpen = 20
 
-/** The request behind a consent page. Hashes are SHA-256; `choices` is JSON. */
+/** The request that a consent page shows. Hashes are SHA-256; `choices` is JSON. */
 interface NewConsentRequest {
   handleHash: string
   cookieHash: string
@@ -19,7 +19,7 @@ interface NewConsentRequest {
   expiresAt: number
 }
 
-/** The proofs of a decision: the form's handle, the page's cookie, and the session of both. */
+/** The proofs required for a decision: the form's handle, the page's cookie, and the session of both. */
 export interface ConsentProof {
   handleHash: string
   cookieHash: string
@@ -63,7 +63,7 @@ export const requests = (db: Db) => ({
   add: (
     request: NewConsentRequest,
   ): Statement[] => [db.bind(add, { ...request }), db.bind(trim, { userId: request.userId })],
-  /** Decides a request, once. No row if it is decided or expired. `grantId` is null after a refusal. */
+  /** Decides a request once. Returns no row if it is decided or expired. `grantId` is null after a refusal. */
   complete: (proof: ConsentProof, grantId: string | null, at: number): Statement =>
     db.bind(complete, { ...proof, grantId, at }),
   removeOfUser: (userId: string): Statement => ({ ...db.bind(removeOfUser, { userId }), rows: maxOpen }),
@@ -114,6 +114,6 @@ const administers = query(`
 export const picker = (db: Db) => ({
   administered: (user: string, limit: number) => db.all(administered, { user, limit }),
   administers: async (account: string, user: string) => (await db.one(administers, { account, user })) !== undefined,
-  /** Agents of the user's accounts by alias; `search` is part of an alias, a description or an account name, or empty. */
+  /** Agents of the user's accounts, by alias. An alias, a description or an account name contains `search`. */
   agents: (user: string, search: string, limit: number) => db.all(agents, { user, search, limit }),
 })

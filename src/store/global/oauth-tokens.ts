@@ -10,7 +10,7 @@ import {
 } from './oauth-access.ts'
 import type { OAuthScope } from './oauth-grants.ts'
 
-/** A live access token and its grant. `id` is the grant's id: the credential in the activity log. */
+/** A live access token and its grant. `id` is the grant's id, which is the credential in the activity log. */
 export interface AccessToken {
   accountId: string
   id: string
@@ -48,9 +48,7 @@ export interface NewOAuthToken {
   expiresAt: number
 }
 
-/**
- * A refresh token, or a code, as presented by its client. `refreshId` is the refresh token that it is exchanged for.
- */
+/** A refresh token or code, as presented by its client. `refreshId` is the id of the new refresh token. */
 interface RefreshExchange {
   accountId: string
   hash: string
@@ -121,7 +119,7 @@ export const tokens = (db: Db) => ({
   byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
   byHash: (hash: string) => db.one(byHash, { hash }),
   /**
-   * Uses up a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after
+   * Consumes a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after
    * `graceSince`. Between two repeats, a pair must have been issued by `repeatedSince`.
    */
   rotate: (
@@ -129,10 +127,10 @@ export const tokens = (db: Db) => ({
     limits: { graceSince: number; maxRepeats: number; repeatedSince: number },
     at: number,
   ): Statement => db.bind(rotate, { ...token, ...limits, account: accountId, at }),
-  /** Does nothing unless the code was exchanged for this refresh token earlier in the same unit. */
+  /** Does nothing unless an earlier statement of the unit exchanged the code for this refresh token. */
   addForCode: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
     boundToken(db, addForCode, exchange, token, at),
-  /** Does nothing unless the refresh token was rotated to this one earlier in the same unit. */
+  /** Does nothing unless an earlier statement of the unit rotated the refresh token to this one. */
   addForRefresh: (exchange: RefreshExchange, token: NewOAuthToken, at: number): Statement =>
     boundToken(db, addForRefresh, exchange, token, at),
   revoke: (accountId: string, hash: string, at: number): Statement => db.bind(revoke, { account: accountId, hash, at }),

@@ -16,7 +16,7 @@ export function oauth(db: Db) {
   }
   return {
     ...tables,
-    /** Deletes rows that have ended by `now`, at most `limit` of each kind. Returns a row for each. */
+    /** Deletes rows that ended by `now`, at most `limit` of each kind. Returns a row for each. */
     removeExpired: (now: number, limit: number): Statement[] => [
       tables.requests.removeExpired(now, limit),
       tables.tokens.removeExpired(now, limit),

@@ -2,8 +2,8 @@
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 /**
- * An outbox: one sender's messages to a remote agent, status requests for one of them, a task's events for its webhook,
- * or an account's events for a webhook, where the agent is the webhook itself.
+ * The kinds of outbox: one sender's messages to a remote agent, status requests for one of these messages, a task's
+ * events for its webhook, and an account's events for a webhook. In the last, the agent is the webhook itself.
  */
 export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
 
@@ -17,7 +17,7 @@ export const outboxTables: Record<OutboxKind, string> = {
 
 export const outboxKinds = Object.keys(outboxTables) as OutboxKind[]
 
-/** Condition: neither a pause nor the deletion of its account delays the requests of a row of `outbox`. */
+/** Condition: requests of the row `outbox` are not held back by a pause or by the deletion of its account. */
 export const isOpen: Record<OutboxKind, string> = {
   inbox: `NOT EXISTS (SELECT 1 FROM remote_agents AS paused WHERE paused.account_id = outbox.account_id
     AND paused.agent_id = outbox.agent_id AND paused.paused_at IS NOT NULL)`,
@@ -32,7 +32,7 @@ export interface DueOutbox {
   kind: OutboxKind
   accountId: string
   agentId: string
-  /** Without the leading `@`. */
+  /** The agent's alias without the leading `@`. */
   alias: string
   id: string
   /** The URL to which the message is sent. */
@@ -40,14 +40,14 @@ export interface DueOutbox {
   dueAt: number
 }
 
-/** Condition: no live process holds the row. `:instance` is this process, and only a remote database lists others. */
+/** Condition: no live process holds the row. `:instance` is this process. Only remote databases list others. */
 export const isFree = `(claimed_by IS NULL
     OR (substr(claimed_by, 1, 36) <> :instance AND substr(claimed_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
 
-/** To one agent, messages of at most this many senders are sent at a time. */
+/** Maximum number of senders whose messages are sent to one agent at the same time. */
 const maxOfAgent = 4
 
-/** Condition: a message of one more sender can be sent to an agent. */
+/** Condition: messages of one more sender can be sent to an agent. */
 export function hasRoom(account: string, agent: string): string {
   return `(SELECT count(*) FROM remote_outboxes AS other WHERE other.account_id = ${account} AND other.agent_id = ${agent}
     AND other.claimed_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`
@@ -73,7 +73,7 @@ const due = crossAccountQuery<DueOutbox>(
   [
     dueOf('inbox', { id: 'outbox.sender_id', condition: hasRoom('outbox.account_id', 'outbox.agent_id') }),
     dueOf('task'),
-    // A moving agent's tasks end in the account that it leaves.
+    // The tasks of an agent that moves end in the account that it leaves.
     dueOf('push', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,
@@ -81,7 +81,7 @@ const due = crossAccountQuery<DueOutbox>(
   FROM webhooks AS outbox WHERE ${isDue('webhook', 'outbox.url')} AND ${isOpen.webhook}`,
   ].join(' UNION ALL ') + ' ORDER BY due_at LIMIT :limit',
 )
-/** A remote agent that may report on a message, and the inputs of its token. */
+/** A remote agent that may report on a message, and the data for checking its token. */
 interface CallbackRow {
   accountId: string
   agentId: string
@@ -105,7 +105,7 @@ const lookNow = crossAccountStatement(
 export const outboxes = (db: Db) => ({
   /** The remote agents that a message is sent to. */
   callbacks: (id: string) => db.all(callbacks, { id }),
-  /** Polls the message's state at once, if the agent works on it. */
+  /** Polls the message's state immediately, if the agent works on it. */
   lookNow: ({ accountId: account, agentId: agent }: CallbackRow, id: string, at: number): Statement =>
     db.bind(lookNow, { account, agent, id, at }),
   /** Due and unclaimed outboxes of these kinds, longest due first, without busy origins and accounts. */

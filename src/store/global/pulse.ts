@@ -6,14 +6,14 @@ import { isOpen, type OutboxKind, outboxTables } from './outboxes.ts'
 /** A working task's client is notified after this time without an event. */
 export const quietMs = hour
 
-/** The followers with stored positions: one process at a time advances them. */
+/** The followers with stored positions. One process at a time advances each of them. */
 export const messageFollowers = ['conversations', 'traffic', 'search', 'webhook messages', 'browser messages'] as const
 export const eventFollowers = ['webhook events', 'browser events', 'task notices'] as const
 /** Followers whose tables are derived from messages alone and can be rebuilt. */
 export const rebuiltFollowers = ['conversations', 'traffic', 'search'] as const satisfies readonly StoredFollower[]
 export type StoredFollower = (typeof messageFollowers)[number] | (typeof eventFollowers)[number]
 
-/** Whether it reads the table `log` instead of messages. */
+/** Whether the follower reads the table `log` instead of messages. */
 export function isEventFollower(name: StoredFollower): boolean {
   return (eventFollowers as readonly string[]).includes(name)
 }
@@ -29,16 +29,16 @@ export type StoredDuty =
   | 'pauses'
   | 'reservations'
   | 'scheduled messages'
-/** When the first outbox of a kind is due. */
+/** The time at which the first outbox of a kind is due. */
 export type OutboxTime = `${OutboxKind} outboxes`
 
 export interface Pulse {
-  /** The numbers of the newest message and the newest other row in the log. */
+  /** The number of the newest message, and the number of the newest row in the table `log`. */
   messages: number
   events: number
-  /** Up to where each follower has read. */
+  /** The position of each follower. */
   positions: ReadonlyMap<StoredFollower, number>
-  /** The next time of each duty that has one. */
+  /** The next due time of each duty that has one. */
   due: ReadonlyMap<StoredDuty, number>
 }
 
@@ -72,14 +72,14 @@ const pulse = crossAccountQuery<{ kind: 'end' | 'position' | 'due'; name: string
 )
 
 const move = statement(`UPDATE projections SET seq = :upTo WHERE name = :follower AND seq = :after`)
-/** Condition: the follower `:follower` is still at `:after`. For statements that must not be repeated. */
+/** Condition: the follower `:follower` is still at `:after`. For statements that must not run twice. */
 export const isAtPosition = `(SELECT projections.seq FROM projections WHERE projections.name = :follower) = :after`
 
 const nextMessages = crossAccountQuery<{ upTo: number | null }>(
   'newest message of a batch',
   `SELECT max(seq) AS up_to FROM (SELECT seq FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
 )
-// The texts are read again at once, from memory.
+// Reading the texts here costs little, because they are soon read again, from memory.
 const nextTexts = crossAccountQuery<{ upTo: number | null }>(
   'newest message of a batch',
   `SELECT max(seq) AS up_to FROM (
@@ -87,7 +87,7 @@ const nextTexts = crossAccountQuery<{ upTo: number | null }>(
       SELECT seq, length(body) AS chars FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit))
   WHERE chars_before < :chars`,
 )
-/** Few enough messages to read their texts together, whatever their length. */
+/** So few messages that their texts can be read together, regardless of their length. */
 const fewTexts = 25
 const nextEvents = query<{ upTo: number | null }>(
   `SELECT max(seq) AS up_to FROM (SELECT seq FROM log WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,
@@ -120,7 +120,7 @@ const begin = statement(`
     WHERE sqlite_sequence.name = iif(value IN (SELECT value FROM json_each(:ofEvents)), 'log', 'messages')), 0)
   FROM json_each(:followers) WHERE 1 ON CONFLICT DO NOTHING`)
 
-// By the database's clock, because processes may differ.
+// Uses the database's clock, because processes' clocks may differ.
 const trim = statement(`
   DELETE FROM log WHERE at < (unixepoch() - 60) * 1000
     AND seq <= (SELECT min(seq) FROM projections WHERE name IN (SELECT value FROM json_each(:followers)))`)
@@ -140,23 +140,23 @@ export const pulses = (db: Db) => ({
       due: of('due') as Pulse['due'],
     }
   },
-  /** The number of the last of the next `limit` messages after one, or `end` if there are none. */
+  /** The number of the last of the next `limit` messages after `after`, or `end` if there are none. */
   nextMessages: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextMessages, { after, end, limit }))?.upTo ?? end,
-  /** As above, for messages with about `chars` characters in total. */
+  /** Like `nextMessages`, for messages with about `chars` characters in total. */
   nextTexts: async (after: number, end: number, { limit, chars }: { limit: number; chars: number }): Promise<number> =>
     end - after <= Math.min(limit, fewTexts)
       ? end
       : (await db.one(nextTexts, { after, end, limit, chars }))?.upTo ?? end,
-  /** The same for the other rows of the log. */
+  /** Like `nextMessages`, for rows of the table `log`. */
   nextEvents: async (after: number, end: number, limit: number): Promise<number> =>
     end - after <= limit ? end : (await db.one(nextEvents, { after, end, limit }))?.upTo ?? end,
-  /** Advances a follower, if it is still at `after`. */
+  /** Advances a follower if it is still at `after`. */
   move: (follower: StoredFollower, after: number, upTo: number): Statement => ({
     ...db.bind(move, { follower, after, upTo }),
     isTraffic: true,
   }),
-  /** Records that a follower skips the rows of a batch, for the accounts that they belong to. */
+  /** Records the rows of a batch that a follower skips, for the accounts to which they belong. */
   skip: (
     follower: StoredFollower,
     { after, upTo }: { after: number; upTo: number },

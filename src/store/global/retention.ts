@@ -4,7 +4,7 @@ import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
-// Only ids leave these queries; removal is per account, except for rows without dependents.
+// These queries return only ids. Each account's rows are removed separately, except rows without dependents.
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   'old idempotency keys',
   `
@@ -40,7 +40,7 @@ const removing = crossAccountQuery<{ id: string }>(
   `SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at >= 0 AND state = 'removing' LIMIT :limit`,
 )
 
-/** Removes rows solely by age. `name` belongs to a cross-account statement. */
+/** Removes rows by age alone. `name` is the name of a cross-account statement. */
 const removal = (table: string, isOld: string, name?: string) => {
   const key = primaryKeys[table] ?? 'rowid'
   const text =
@@ -84,10 +84,10 @@ const removals = {
   'skipped rows': removal('skipped_rows', 'at <= :until', 'old skipped rows'),
   invitations: removal('invitations', 'expires_at <= :until', 'expired invitations'),
 }
-/** The weight in usual rows: a task has about ten, and an upload's row is long. */
+/** A row's weight in usual rows. A task has about ten dependent rows, and an upload's row is long. */
 const weights: Partial<Record<keyof typeof removals, number>> = { tasks: 10, 'contents of uploads': 20 }
 
-/** Rows that are removed solely by age. */
+/** Rows that are removed by age alone. */
 export type OldRows = keyof typeof removals
 
 const tasksToFail = crossAccountQuery<{ accountId: string; id: string; expiresAt: number }>(
@@ -125,24 +125,22 @@ const heldExpiring = crossAccountQuery<{ accountId: string; id: string }>(
 /** Finds the accounts with old rows, and removes independent old rows. */
 export function retention(db: Db) {
   return {
-    /** Unfinished tasks that have expired, or whose recipient was deleted: then `expiresAt` is 0. */
+    /** Unfinished tasks that have expired, or whose recipient was deleted, in which case `expiresAt` is 0. */
     tasksToFail: (until: number, limit: number) => db.all(tasksToFail, { until, limit }),
-    /** Tasks that their recipients work on without an event after `since`, whose clients have not been notified. */
+    /** Tasks whose recipient works without an event after `since`, and whose client has not been notified. */
     quietTasks: (since: number, limit: number) => db.all(quietTasks, { quietSince: since, limit }),
     /** Expired unread deliveries, with the accounts of their senders. */
     expiring: (until: number, limit: number) => db.all(expiring, { until, limit }),
     /** Messages that no person has decided on in time, with the accounts that hold them. */
     heldExpiring: (until: number, limit: number) => db.all(heldExpiring, { until, limit }),
-    /** Removes what is older than `until`, about `rows` usual rows. Returns a row for each. */
+    /** Removes rows older than `until`, up to the weight of about `rows` usual rows. Returns a row for each. */
     remove: (old: OldRows, until: number, rows: number): Statement => ({
       ...db.bind(removals[old], { until, limit: Math.ceil(rows / (weights[old] ?? 1)) }),
       rows,
     }),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
-    /**
-     * Accounts with messages stored by `until`: `kept` ms before `now`, or according to the account's own retention.
-     */
+    /** Accounts with messages stored more than `kept` ms before `now`, or longer than the account's own retention. */
     accountsWithMessages: (now: number, kept: number, limit: number) => db.all(withMessages, { now, kept, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),

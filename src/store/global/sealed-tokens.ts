@@ -8,7 +8,7 @@ export interface StoredToken extends SealedToken {
   id: string
 }
 
-/** The context of an account's token: it can be decrypted only for its own row. */
+/** The context of an account's token, which can be decrypted only for its own row. */
 export function accountTokenContext(table: string, account: string, row: string): string {
   return `${table}:${account}:${row}:token`
 }
@@ -22,20 +22,20 @@ const contexts = {
 /** A table with secrets that belong to no account. */
 export type SecretTable = keyof typeof contexts
 
-/** The context of a secret that belongs to no account. `id` is its row's; in `totps`, its user's. */
+/** The context of a secret that belongs to no account. `id` is the id of its row, or of the user for `totps`. */
 export function secretContext(table: SecretTable, id: string): string {
   return contexts[table](id)
 }
 
-/** One table's tokens. */
+/** The sealed tokens of one table. */
 export interface SealedTable {
   name: string
   /** The context that binds an encrypted token to its row. */
   context(token: Pick<StoredToken, 'owner' | 'id'>): string
-  /** At most `limit` tokens under keys other than this one, after a position, ordered by owner and id. */
+  /** Up to `limit` tokens under keys other than this one, after a position, ordered by owner and id. */
   underOtherKeys(key: string, after: Pick<StoredToken, 'owner' | 'id'>, limit: number): Promise<StoredToken[]>
   byKey(): Promise<{ key: string; tokens: number }[]>
-  /** Replaces a token with the same one under another key. No row if it has changed or is gone. */
+  /** Replaces a token with the same token under another key. Returns no row if it was changed or removed. */
   replace(token: StoredToken, sealed: SealedToken): Statement
 }
 
@@ -43,7 +43,7 @@ export interface SealedTable {
 const tableOf = (name: string, owner: string, id: string, context: SealedTable['context']) => ({
   name,
   context,
-  // If the key's column is set, the others are too.
+  // If the key id's column is set, the other columns are too.
   underOtherKeys: crossAccountQuery<StoredToken>(
     `tokens of ${name} under other keys`,
     `

@@ -1,6 +1,6 @@
 /**
  * The projection `search`: message words in `message_search`, an FTS5 table that drizzle does not know. Its rows
- * correspond to `messages`; triggers remove them with their messages, and when a text is erased.
+ * correspond to `messages`. Triggers remove them with their messages and when a text is erased.
  */
 import { agentOf } from '../account/inbox-message.ts'
 import { noteNews, type PossibleNews } from './news.ts'
@@ -14,19 +14,18 @@ interface NewText {
   body: string
   a2a: string | null
   channelId: string | null
-  /** JSON: a list of `ChangedText`. */
+  /** A list of `ChangedText`, as JSON. */
   changed: string
 }
 
-/** The version delivered to some agents, if a guardrail changed the text for them. */
+/** The version that some agents received, if a guardrail changed the text for them. */
 export interface ChangedText {
   agents: string[]
   body: string
 }
 
 /**
- * Maximum number of different versions of a message that are indexed. Agents with further versions cannot find it by
- * its words.
+ * Maximum number of versions indexed per message. Agents with further versions cannot find the message by its words.
  */
 const maxChanged = 20
 
@@ -54,11 +53,11 @@ const whole = crossAccountQuery<{ text: string | null }>(
 )
 
 /**
- * A term begins with a letter. It is followed by an id without hyphens, or a text in hexadecimal: the tokenizer leaves
- * both whole. `a`: the sender's account; `b`: another account that received the unchanged text; `f`: the sender; `t`: a
+ * A term is a letter, followed by an id without hyphens or a text in hexadecimal, so that the tokenizer does not split
+ * it. `a`: the sender's account; `b`: another account that received the unchanged text; `f`: the sender; `t`: a
  * recipient; `x`: a recipient with its own version; `n`: the sender's alias; `r`: the recipient as addressed; `c`: the
- * channel. Or a word: `h`: what the message has; `w`: in its text; `k`: in the version delivered to an agent, whose id
- * comes first.
+ * channel. Or followed by a word: `h`: a kind of content; `w`: a word of the text; `k`: a word of the version delivered
+ * to an agent, whose id comes first.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
 const idTerm = (kind: string, id: string) => `' ${kind}' || replace(${id}, '-', '')`
@@ -89,14 +88,14 @@ const again = [
 export interface MessageWords extends PossibleNews {
   words: readonly string[]
   has: readonly string[]
-  /** Terms for deliveries with their own version: `ownWord` and `ownLink` of `account/search.ts`. */
+  /** Terms for deliveries with their own version, as built by `ownWord` and `ownLink` of `account/search.ts`. */
   own: readonly string[]
 }
 
 export const searchIndex = (db: Db) => ({
   /** The texts of a batch's messages. */
   texts: ({ after, upTo }: { after: number; upTo: number }): Promise<NewText[]> => db.all(texts, { after, upTo }),
-  /** The text of a message whose row contains only its beginning: all texts among its parts. */
+  /** The text of a message whose row contains only the beginning. Combines all texts among its parts. */
   wholeText: async (seq: number): Promise<string> => (await db.one(whole, { seq }))?.text ?? '',
   /** Stores words, unless the follower has advanced beyond `after`. */
   add: (found: readonly MessageWords[], after: number): Statement => {
@@ -105,9 +104,9 @@ export const searchIndex = (db: Db) => ({
     }))
     return { ...db.bind(add, { rows, after }), rows: found.length, isTraffic: true }
   },
-  /** Runs in the same transaction: records the people who should be notified of these messages. */
+  /** Records the people who are notified of these messages, in the same transaction. */
   noteNews: (possible: readonly PossibleNews[], batch: { after: number; at: number }): Statement =>
     noteNews(db, possible, batch),
-  /** Empties the index, which is filled again from the first message on. */
+  /** Empties the index, which is then filled again from the first message. */
   startAgain: (): Statement[] => again.map((statement) => db.bind(statement)),
 })

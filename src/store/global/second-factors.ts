@@ -37,9 +37,7 @@ export interface StoredTotp extends SealedToken {
   confirmedAt: number | null
 }
 
-/**
- * Condition: a user has a second factor, which is a passkey or a confirmed authenticator app. `user` is SQL of the id.
- */
+/** Condition: a user has a passkey or a confirmed authenticator app. `user` is SQL of the user's id. */
 export function hasSecondFactor(user: string): string {
   return `(EXISTS (SELECT 1 FROM passkeys WHERE passkeys.user_id = ${user})
     OR EXISTS (SELECT 1 FROM totps WHERE totps.user_id = ${user} AND totps.confirmed_at IS NOT NULL))`
@@ -72,7 +70,7 @@ const requireOwned = crossAccountStatement(
   preconditionText(`NOT EXISTS (${accountsNotOwned})`),
 )
 
-// Used codes are marked with the id of the attempt, so that a repeated unit succeeds again.
+// Used codes store the id of the attempt, so that a repeated unit succeeds again.
 const addPasskey = statement(`
   INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
   VALUES (:id, :userId, :credentialId, :publicKey, :counter, :transports, :name, :at)
@@ -88,7 +86,7 @@ const setTotp = statement(`
   ON CONFLICT (user_id) DO UPDATE SET ${excludedToken}, last_step = 0, created_at = excluded.created_at
   WHERE totps.confirmed_at IS NULL
   RETURNING user_id`)
-// The secret with which the code was checked: another set-up may have replaced it.
+// Compares the secret with which the code was checked, because another set-up may have replaced it.
 const isTotp = `user_id = :user AND token_iv = :iv`
 const isNewStep = `last_step < :step`
 const isPending = `(${isNewStep} AND confirmed_at IS NULL)`
@@ -101,7 +99,7 @@ const confirmTotp = statement(`
 const requirePendingTotp = precondition(
   `EXISTS (SELECT 1 FROM totps WHERE ${isTotp} AND (${isPending} OR used_by = :attempt))`,
 )
-// Excludes the factor that the unit itself adds, which a repeated unit may find already stored.
+// Excludes the factor that the unit itself adds, because a repeated unit may find it already stored.
 const hasOther = `(EXISTS (SELECT 1 FROM passkeys WHERE user_id = :user AND id <> :attempt)
     OR EXISTS (SELECT 1 FROM totps WHERE user_id = :user AND confirmed_at IS NOT NULL AND used_by IS NOT :attempt))`
 const requireOther = precondition(hasOther)
@@ -132,24 +130,22 @@ export const secondFactors = (db: Db) => ({
   /** Fails with a constraint error if the passkey is already registered, under another id. */
   addPasskey: ({ transports, ...passkey }: NewPasskey, at: number): Statement =>
     db.bind(addPasskey, { ...passkey, transports: JSON.stringify(transports), at }),
-  /** No row if the passkey is gone, or its counter has moved on. */
+  /** Returns no row if the passkey was removed or its counter has advanced. */
   usePasskey: (id: string, counter: number, attempt: string, at: number): Statement =>
     db.bind(usePasskey, { id, counter, attempt, at }),
   removePasskey: (user: string, id: string): Statement => db.bind(removePasskey, { user, id }),
 
-  /** Starts a set-up. No row if the user has a confirmed authenticator app. */
+  /** Starts a set-up. Returns no row if the user has a confirmed authenticator app. */
   setTotp: (user: string, secret: SealedToken, at: number): Statement => db.bind(setTotp, { user, ...secret, at }),
-  /**
-   * Uses up the code of a time step. No row if this step or a later one was already used. `iv` belongs to the secret.
-   */
+  /** Consumes the code of a time step. Returns no row if this or a later step was used. `iv` belongs to the secret. */
   useTotp: (user: string, iv: string, step: number, attempt: string): Statement =>
     db.bind(useTotp, { user, iv, step, attempt }),
-  /** Finishes a set-up: two statements, of which the first fails the unit if it is no longer pending. */
+  /** Finishes a set-up with two statements. The first fails the unit if the set-up is no longer pending. */
   confirmTotp: (user: string, iv: string, step: number, attempt: string, at: number): Statement[] => [
     db.bind(requirePendingTotp, { user, iv, step, attempt }),
     db.bind(confirmTotp, { user, iv, step, attempt, at }),
   ],
-  /** Fails the unit unless the user has (`isFirst`: has no) factor besides `own`, the one that the unit adds. */
+  /** Fails the unit unless the user has (with `isFirst`: lacks) a factor other than `own`, which the unit adds. */
   requireFirst: (user: string, own: string, isFirst: boolean): Statement =>
     db.bind(isFirst ? requireNoOther : requireOther, { user, attempt: own }),
   removeTotp: (user: string): Statement => db.bind(removeTotp, { user }),

@@ -9,11 +9,11 @@ interface NewSession {
   tokenHash: string
   expiresAt: number
   halfExpiresAt: number
-  /** Whether the second factor was verified. If the user has one, the session is otherwise a half session. */
+  /** Whether the second factor was verified. Otherwise, if the user has one, this is a half session. */
   hasSecondFactor: boolean
-  /** When the user confirmed their identity; null if unknown. */
+  /** When the user last confirmed their identity; null if unknown. */
   confirmedAt: number | null
-  /** The only account that the session opens; null for all of the user's accounts. */
+  /** The only account that the session can access; null for all of the user's accounts. */
   onlyAccount: string | null
   /** The provider's identity that started the session. */
   identity?: Identity | null
@@ -69,7 +69,7 @@ const fromAddress = query(`
   WHERE users.email = :email AND sessions.address = :address AND sessions.awaits_second_factor = 0
   LIMIT 1`)
 
-// The statement itself decides, so that a concurrently added factor counts.
+// The statement itself decides, so that a factor added at the same time counts.
 const isHalf = `(:hasSecondFactor = 0 AND ${hasSecondFactor(':userId')})`
 const add = statement(`
   INSERT INTO sessions
@@ -94,13 +94,13 @@ export const sessions = (db: Db) => ({
     return { id, lastSeenAt, awaitsSecondFactor, confirmedAt, onlyAccount, identity, user: { id: userId, ...user } }
   },
   ofUser: (user: string, now: number, idleSince: number) => db.all(ofUser, { user, now, idleSince }),
-  /** Whether the user of an email address has completed a sign-in from a client address. Ended sessions count too. */
+  /** Whether the user with this email address has signed in from a client address. Ended sessions count too. */
   beganAt: async (email: string, address: string) => (await db.one(fromAddress, { email, address })) !== undefined,
   add: ({ identity, ...session }: NewSession, at: number): Statement =>
     db.bind(add, { ...session, issuer: identity?.issuer ?? null, subject: identity?.subject ?? null, at }),
   markSeen: (id: string, at: number): Statement => db.bind(markSeen, { id, at }),
-  /** No row if the user has no such session, or it has ended. */
+  /** Returns no row if the user has no such session, or it has ended. */
   end: (user: string, id: string, at: number): Statement => db.bind(end, { user, id, at }),
-  /** Ends every session of a user except one; `''` for all. */
+  /** Ends every session of a user except one. `''` ends all. */
   endOthers: (user: string, except: string, at: number): Statement => db.bind(endOthers, { user, except, at }),
 })

@@ -3,10 +3,10 @@ import { type Db, insertedToken, query, sealedColumns, type Statement, statement
 
 /** A key pair that signs agent cards, or has signed them. */
 export interface StoredSigningKey {
-  /** The `kid` of its signatures. */
+  /** The `kid` of the key's signatures. */
   id: string
   publicKey: string
-  /** The sealed private key; undefined once a newer key signs. */
+  /** The sealed private key. Undefined after a newer key replaced it. */
   privateKey?: SealedToken
   createdAt: number
 }
@@ -44,7 +44,7 @@ export const signingKeys = (db: Db) => ({
       }),
     }))
   },
-  /** Adds the newest key, if the newest so far is `after`; empty: if there is none. Returns a row if it was added. */
+  /** Adds the newest key, if the newest so far is `after` (empty: none). Returns a row if it was added. */
   add: (key: { id: string; publicKey: string; at: number }, sealed: SealedToken, after: string): Statement =>
     db.bind(add, { ...key, ...sealed, after }),
   /** Removes the private keys of keys replaced by `until`. */

@@ -1,4 +1,4 @@
-/** The follower `task notices`: a task's event makes its client's push notifications due. */
+/** The follower `task notices`: a task's event makes the push notifications of its client due. */
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 const beDue = crossAccountStatement(
@@ -10,7 +10,7 @@ const beDue = crossAccountStatement(
 )
 
 export const taskNotices = (db: Db) => ({
-  /** Each configuration sends the events after its own position, so this may be repeated. */
+  /** May be repeated, because each configuration sends the events after its own position. */
   beDue: (batch: { after: number; upTo: number }, at: number): Statement => ({
     ...db.bind(beDue, { ...batch, at }),
     rows: 10,

@@ -8,8 +8,8 @@ export const trafficKeptMs = { [hour]: day + hour, [day]: 8 * day }
 const periods = Object.entries(trafficKeptMs).map(([ms, kept]) => `SELECT ${ms} AS ms, ${kept} AS kept`)
 
 /**
- * The statement that counts messages per pair and, with empty ends, an account's total. `chosen` is a condition on
- * `messages AS m`. Counts that would be too old are omitted.
+ * The statement that counts messages per pair and, with an empty source and target, per account. `chosen` is a
+ * condition on `messages AS m`. Counts that would be too old are omitted.
  */
 export const counting = (name: string, chosen: string) =>
   crossAccountStatement(
@@ -46,14 +46,14 @@ const restart = crossAccountStatement(
 )
 
 export const traffic = (db: Db) => ({
-  /** Counts a batch's messages, unless a process has done so. */
+  /** Counts a batch's messages, unless another process has already done so. */
   count: (batch: { after: number; upTo: number }): Statement => ({
     ...db.bind(count, { ...batch, follower: 'traffic' }),
     rows: batch.upTo - batch.after,
     isTraffic: true,
   }),
-  /** Starts counting all messages again: from now on, the counts are removed. */
+  /** Starts counting all messages again. From now on, the counts are removed. */
   startAgain: (): Statement => db.bind(begin),
-  /** Removes some more counts. Once there are none, the follower restarts. */
+  /** Removes part of the counts. Once there are none, the follower restarts. */
   empty: (limit: number): Statement[] => [{ ...db.bind(empty, { limit }), rows: limit }, db.bind(restart)],
 })

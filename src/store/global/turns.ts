@@ -9,6 +9,6 @@ const unnotified = crossAccountQuery<{ accountId: string }>(
 )
 
 export const turns = (db: Db) => ({
-  /** The accounts whose owners were not notified of a pause. */
+  /** The accounts whose owners were not yet notified of a pause. */
   withUnnotified: async (limit: number) => (await db.all(unnotified, { limit })).map(({ accountId }) => accountId),
 })

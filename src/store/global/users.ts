@@ -31,7 +31,7 @@ export interface Membership {
   role: Role
   since: number
   requiresSecondFactor: boolean
-  /** Members must sign in with its provider. */
+  /** The account's members must sign in with its provider. */
   requiresProvider: boolean
   /** When an owner deleted the account; null if none did. */
   deletedAt: number | null
@@ -105,7 +105,7 @@ export const users = (db: Db) => ({
   setShortcuts: (id: string, on: boolean): Statement => db.bind(setShortcuts, { id, on }),
   setPassword: (id: string, hash: string): Statement => db.bind(setPassword, { id, hash }),
   removePassword: (id: string): Statement => db.bind(removePassword, { id }),
-  /** Marks the email address as verified, unless it has changed since. */
+  /** Marks the email address as verified, unless it has since changed. */
   verifyEmail: (id: string, email: string, at: number): Statement => db.bind(verifyEmail, { id, email, at }),
   /** Sets a different, verified email address. Fails with a constraint error if another user has it. */
   setEmail: (id: string, email: string, at: number): Statement => db.bind(setEmail, { id, email, at }),

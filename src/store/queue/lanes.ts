@@ -7,7 +7,7 @@ import type { Statement } from '../sql.ts'
 /** The rows that each statement of a unit returned, in order, with the database's column names. */
 export type UnitRows = Row[][]
 
-/** An atomic list of statements, and the caller that waits for it. */
+/** An atomic list of statements, with the caller that waits for it. */
 export interface Unit {
   statements: Statement[]
   since: number
@@ -16,10 +16,10 @@ export interface Unit {
   isDeferred?: true
 }
 
-/** A group is full once it has this many units or about this many rows. */
+/** A group is full at this many units or about this many rows. */
 const maxUnits = 128
 const maxRows = 2_000
-/** Maximum rows of one account in a group with other accounts' units, which wait until the whole group is on disk. */
+/** Maximum rows per account in a group that other accounts share, because they wait for the whole group. */
 const maxRowsBesideOthers = 500
 /** Maximum number and age of waiting units. Above the number, the account with the most units loses its newest one. */
 const maxWaiting = 1_000
@@ -42,7 +42,7 @@ export class Lanes {
   /** Refuses the newest unit of the account with the most, unless `lane` has as many. Returns whether there is room. */
   #makeRoom(lane: string): boolean {
     const longest = this.#waiting.longest()!
-    // Otherwise, two accounts would keep refusing each other's units.
+    // Otherwise, two accounts would alternately refuse each other's units.
     if (this.#waiting.count(longest) <= this.#waiting.count(lane) + 1) return false
     this.#waiting.removeNewest(longest)!.reject(overloaded())
     return true
