@@ -41,9 +41,7 @@ export interface OutgoingEmail {
 export interface EmailSender {
   /** Whether an email server is configured. Without one, links go to the log, and pages should say so. */
   readonly isConfigured: boolean
-  /**
-   * Queues an email. Returns immediately and never throws. The outcome is logged. Callers must apply rate limits first.
-   */
+  /** Queues an email. Never throws, and logs the outcome. Callers must apply rate limits first. */
   send(email: OutgoingEmail): void
   /** Retries all queued emails once, then stops, within `graceMs`. */
   close(graceMs: number): Promise<void>

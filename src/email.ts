@@ -113,17 +113,12 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   }
 }
 
-/**
- * Delays sending until the caller's response has been sent. Otherwise its latency could reveal whether an email was
- * sent.
- */
+/** Lets the response be sent first. Otherwise its latency could reveal whether an email was sent. */
 function startDelay(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, startDelayMs))
 }
 
-/**
- * Returns the field that makes an email unsafe to send. The library would interpret lists, names and line breaks in it.
- */
+/** Returns the unsafe field of an email. The library would interpret lists, names and line breaks in it. */
 function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   if (!isPlainAddress(to)) return 'address'
   if (!/^[\x20-\x7e]{1,200}$/.test(subject)) return 'subject'

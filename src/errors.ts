@@ -135,10 +135,7 @@ interface ErrorDetails {
   credential?: 'missing' | 'refused'
 }
 
-/**
- * An error for the caller. `message` states what is wrong and what to do. It never contains text from the database or a
- * remote server.
- */
+/** `message` states what is wrong and what to do. It never contains text from the database or a remote server. */
 export class GridError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails

@@ -47,10 +47,7 @@ export class Presences {
   of(account: string) {
     const keyOf = (agentId: string) => `${account} ${agentId}`
     return {
-      /**
-       * Returns an agent's most significant client in any process. A session ranks above a runner, and a runner above a
-       * waiting read.
-       */
+      /** Returns an agent's most significant client. A session ranks above a runner, and a runner above a wait. */
       at: (agentId: string): Presence | undefined => {
         const key = keyOf(agentId)
         return foremost([...this.#elsewhere.get(key) ?? [], ...this.#at(key)])

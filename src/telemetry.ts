@@ -1,7 +1,4 @@
-/**
- * The telemetry interface. Contains only types, which an optional feature implements. Without that feature, nothing is
- * measured.
- */
+/** The telemetry interface, which an optional feature implements. Without it, nothing is measured. */
 import type { Config } from './config.ts'
 import type { Log } from './lib/log.ts'
 

@@ -49,19 +49,14 @@ export function restError(error: GridError): Response {
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
-/**
- * The error page for paths that people open in a browser. `inside` renders the application's frame for signed-in users.
- */
+/** The error page for browsers. `inside` renders the application's frame for signed-in users. */
 export async function htmlError(error: GridError, inside?: ErrorFrame): Promise<Response> {
   const response = await errorPage(error, httpStatus[error.kind], inside)
   for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
   return response
 }
 
-/**
- * The error for OAuth endpoints that respond with JSON: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591
- * §3.2.2
- */
+/** The error of OAuth's JSON endpoints: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
 export function oauthError(error: GridError): Response {
   const body = { error: oauthCode(error), error_description: error.message }
   const status = ['not_found', 'conflict'].includes(error.kind) ? 400 : httpStatus[error.kind]

@@ -23,10 +23,7 @@ export interface Span {
 export const maxSpans = 1_000
 
 export interface Verdict {
-  /**
-   * The kinds of findings, such as `email address`; empty if there are none. Senders see them, so they never contain a
-   * pattern.
-   */
+  /** The kinds found, such as `email address`. Senders see them, so they never contain a pattern. */
   readonly kinds: readonly string[]
   /** The known positions. A redaction with neither spans nor replacement masks the complete text. */
   readonly spans?: readonly Span[]
@@ -126,9 +123,7 @@ export type FailureReason =
   | 'wrong_token'
   | 'too_slow'
 
-/**
- * The failure of a provider. The message is for the operator and never contains the token, the text or the response.
- */
+/** The message is for the operator. It never contains the token, the text or the response. */
 export class ProviderFailure extends Error {
   readonly reason: FailureReason
 

@@ -92,10 +92,7 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   }
 }
 
-/**
- * Requests with a body keep the idle timeout, which limits slow senders. Bun applies it only until the body has
- * arrived.
- */
+/** The idle timeout limits slow senders of a body. Bun applies it only until the body has arrived. */
 function mayHaveBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0'
 }

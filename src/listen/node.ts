@@ -18,10 +18,7 @@ import {
   waitAtMost,
 } from './dispatcher.ts'
 
-/**
- * Maximum number of connections that wait to be accepted. The system may allow fewer. Other clients retry after a
- * second.
- */
+/** Maximum number of connections waiting to be accepted, if the system allows it. Others retry after a second. */
 const backlog = 4_096
 
 /** Serves with `node:http`. */

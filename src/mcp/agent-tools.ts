@@ -88,10 +88,7 @@ const sendMessageTool = tool({
   },
 })
 
-/**
- * Maps the argument `reply_to`, which models copy from messages. An address becomes `to`, an id becomes
- * `reply_to_message_id`.
- */
+/** Renames `reply_to`, which models copy from messages. An address becomes `to`, an id `reply_to_message_id`. */
 function asReply(args: Arguments): Arguments {
   const { reply_to } = args
   if (typeof reply_to !== 'string') return args

@@ -119,10 +119,7 @@ function baseOf(given: string): string {
   return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
-/**
- * Whether requests to an interface stay below an address, regardless of how its server interprets encoded slashes and
- * dots.
- */
+/** Whether an interface's requests stay below an address, even if its server decodes slashes and dots. */
 function isBelow({ url, tenant = '' }: { url: string; tenant?: string }, given: string): boolean {
   const base = baseOf(given)
   const path = `${new URL(url).pathname}/`

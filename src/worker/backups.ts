@@ -44,8 +44,7 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
   if (waits && !isTriedAgain) return
-  // A local file has only one process. If its folder has no recent backup, the folder is new, so only a very recent
-  // claim counts.
+  // A local file has only one process. Without a recent backup its folder is new, so older claims do not count.
   const [claimed] = await store.write([backups.claim(at, store.durability === 'remote' ? waitMs - minute : minute / 2)])
   // Another process has already made the backup, or is making it.
   if (claimed.length === 0) return

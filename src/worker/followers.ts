@@ -15,15 +15,10 @@ const events = ({ events }: Pulse) => events
 /** The end for followers that wait until messages have been placed, because messages are not shown before. */
 const placed = ({ positions }: Pulse) => Math.max(0, positions.get('conversations') ?? 0)
 
-/**
- * Number of messages per batch, or of rows removed per batch when a follower starts over. Other work runs between
- * batches.
- */
+/** Messages per batch, or rows removed per batch when starting over. Other work runs between batches. */
 const batchSize = 500
 
-/**
- * Creates the followers. A batch's statements and its new position are one unit, so each batch is applied exactly once.
- */
+/** Applies each batch exactly once, because its statements and the new position are one unit. */
 export function gridFollowers(store: Store): GridFollower[] {
   const { global: { conversations, pulses, taskNotices, traffic }, deps: { now } } = store
 

@@ -39,10 +39,7 @@ export class LeaseRecovery {
     this.#store = store
   }
 
-  /**
-   * Runs before the process is ready. With a local file, all leases are released, because no lease has a holder any
-   * more.
-   */
+  /** Runs before the process is ready. Leases of a local file are all released, because their holders are gone. */
   async start(): Promise<void> {
     if (this.#store.durability === 'remote') return await this.heartbeat()
     const { global: { instances }, deps: { now } } = this.#store

@@ -17,10 +17,7 @@ const maxOfAccount = 16
 const maxOfOrigin = 8
 /** Time after which a request no longer counts towards the limits above, because agents may take minutes to answer. */
 const slowAfterMs = 5 * second
-/**
- * Maximum number of slow requests per account and in total. Above these, slow requests still count towards the limits
- * above.
- */
+/** Maximum number of slow requests per account and in total. More still count towards the limits above. */
 const maxSlow = { ofAccount: 64, inAll: 500 }
 /** Number of consecutive failures after which a server is paused for a while and then probed with a single request. */
 const failuresUntilPause = 3
@@ -42,10 +39,7 @@ interface Origin extends Load {
 /** Functions that make the requests, by kind of outbox. Outboxes of other kinds wait. */
 export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
-/**
- * Sends outbox requests. Each attempt claims its outbox, so that only one process makes it. `run` starts all due
- * attempts.
- */
+/** Sends outbox requests. Each attempt claims its outbox for one process. `run` starts all due attempts. */
 export class Outboxes {
   readonly #store: Store
   readonly #attempts: OutboxAttempts

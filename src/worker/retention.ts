@@ -211,10 +211,7 @@ const tasksAtATime = 100
 const inTime = 'The time limit passed without an answer.'
 const deleted = 'The recipient was deleted.'
 
-/**
- * Fails all tasks whose time limit has passed, and notifies the clients of inactive tasks. Safe to run in several
- * processes.
- */
+/** Fails tasks whose time limit has passed, and notifies clients of inactive ones. Safe in several processes. */
 export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {

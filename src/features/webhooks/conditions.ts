@@ -1,7 +1,4 @@
-/**
- * Notifies webhooks of conditions that need a person, once each, and finds failing webhooks. See
- * docs/protocol/webhooks.md.
- */
+/** Notifies webhooks once of conditions that need a person. See docs/protocol/webhooks.md. */
 import { GridError } from '../../errors.ts'
 import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention/attention.ts'
 import { newId } from '../../lib/id.ts'

@@ -90,9 +90,8 @@ const services = query<TextService>(`
   WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
-// A message's text, unless a guardrail redacted it for a recipient. Only for channel posts, and for messages within the
-// account that were written after people were allowed to read them and after each person who wrote or received them
-// allowed the host.
+// A message's text, unless a guardrail redacted it. Only for channel posts, and for messages within the account that
+// were written after people could read them and after each person who wrote or received them allowed the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries

@@ -42,8 +42,7 @@ function fromPercents(text: string): string | undefined {
 
 /** Returns the view without HTML tags and comments, or the same view if it has none. */
 export function withoutTags(view: View): View {
-  // Comments are removed only up to the last `-->`. Otherwise each unclosed comment would cause a scan of the remaining
-  // text.
+  // Removes comments only up to the last `-->`, because each unclosed one would cause a scan of the rest.
   const until = view.text.lastIndexOf('-->') + '-->'.length
   return replaceIn(replaceIn(view, /<!--[^]*?-->/g, () => '', { until }), /<\/?[a-z][^<>]*>/gi, () => '')
 }

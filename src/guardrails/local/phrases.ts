@@ -109,10 +109,7 @@ class PhraseAutomaton {
   readonly #outputs: Int32Array
   readonly #lengths: Int32Array
 
-  /**
-   * Matches refer to phrases by index. Empty phrases are never found. If two phrases are equal, only the first is
-   * found.
-   */
+  /** Matches refer to phrases by index. Empty phrases and later duplicates are never found. */
   constructor(phrases: readonly string[]) {
     const most = phrases.reduce((sum, { length }) => sum + length, 1)
     this.#targets = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 2)))

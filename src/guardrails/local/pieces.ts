@@ -31,10 +31,7 @@ export function putTogether(text: string, pieces: readonly Span[]): Required<Vie
   return { text: together, places: { starts, ends } }
 }
 
-/**
- * Maps spans in the joined pieces back to the text. A span over several pieces becomes one span in each of them; other
- * spans are dropped.
- */
+/** Maps spans over several pieces back to the text, with one span for each piece. Drops other spans. */
 export function inSeveral({ places: { starts, ends } }: Required<View>, spans: readonly Span[]): Span[] {
   return spans.flatMap((span) => {
     const stretches: { start: number; end: number }[] = []

@@ -117,10 +117,7 @@ function describeStatus(status: number): [FailureReason, string] {
   return ['rejected', 'so it does not accept the request; check the address and the configuration']
 }
 
-/**
- * Converts spans in code points, as Python counts them, to UTF-16 code units. Undefined if a span lies outside the
- * text.
- */
+/** Converts spans of code points, as in Python, to UTF-16 code units. Undefined if one is outside the text. */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
   for (const char of text) unitOf.push(unitOf[unitOf.length - 1] + char.length)
@@ -131,9 +128,8 @@ export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] 
 }
 
 /**
- * Splits a text into pieces of at most `max` UTF-16 code units, for services with a length limit. Each piece begins
- * with the last `overlap` units of the previous one, so that shorter matches are complete in one piece. Never splits a
- * character.
+ * Splits a text into pieces of at most `max` UTF-16 code units. Each piece begins with the last `overlap` units of the
+ * previous one, so that shorter matches are complete in one piece. Never splits a character.
  */
 export function piecesOf(text: string, max: number, overlap: number): string[] {
   const pieces: string[] = []

@@ -102,10 +102,7 @@ function newFence(): string {
 
 const judgement = z.object({ violation: z.boolean() })
 
-/**
- * Returns the kinds found. Undefined if the answer is not just a judgement, because a model may repeat parts of the
- * text.
- */
+/** Undefined if the answer is not just a judgement, because a model may repeat parts of the text. */
 export function readJudgement(content: string): string[] | undefined {
   // Removes the thoughts that reasoning models may write before the answer.
   const answer = content.replace(/^[\s\S]*<\/think>/, '').trim()

@@ -7,9 +7,7 @@ import { ask, bearer, below, kindsOf, piecesOf, unusableAnswer } from './ask.ts'
 const maxInput = 10_000
 const overlap = 500
 
-/**
- * `flagged` is optional, because some compatible services omit it. Categories that a model does not support are null.
- */
+/** Compatible services may omit `flagged`. Categories that a model does not support are null. */
 const moderated = z.object({
   results: z.array(z.object({
     flagged: z.boolean().optional(),
