@@ -66,7 +66,7 @@ export class LocalChecks {
     const together = putTogether(text, pieces)
     const { kinds, spans } = await this.#verdictOf(check, { ...guarded, text: together.text })
     const split = inSeveral(together, spans)
-    // An objection without spans applies to the whole text.
+    // An objection without spans applies to the complete text.
     if (split.length === 0 || (whole.kinds.length > 0 && whole.spans.length === 0)) return whole
     return { kinds: [...new Set([...whole.kinds, ...kinds])], spans: few(joined([...whole.spans, ...split]), text) }
   }

@@ -138,8 +138,8 @@ async function readEarlier(account: AccountStore, input: PageSize & { since?: st
 }
 
 /**
- * Formats a page of messages. Only the first message can be truncated. The hint that there is more comes first, because
- * some clients cut the middle of an answer.
+ * Formats a page of messages. Only the first message can be truncated. A hint about further messages comes first,
+ * because some clients cut the middle of an answer.
  */
 function messagesOutput(
   { messages, hasMore, cursor }: Omit<Page, 'cursor'> & Pick<Batch, 'cursor'>,

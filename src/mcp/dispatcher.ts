@@ -285,7 +285,7 @@ const codes: Partial<Record<ErrorKind, number>> = {
 }
 
 function asProtocolError({ kind, code, message, details }: GridError): ProtocolError {
-  // In the same format as `rpcFrameError` in `wire.ts`.
+  // The error has the same format as `rpcFrameError` in `wire.ts`.
   const data = kind === 'limited' ? { code, retry_after_seconds: details.retryAfterSeconds } : undefined
   return new ProtocolError(codes[kind] ?? ProtocolErrorCode.InvalidParams, message, data)
 }

@@ -109,8 +109,8 @@ export interface ToolCatalog<Caller> {
 }
 
 /**
- * Formats a page of a list, with a note on how to continue and further remarks. The hint that there is more comes
- * first, because some clients cut the middle of an answer.
+ * Formats a page of a list, with a note on how to continue and further remarks. A hint about further pages comes first,
+ * because some clients cut the middle of an answer.
  */
 export function pageOutput(
   tool: string,

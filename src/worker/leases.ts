@@ -76,7 +76,7 @@ export class LeaseRecovery {
       lease.expiresAt !== null || dead.has(lease.holder) ||
       (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
     ))
-    // If such a process is alive after all, its next heartbeat inserts its row again.
+    // If a process that counted as dead is alive, its next heartbeat inserts its row again.
     if (dead.size > 0) await this.#store.write([...dead].map((id) => instances.remove(id)))
   }
 

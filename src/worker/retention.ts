@@ -37,7 +37,7 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
-    // A browser gets at most one notification per thread in this time.
+    // A browser gets at most one notification per thread within this time.
     notifications: hour,
     snoozes: 0,
     'counts of hours': trafficKeptMs[hour],

@@ -44,7 +44,7 @@ export interface OidcUser {
   /** The claims of the ID token, completed with those from the userinfo endpoint. */
   claims: Record<string, unknown>
   userInfo: 'given' | 'failed' | 'not_asked'
-  /** When the user authenticated there, in milliseconds since the epoch. Null if it is not reported. */
+  /** When the provider authenticated the user, in milliseconds since the epoch. Null if not reported. */
   provedAt: number | null
 }
 
@@ -216,7 +216,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
-  // The library treats such a URL as the address of a metadata document, which could name any issuer.
+  // The library treats `/.well-known/` URLs as metadata documents, which could name any issuer.
   const said = config.serverMetadata().issuer
   if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
   return config

@@ -33,7 +33,7 @@ interface NamedProvider {
   name: string
 }
 
-/** The page where a sign-in with a provider starts. */
+/** The page that starts a sign-in with a provider. */
 function ssoPath({ id }: { id: string }, next: string, isFresh = false): string {
   return `/sso/${id}?next=${encodeURIComponent(next)}${isFresh ? '&fresh=1' : ''}`
 }

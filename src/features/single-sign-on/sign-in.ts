@@ -191,7 +191,7 @@ export async function takeSignIn(
   return held
 }
 
-/** Removes an identity of a user who has confirmed their identity. Ends its other sessions. */
+/** Removes an identity of the user, who must have confirmed their identity. Ends its other sessions. */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,

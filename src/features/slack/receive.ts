@@ -17,7 +17,7 @@ import { callSlack, fromSlackText, isSignedBySlack } from './api.ts'
 import { linkCodePattern } from './connect.ts'
 import { type SlackChannel, slackLookUps, slackTables } from './store.ts'
 
-/** The fields used of an event. @see https://docs.slack.dev/apis/events-api */
+/** The fields of an event that the grid uses. @see https://docs.slack.dev/apis/events-api */
 interface SlackEvent {
   type?: string
   team_id?: string
@@ -136,7 +136,7 @@ async function takeMessage(
     },
   }
   const person = await read.person(slack.id, user)
-  // Viewers may not write, in Slack either.
+  // Viewers may only read, in Slack as well.
   if (person && !allows(person.role, 'use')) return
   const { agentId: program, alias: ofProgram } = slack
   const { agentId, alias } = person ?? {}

@@ -12,7 +12,7 @@ export async function failingWebhooks(account: AccountStore): Promise<FeatureCon
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
-/** Checks each account with webhooks for such events. Several processes may do this concurrently. */
+/** Checks accounts whose webhooks receive such events. Several processes may do this concurrently. */
 export async function notifyWebhooks(store: Store): Promise<void> {
   for (const id of await store.feature(allWebhooks).withConditions()) {
     const account = store.account(id, { type: 'system', job: 'webhooks' })
@@ -53,7 +53,7 @@ async function notifyOfConditions(account: AccountStore, backupFailedAt: number 
   }
 }
 
-/** Contains ids and aliases, but no texts. */
+/** The event's data. Contains ids and aliases, but no texts. */
 function dataOf({ kind, subject, since, level, of }: Condition) {
   return { kind, subject, agents: aliasesOf(of).map((alias) => `@${alias}`), since, level }
 }

@@ -80,7 +80,7 @@ const sealed = query<SealedToken & { url: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
-// Needs no limit, because an account has at most `maxWebhooks`.
+// Has no LIMIT, because an account has at most `maxWebhooks`.
 const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
@@ -249,7 +249,7 @@ export const webhookTables = {
       account.bind(taken, { id, claim, seq }),
       account.bind(hasWorked, { id, claim }),
     ],
-    /** Returns a row if the outbox is still claimed. */
+    /** Records the response. Returns a row if the outbox is still claimed. */
     answered: ({ id, claim }: ClaimedOutbox, answer: WebhookAnswer): Statement =>
       account.bind(answered, { id, claim, answer: JSON.stringify(answer) }),
     release: ({ id, claim }: ClaimedOutbox, at: number): Statement => account.bind(release, { id, claim, at }),

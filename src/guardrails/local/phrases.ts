@@ -47,7 +47,7 @@ function viewsOf(text: string): View[] {
 
 /** Minimum number of letters of a phrase that also matches if its words are split or joined. */
 const longEnough = 12
-/** Such a phrase must consist only of words. */
+/** Phrases that also match with split or joined words consist of words only. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
 
 function listed(kind: string, phrases: readonly string[]): Finder {

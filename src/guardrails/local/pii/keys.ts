@@ -48,7 +48,7 @@ const ownKey = new RegExp(
   'g',
 )
 
-/** Minimum run of such characters in every key, token and value above. Most texts have no such run. */
+/** A run of characters that every key, token and value above contains. Most texts have none. */
 const longRun = /[\w.~=+/!#^*\u0080-\uffff-]{15}/
 
 export const apiKey: Detector = {
