@@ -135,7 +135,7 @@ async function userInfoOf(
   }
 }
 
-/** Drops `email_verified` if the address differs from the ID token's, because it does not refer to that one. */
+/** Drops `email_verified` if it refers to an address other than the ID token's. */
 function withoutForeignProof(more: Claims, id: Claims): Claims {
   if (id.email === undefined || id.email === more.email) return more
   const { email_verified: _, ...others } = more
