@@ -5,14 +5,14 @@ export const aliasPattern = /^[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$/
 
 const rule = '3 to 32 characters: lower-case letters, digits and hyphens, with a letter or digit at both ends'
 
-/** Trims a new agent's alias as typed and strips a leading `@`. Its case is preserved. */
+/** Trims an alias typed for a new agent and removes a leading `@`. Preserves its case. */
 export function bareAlias(text: string): string {
   return text.trim().replace(/^@/, '')
 }
 
 /**
- * Normalises a typed alias to its stored form: trimmed, without `@`, in lower case. The alias need not exist or be
- * valid.
+ * Normalises a typed alias to its stored form: trimmed, without `@`, in lower case. Does not check whether the alias
+ * exists or is valid.
  */
 export function normaliseAlias(text: string): string {
   return bareAlias(text).toLowerCase()
@@ -24,7 +24,7 @@ export function normaliseChannelName(text: string): string {
 }
 
 /**
- * Validates a new agent's alias. Preserves its case, so that the agent gets exactly the alias it asked for. Fails with
+ * Validates a new agent's alias. Preserves its case, so that the agent gets exactly the requested alias. Fails with
  * `invalid_alias` or `alias_reserved`.
  */
 export function checkNewAlias(alias: string, reserved: readonly string[]): string {

@@ -104,7 +104,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     ...a2aHttpJson(authenticateKey, deps, cards),
   ]
 
-  /** Also served by an overloaded process, so that a supervisor can tell that it is alive. */
+  /** Health checks, which even an overloaded process serves, so that a supervisor can tell that it is alive. */
   const health: Route[] = [
     ['GET', '/healthz', live],
     ['GET', '/readyz', ready(store)],
@@ -116,7 +116,7 @@ export function createApp(store: Store): Hono<AppEnv> {
   app.use(createEdge(deps, responseHeaders))
   addRoutes(health)
   for (const [method, paths] of openToPages) app.on([method, 'OPTIONS'], [paths].flat(), publicCors)
-  // See docs/security.md, "Overload".
+  // Sheds load. See docs/security.md, "Overload".
   app.use(function shed(c, next) {
     overload.check(c.env.waitedMs)
     return next()
@@ -140,7 +140,7 @@ export function createApp(store: Store): Hono<AppEnv> {
     const error = allowed.length === 0
       ? new GridError('not_found', `There is nothing at ${where}.`)
       : new GridError('method_not_allowed', `${path} takes ${allowed.join(', ')}, not ${method}.`)
-    // Someone followed a link or mistyped an address in a browser. Programs do not ask for HTML.
+    // A request for HTML is from a browser, after a click on a link or a typing error. Programs do not request HTML.
     const isPage = c.req.header('accept')?.includes('text/html')
     const answer = isPage
       ? await htmlError(error, await errorFrame(pages, c.req.raw, error))
@@ -170,12 +170,12 @@ export function createApp(store: Store): Hono<AppEnv> {
   return app
 }
 
-/** Callers of these paths can only parse JSON-RPC, so errors are JSON-RPC, too. */
+/** Whether the callers of a path parse only JSON-RPC, so errors must be JSON-RPC, too. */
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }
 
-/** Outgoing requests of the worker whose bodies are written like API responses. */
+/** Outgoing requests of the worker whose bodies have the format of API responses. */
 export function outboxAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
   return { push: pushAttempt(store) }
 }

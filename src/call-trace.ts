@@ -1,11 +1,11 @@
-/** What the log records about a refused or slow call. See docs/operating/monitoring.md, "Logs". */
+/** The data that the log records about a refused or slow call. See docs/operating/monitoring.md, "Logs". */
 import { GridError } from './errors.ts'
 import type { Log } from './lib/log.ts'
 import type { CallSpans } from './telemetry.ts'
 
 const steps = { waitingMs: 'wait', guardrailsMs: 'guardrails', commitMs: 'commit' } as const
 
-/** The caller's ids and where the call spent its time. Available from the call's `AccountStore`. */
+/** The caller's ids, and where the call spent its time. Also available as the `trace` of an `AccountStore`. */
 export class AccountTrace {
   readonly account: string
   readonly agent?: string
@@ -44,9 +44,9 @@ export class AccountTrace {
   }
 }
 
-/** One call through any door. The door fills in details as it learns them. */
+/** One call through any door. The door adds details as they become known. */
 export class CallTrace {
-  /** Costs a fifth of `newId`. Request ids need no order. */
+  /** Request ids need no order, and a UUID costs a fifth of `newId`. */
   readonly requestId: string = crypto.randomUUID()
   readonly spans: CallSpans | undefined
   /** The error code of a refused call: a grid code or a JSON-RPC code. */

@@ -15,11 +15,11 @@ export interface Config extends Values {
   readonly baseUrl: string
   /** An origin without a trailing slash. */
   readonly appUrl: string
-  /** A fifth of `unreadPerInbox`, so that other accounts cannot crowd out the inbox's own account. */
+  /** A fifth of `unreadPerInbox`, so that other accounts cannot fill the inbox. */
   readonly externalUnreadPerInbox: number
 }
 
-/** The settings that an optional feature adds. */
+/** Settings that an optional feature adds. */
 export interface FeatureSettings {
   readonly table: SettingTable
   /** Returns a sentence for each conflict between settings that are valid on their own. */
@@ -31,7 +31,7 @@ export function settingsOf<Table extends SettingTable>(config: Config, _: Table)
   return config as unknown as ValuesOf<Table>
 }
 
-/** Invalid settings. The message names every invalid variable and its format. */
+/** Error for invalid settings. The message names every invalid variable and its format. */
 export class ConfigError extends Error {}
 
 /** Reads and validates the settings. Throws a single `ConfigError` that covers all invalid settings. */
@@ -44,7 +44,7 @@ export function readConfig(
     const name = env[variable] || !formerly || !env[formerly] ? variable : formerly
     const result = schema.safeParse(env[name] || undefined)
     if (result.success) return result.data
-    // A URL may contain a password.
+    // Hides the value of a URL that may contain a password.
     const given = isSecret ? 'its current value' : `"${env[name]!.replace(/\/\/.*@/, '//…@')}"`
     errors.push(`${name} must be ${format}, not ${given}. ${description}`)
   }
@@ -83,8 +83,8 @@ function tableOf(features: readonly FeatureSettings[]): SettingTable {
 }
 
 /**
- * Warns the operator if only one of the public addresses uses HTTPS; otherwise returns undefined. The grid starts
- * anyway, because a proxy on another host may terminate TLS.
+ * Returns a warning if only one of the public addresses uses HTTPS; otherwise undefined. The grid starts anyway,
+ * because a proxy on another host may terminate TLS.
  */
 export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | undefined {
   const isSecure = (url: string) => url.startsWith('https:')
@@ -94,7 +94,7 @@ export function describeMixedAddresses({ baseUrl, appUrl }: Config): string | un
     : `BASE_URL is https, but APP_URL is ${appUrl}. Passwords can cross the network unencrypted, and cookies are not Secure. Use https for both.`
 }
 
-/** Explains what replaced a removed setting. Returns undefined for other variables. */
+/** Explains a removed setting. Returns undefined for other variables. */
 export function describeRemoved(name: string): string | undefined {
   return Object.hasOwn(removedSettings, name) ? `${name} is no longer a setting. ${removedSettings[name]}` : undefined
 }
@@ -122,9 +122,9 @@ export function describeSettings(features: readonly FeatureSettings[] = []): Set
 
 /** Process limits that are not configurable. They are passed through `Deps`, so that tests can lower them. */
 export interface Limits {
-  /** Maximum waiting reads per account, and as many event streams. */
+  /** Maximum number of waiting reads per account, and of event streams per account. */
   readonly waitsPerAccount: number
-  /** Emails to all recipients in total. */
+  /** Maximum number of emails per hour to all recipients together. */
   readonly emailsPerHour: number
 }
 

@@ -9,7 +9,7 @@ import type { SafeFetch } from './lib/outbound/safe-fetch.ts'
 import type { SafeStream } from './lib/outbound/safe-stream.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Why an email is sent. Each kind has its own subject. */
+/** The reason for an email. Each kind has its own subject. */
 type EmailKind =
   | 'verify_address'
   | 'sign_in'
@@ -23,37 +23,37 @@ type EmailKind =
   | 'digest'
 
 export interface OutgoingEmail {
-  /** A single plain, normalised address. */
+  /** A single address without display name, normalised. */
   to: string
   kind: EmailKind
   subject: string
   text: string
-  /** The link in the text. Logged if no email server is configured. */
+  /** The link in the text. It is logged if no email server is configured. */
   link?: string
   /** The unsubscribe address for emails of this kind, which email clients offer as a button. @see RFC 8058 */
   unsubscribe?: string
 }
 
 /**
- * Sends email to people. The queue is in memory, so an email can get lost. The user then requests another one. See
+ * Sends email to people. The queue is in memory, so an email can be lost. The user can then request another one. See
  * docs/people.md, "Signing in".
  */
 export interface EmailSender {
   /** Whether an email server is configured. Without one, links go to the log, and pages should say so. */
   readonly isConfigured: boolean
-  /** Queues an email. Returns at once and never throws; the outcome is logged. Callers apply rate limits first. */
+  /** Queues an email. Never throws, and logs the outcome. Callers must apply rate limits first. */
   send(email: OutgoingEmail): void
-  /** Retries everything in the queue once, then stops, within `graceMs`. */
+  /** Retries all queued emails once, then stops, within `graceMs`. */
   close(graceMs: number): Promise<void>
 }
 
 export interface Deps extends Telemetry {
   readonly config: Config
   readonly limits: Limits
-  /** The only clock, in milliseconds since the epoch. */
+  /** The wall clock, in milliseconds since the epoch. No code may use another one. */
   readonly now: () => number
   readonly log: Log
-  /** The only way to send requests to servers named by users. */
+  /** Sends requests to servers named by users. No code may bypass it. */
   readonly safeFetch: SafeFetch
   /** Like `safeFetch`, but supports any method and streams the response. */
   readonly safeStream: SafeStream
@@ -63,18 +63,18 @@ export interface Deps extends Telemetry {
   readonly resolveTxt: (name: string) => Promise<string[]>
   readonly email: EmailSender
   /**
-   * Ports on which this process listens. `safeFetch` refuses to connect to them. Code that opens another port adds it
-   * here.
+   * Ports on which this process listens. `safeFetch` refuses to connect to them. Code that opens another port must add
+   * it here.
    */
   readonly ownPorts: Set<number>
   /** Reads request bodies within the process's memory limit. */
   readonly bodies: Bodies
   readonly callerHints: CallerHints
   readonly guardrailChecks: GuardrailChecks
-  /** Reads the package with the client commands; undefined if it was not built. */
+  /** Reads the package with the client commands. Undefined if it was not built. */
   readonly readClientPackage: () => Promise<Uint8Array | undefined>
   /** Detects whether this process is falling behind with requests. */
   readonly overload: Overload
-  /** Aborted when the process begins to shut down: `/readyz` answers 503, and waits and streams end. */
+  /** Aborted when the process begins to shut down. Then `/readyz` responds with 503, and waits and streams end. */
   readonly stopping?: AbortSignal
 }

@@ -11,12 +11,12 @@ import { TokenBuckets } from './lib/limits/token-buckets.ts'
 import { minute, second } from './lib/time.ts'
 import type { AppEnv } from './request-context.ts'
 
-/** Keeps a caller that is refused repeatedly for the same reason from flooding the log. */
+/** Limits log lines per caller and reason, so that a repeatedly refused caller cannot flood the log. */
 const linesPerReason = { perSecond: second / minute, burst: 10 }
 const slowMs = second
 
 const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
-/** Supervisors call these at the process's own address, such as a pod's. */
+/** Paths that supervisors request at the process's own address, such as a pod's. */
 const probes = ['/healthz', '/readyz', '/metrics']
 
 /** The origins that serve pages and programs. They come from the settings only, never from a request. */
@@ -29,7 +29,7 @@ export function programOrigins({ baseUrl, appUrl, extraBaseUrls }: Config): stri
   return allSpellings([baseUrl, appUrl, ...extraBaseUrls])
 }
 
-/** The three names of each loopback address. */
+/** Adds the other two loopback names to each loopback origin. */
 function allSpellings(origins: readonly string[]): string[] {
   const spelled = origins.flatMap((origin) => {
     const url = new URL(origin)
@@ -41,8 +41,8 @@ function allSpellings(origins: readonly string[]): string[] {
 }
 
 /**
- * Returns a function that maps a request's Host to the served origin, or to undefined if that host is not served.
- * Behind a TLS proxy, the scheme of the request's URL is wrong.
+ * Returns a function that maps a request's Host to the served origin, or to undefined if that host is not served. It
+ * ignores the scheme of the request's URL, which is wrong behind a TLS proxy.
  */
 export function askedOrigin(config: Config): (request: Request) => string | undefined {
   const byHost = new Map<string, string>()
@@ -53,8 +53,8 @@ export function askedOrigin(config: Config): (request: Request) => string | unde
 }
 
 /**
- * Measures and traces each call. Logs refused calls, and slow ones not counting their waits for messages. Runs first,
- * so that it also sees calls that later middleware refuses. See docs/operating/monitoring.md, "Logs".
+ * Measures and traces each call. Logs refused and slow calls, where waits for messages do not count as slow. Runs
+ * first, so that it includes calls that later middleware refuses. See docs/operating/monitoring.md, "Logs".
  */
 export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHandler<AppEnv> {
   const lines = new TokenBuckets(linesPerReason)
@@ -77,7 +77,7 @@ export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHa
       metrics?.call({ door: doorOf(path), verb: tool ?? routePath(c), code, ms })
       trace.spans?.end(() => ({ method, route: routePath(c), status: c.res.status, code }))
       if (code === undefined && ms <= slowMs) return
-      // Callers without a credential share one bucket, because their number is unbounded.
+      // Callers without a credential share one bucket, because their number is unlimited.
       const reason = `${account?.account} ${account?.agent} ${code}`
       if (lines.take(reason, now()) > 0) return
       const called = tool === undefined ? { route: routePath(c) } : { tool }
@@ -130,12 +130,12 @@ export function createEdge(
     } finally {
       bodies.release(request)
     }
-    // Hono answers HEAD with the GET handler and drops the body, which may hold a slot or a file open.
+    // Hono answers HEAD with the GET handler and drops the body, which could keep a slot or a file open.
     if (request.method === 'HEAD') await c.res.body?.cancel()
     responseHeaders.finish(c.res, c.get('trace').requestId)
   }
 
-  /** The addresses in `EXTRA_BASE_URLS` are not public. */
+  /** The error message omits the addresses in `EXTRA_BASE_URLS`, because they are not public. */
   function unknownHost(host: string): GridError {
     if (host === '') return new GridError('invalid_request', 'The request has no Host header.')
     return new GridError(
@@ -150,20 +150,20 @@ export function createEdge(
 /** Number of characters of a Host header that an error message repeats. */
 const maxEcho = 100
 
-/** The Host in lower case, without a trailing dot. Empty if the request has none, as HTTP/1.0 allows. */
+/** The Host in lower case, without a trailing dot. Empty if the request has none, which HTTP/1.0 allows. */
 function hostOf(request: Request): string {
   const host = request.headers.get('host') ?? (URL.canParse(request.url) ? new URL(request.url).host : '')
   return host.toLowerCase().replace(/\.(?=:\d+$|$)/, '')
 }
 
-/** Returns the possible Host headers of an origin: the scheme's default port may be omitted. @see RFC 9110 §7.2 */
+/** Returns the possible Host headers of an origin. The default port of its scheme may be omitted. @see RFC 9110 §7.2 */
 function hostHeaders(origin: string): string[] {
   const { protocol, host, hostname, port } = new URL(origin)
   return port ? [host] : [host, `${hostname}:${protocol === 'https:' ? 443 : 80}`]
 }
 
 /**
- * With a loopback address, allows only loopback origins, our own origins and listed ones, regardless of `*`. This
+ * At a loopback address, allows only loopback origins, the grid's own origins and listed ones, regardless of `*`. This
  * prevents DNS rebinding.
  */
 function originFilter(config: Config): (origin: string) => boolean {

@@ -13,7 +13,7 @@ import { minute, second } from './lib/time.ts'
 export interface EmailSenderOptions {
   config: Pick<Config, 'smtpUrl' | 'mailFrom'>
   log: Log
-  /** Logs the link if email is not configured. No other log line contains a link. */
+  /** Logs the link if email is not configured. No other log line contains links. */
   printLink: (fields: { kind: string; to: string; link: string }) => void
   retryAfterMs?: readonly number[]
 }
@@ -85,7 +85,7 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   function start(): void {
     sending ??= startDelay().then(drain).finally(() => {
       sending = undefined
-      // An email may have been queued just after the loop's last check.
+      // An email may have been queued after the loop's last check.
       if (ready.length > 0) start()
     })
   }
@@ -113,12 +113,12 @@ function smtpSender({ config, log, retryAfterMs = [5 * second, minute] }: EmailS
   }
 }
 
-/** Lets the caller's response go out first. Otherwise its latency could reveal whether an email was sent. */
+/** Lets the response be sent first. Otherwise its latency could reveal whether an email was sent. */
 function startDelay(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, startDelayMs))
 }
 
-/** Returns the field that makes an email unsafe to send. The library would parse lists, names and line breaks in it. */
+/** Returns the unsafe field of an email. The library would interpret lists, names and line breaks in it. */
 function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
   if (!isPlainAddress(to)) return 'address'
   if (!/^[\x20-\x7e]{1,200}$/.test(subject)) return 'subject'
@@ -128,7 +128,7 @@ function faultOf({ to, subject, text }: OutgoingEmail): string | undefined {
 
 function envelope({ to, subject, text, unsubscribe }: OutgoingEmail, from: Config['mailFrom']) {
   return {
-    // Addresses as objects, already validated. The library would parse a string again.
+    // Addresses are validated objects, because the library would parse a string again.
     from,
     to: { name: '', address: to },
     subject,
@@ -139,8 +139,7 @@ function envelope({ to, subject, text, unsubscribe }: OutgoingEmail, from: Confi
 }
 
 /**
- * Email clients POST to this address when the user clicks the unsubscribe button, provided that it is HTTPS. @see RFC
- * 8058 §3.1
+ * Email clients POST to this address when the user clicks the unsubscribe button. It must be HTTPS. @see RFC 8058 §3.1
  */
 function unsubscribeHeaders(url: string): Record<string, string> {
   const isOneClick = url.startsWith('https:')
@@ -165,7 +164,7 @@ export async function checkEmailServer(url: string, timeoutMs: number): Promise<
 }
 
 async function connect(url: string, timeoutMs = 10 * second): Promise<Transporter> {
-  // Loaded on first use: most processes never send an email.
+  // Loaded on first use, because most processes never send an email.
   const { createTransport } = await import('nodemailer')
   const { hostname, password } = new URL(url)
   return createTransport({

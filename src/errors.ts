@@ -110,11 +110,11 @@ export const errorKinds = {
 export type ErrorCode = keyof typeof errorKinds
 export type ErrorKind = (typeof errorKinds)[ErrorCode]
 
-/** A limit as reported in the headers. See docs/protocol/README.md, "Call limits". */
+/** A limit as reported in response headers. See docs/protocol/README.md, "Call limits". */
 export interface ReachedLimit {
-  /** In lower case, with hyphens. */
+  /** The name in lower case, with hyphens. */
   name: string
-  /** Maximum number of calls in the window, or at a time if there is no window. */
+  /** Maximum number of calls in the window. Without a window, the maximum number of concurrent calls. */
   quota: number
   windowSeconds?: number
 }
@@ -122,11 +122,11 @@ export interface ReachedLimit {
 interface ErrorDetails {
   field?: string
   info?: Record<string, string>
-  /** Sent as `Retry-After`. */
+  /** Seconds to send as `Retry-After`. */
   retryAfterSeconds?: number
-  /** Sent as `RateLimit-Policy` and `RateLimit`. */
+  /** The limit to send as `RateLimit-Policy` and `RateLimit`. */
   limit?: ReachedLimit
-  /** The roles that have the permission the caller lacks. */
+  /** The roles that have the required permission. */
   allowedRoles?: readonly string[]
   notExecuted?: true
   /** The offset at which an upload resumes. */
@@ -152,14 +152,14 @@ export class GridError extends Error {
   }
 }
 
-/** Whether the grid's disk was full. The storage layer has already logged this, so callers need not. */
+/** Whether the grid's disk was full. Callers need not log this, because the storage layer has done so. */
 export function isStorageFull(error: unknown): boolean {
   return error instanceof GridError && error.code === 'storage_full'
 }
 
 type LimitedCode = { [Code in ErrorCode]: (typeof errorKinds)[Code] extends 'limited' ? Code : never }[ErrorCode]
 
-/** Creates the error for an exhausted limit. It always states which limit was hit and when to retry. */
+/** Creates the error for an exhausted limit. The message states which limit was reached and when to retry. */
 export function limitReached(
   code: LimitedCode,
   message: string,

@@ -1,6 +1,6 @@
 /**
- * The thread jobs of optional features, by name. Separate from `features.ts`, because a thread loads only the code its
- * job needs.
+ * The thread jobs of optional features, by name. Not part of `features.ts`, because a thread loads only the code of its
+ * job.
  */
 type Job = (input: never) => Promise<unknown>
 

@@ -1,9 +1,9 @@
 /**
- * What an optional feature can register:
+ * The parts that an optional feature can register:
  *
  * * `settings`: its settings, which it reads with `settingsOf`
  * * `telemetry`: metrics and trace export for the process
- * * `probes`: routes that are served for any Host and by an overloaded process, too
+ * * `probes`: routes that are served for any Host, even by an overloaded process
  * * `port`: an additional port and its handler
  * * `routes`: paths outside the doors, which authenticate their callers themselves
  * * `web`: pages, settings tabs, account setting subjects, cards on core pages, sign-in methods, a script, notices,
@@ -13,7 +13,8 @@
  * * `followers`: statements to run for new messages or other log rows
  * * `news`: statements for messages that may concern people who are not their recipients
  * * `duties`: scheduled work; `stopping` is aborted when the process shuts down
- * * `commands`: CLI commands in a folder `commands/`; `serverCommands`: what these request from a running server
+ * * `commands`: CLI commands in a folder `commands/`; `serverCommands`: the commands that these send to a running
+ *   server
  * * `hooks`: statements added to core units, the issuers that vouch for addresses, and items that need a person
  *
  * See docs/architecture.md, "Optional features".
@@ -56,7 +57,7 @@ export interface Feature {
 interface FeatureFollower {
   name: StoredFollower
   statements: (batch: Batch) => Statement[]
-  /** Reads messages only after they have been placed in conversations. */
+  /** Whether it reads messages only after they have been placed in conversations. */
   isPlaced?: boolean
   gatherMs?: number
 }
@@ -64,7 +65,7 @@ interface FeatureFollower {
 export interface FeaturePort {
   /** The environment variable that sets the port. */
   readonly setting: string
-  /** The port; undefined if it is not set. */
+  /** The port. Undefined if it is not set. */
   readonly number: (config: Config) => number | undefined
   readonly serve: (store: Store) => ((request: Request) => Promise<Response>) | undefined
 }

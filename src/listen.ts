@@ -1,7 +1,7 @@
 /**
- * One `listen()` for Node, Deno and Bun. Only this file and its folder depend on the runtime.
+ * Provides one `listen()` for Node, Deno and Bun. Only this file and its folder depend on the runtime.
  *
- * On Deno, too, it uses `node:http`: `Deno.serve` has no request timeouts, accepts headers of any size, closes
+ * Deno also uses `node:http`, because `Deno.serve` has no request timeouts, accepts headers of any size, closes
  * connections that clients are about to reuse, and cannot report whether a response was delivered.
  */
 import { type BunRuntime, listenOnBun } from './listen/bun.ts'

@@ -17,8 +17,8 @@ export function createLog(level: LogLevel, write: (line: string) => void = write
 }
 
 /**
- * Creates the log for email links. Without an email server, the operator copies links from the log and forwards them.
- * Only the link is not redacted. Writes nothing at the levels `warn` and `error`.
+ * Creates the log for email links. Without an email server, the operator forwards the links from the log. Everything
+ * except the link is redacted. Writes nothing at the levels `warn` and `error`.
  */
 export function createLinkLog(
   level: LogLevel,

@@ -4,7 +4,7 @@ import { runCommandLine } from './cli/command-line.ts'
 import { findCommand, help, settings, splitName } from './cli/commands.ts'
 import { runStoreCommand } from './cli/store-command.ts'
 
-// No top-level await, here or in imported modules: the CommonJS output for single binaries does not support it.
+// No top-level await, here or in imports, because the CommonJS output for single binaries does not support it.
 void runCommandLine(process.argv.slice(2), { help, findCommand, splitName, settings, runStoreCommand }).then((
   exitCode,
 ) => process.exit(exitCode))

@@ -1,45 +1,43 @@
 /**
- * Which clients are active for an agent: a session, a runner, or a waiting read. See docs/conversations.md, "Presence".
+ * Tracks the active clients of agents: a session, a runner, or a waiting read. See docs/conversations.md, "Presence".
  */
 import { day, hour, minute } from './lib/time.ts'
 
-/**
- * A client that is active for an agent. `client` is the name it gives itself, such as `claude`; empty if it gives none.
- */
+/** A client that is active for an agent. `client` is its self-chosen name, such as `claude`, or empty. */
 export type Presence =
   | { state: 'attended' | 'runner'; client: string }
   | { state: 'waiting' }
 
-/** A remote agent's server takes the place of a client. Times are milliseconds since the epoch. */
+/** The presence of a remote agent, whose server takes the place of a client. Times are milliseconds since the epoch. */
 export interface RemotePresence {
   state: 'remote'
   failingSince: number | null
   pausedAt: number | null
 }
 
-/** An agent's last tool call. */
+/** The time of an agent's last tool call. */
 export interface ToolCallTime {
   account: string
   agent: string
   at: number
 }
 
-/** How long a lease counts as work if it is neither extended nor ended. */
+/** How long a lease counts as work unless it is extended or ended. */
 const maxLeasedMs = 10 * minute
-/** An agent's last call is stored to the minute, so one from this long ago may have been just now. */
+/** An agent's last call is stored with a precision of minutes, so up to this age it counts as just now. */
 const justNowMs = 2 * minute
 
 export type AccountPresence = ReturnType<Presences['of']>
 
 export class Presences {
   readonly #now: () => number
-  /** By account and agent: the clients connected through this process, oldest first, and when each expires. */
+  /** Clients connected through this process and their expiry times, by account and agent, oldest first. */
   readonly #here = new Map<string, Set<{ presence: Presence; until: number }>>()
-  /** By account and agent: the functions that remove a lease's presence. */
+  /** Functions that remove a lease's presence, by account and agent. */
   readonly #leased = new Map<string, () => void>()
-  /** By account and agent: the last tool call through this process since `takeCalls`. */
+  /** The last tool calls through this process since `takeCalls`, by account and agent. */
   readonly #calls = new Map<string, ToolCallTime>()
-  /** By account and agent: the clients connected through other processes. */
+  /** Clients connected through other processes, by account and agent. */
   #elsewhere = new Map<string, Presence[]>()
 
   constructor(now: () => number) {
@@ -49,20 +47,18 @@ export class Presences {
   of(account: string) {
     const keyOf = (agentId: string) => `${account} ${agentId}`
     return {
-      /**
-       * Returns an agent's most significant client in any process. A session outranks a runner, which outranks a wait.
-       */
+      /** Returns an agent's most significant client. A session ranks above a runner, and a runner above a wait. */
       at: (agentId: string): Presence | undefined => {
         const key = keyOf(agentId)
         return foremost([...this.#elsewhere.get(key) ?? [], ...this.#at(key)])
       },
       /** Marks a client as active until the returned function is called. */
       enter: (agentId: string, presence: Presence) => this.#enter(keyOf(agentId), presence),
-      /** Records that the agent called a tool other than to wait. */
+      /** Records that the agent called a tool that does more than wait. */
       calls: (agentId: string) => {
         this.#calls.set(keyOf(agentId), { account, agent: agentId, at: this.#now() })
       },
-      /** Counts leased messages as work until the given time, but for at most 10 minutes unless called again. */
+      /** Counts leased messages as work until the given time, but for at most 10 minutes per call. */
       leased: (agentId: string, until: number) => {
         const key = keyOf(agentId)
         this.#leased.get(key)?.()
@@ -84,7 +80,7 @@ export class Presences {
     return JSON.stringify(present.filter(([, presence]) => presence))
   }
 
-  /** Returns and clears the last tool call of each agent that called one through this process. */
+  /** Returns and clears the last tool call of each agent through this process. */
   takeCalls(): ToolCallTime[] {
     const calls = [...this.#calls.values()]
     this.#calls.clear()
@@ -114,7 +110,7 @@ export class Presences {
   }
 }
 
-/** Returns the most significant client; the most recent one if several are equal. */
+/** Returns the most significant client. If several are equal, returns the most recent one. */
 function foremost(all: Presence[]): Presence | undefined {
   return all.reduce<Presence | undefined>((one, next) => one && rankOf(one) > rankOf(next) ? one : next, undefined)
 }
@@ -141,7 +137,7 @@ export function presenceWord(
   return passed < justNowMs ? 'seen just now' : `nobody since ${spanOf(passed)}`
 }
 
-/** `presenceWord` plus the client's name if it gave one: `attended (claude)`. */
+/** Returns `presenceWord` with the client's name if it has one: `attended (claude)`. */
 export function presenceWords(
   presence: Presence | RemotePresence | undefined,
   lastSeenAt: number | null,

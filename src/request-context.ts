@@ -1,9 +1,9 @@
-/** The request context that handlers of every door receive. Types only. */
+/** The request context for handlers of all doors. Contains only types. */
 import type { Context } from 'hono'
 import type { CallTrace } from './call-trace.ts'
 import type { Connection } from './listen.ts'
 
-/** The variables in Hono's context: the connection, and what the log will record about the call. */
+/** The variables in Hono's context: the connection, and the call data for the log. */
 export interface AppEnv {
   Bindings: Connection
   Variables: { trace: CallTrace }

@@ -1,6 +1,4 @@
-/**
- * The telemetry interface. Types only: an optional feature implements it. Without that feature, nothing is measured.
- */
+/** The telemetry interface, which an optional feature implements. Without it, nothing is measured. */
 import type { Config } from './config.ts'
 import type { Log } from './lib/log.ts'
 
@@ -12,7 +10,7 @@ export interface Metrics {
   attempt(kind: string, isReached: boolean): void
 }
 
-/** Counts a call through any door. `code` is the error code of a refused call; undefined if it succeeded. */
+/** A finished call through any door. `code` is the error code of a refused call; undefined if it succeeded. */
 export interface FinishedCall {
   door: string
   /** The name of an existing tool or method, or the route's pattern. */
@@ -31,7 +29,7 @@ export interface Traces {
   close(): Promise<void>
 }
 
-/** Describes a call after it has ended. */
+/** A call after its end, as described in its span. */
 export interface EndedCall {
   method: string
   /** The route's pattern, never the actual path. */
@@ -41,20 +39,20 @@ export interface EndedCall {
   code?: string
 }
 
-/** The spans of one call. The messages it reads or answers determine which trace it continues. */
+/** The spans of one call. The messages that it reads or answers determine which trace it continues. */
 export interface CallSpans {
   /** The caller's account, once it is known. */
   account: string
-  /** The caller is known, so the call continues the trace named in its request. */
+  /** Called when the caller is known. The call then continues the trace named in its request. */
   trustCaller(): void
   /**
-   * The call reads or answers a message. It continues the message's trace if it has none yet and both are of the same
-   * account. Otherwise it links to that trace.
+   * Called for each message that the call reads or answers. The call continues the message's trace if it has none yet
+   * and both belong to the same account. Otherwise it links to that trace.
    */
   follow(message: { traceparent: string | null; isExternal: number }): void
   /**
-   * The `traceparent` to propagate; null if the trace is not recorded. Reading it fixes the sampling decision. @see W3C
-   * Trace Context §3.2
+   * The `traceparent` to propagate. Null if the trace is not recorded. Reading it finalizes the sampling decision. @see
+   * W3C Trace Context §3.2
    */
   readonly traceparent: string | null
   /** Names the call's tool or method. A later, more precise name replaces an earlier one. */
@@ -62,11 +60,11 @@ export interface CallSpans {
   /** Starts a step of the call. Returns the function that ends it. */
   step(name: string): () => void
   /**
-   * Starts an outgoing request; undefined if the trace is not recorded. Pass `end` the response's status, or nothing if
+   * Starts an outgoing request. Undefined if the trace is not recorded. `end` takes the response's status; undefined if
    * there was no response.
    */
   sending(method: string): { traceparent: string; end(status?: number): void } | undefined
-  /** Ends the call's spans. Most traces are not recorded under load, so `ended` is called only if needed. */
+  /** Ends the call's spans. `ended` is called only if needed, because most traces are not recorded under load. */
   end(ended: () => EndedCall): void
   /** Ends the attempt's span. */
   endAttempt(name: string, isReached: boolean): void

@@ -1,4 +1,4 @@
-/** The program of a worker thread: it runs one job after another and replies to each. See `lib/run-on-thread.ts`. */
+/** The program of a worker thread, which runs jobs one after another. See `lib/run-on-thread.ts`. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { featureJobs } from './feature-jobs.ts'
 import type { ThreadAnswer, ThreadJob, ThreadProgram } from './lib/run-on-thread.ts'

@@ -34,7 +34,7 @@ export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridErro
   return headers
 }
 
-/** In seconds. Only limit errors have it in the body. */
+/** The retry delay in seconds for the body. Only limit errors have it there. */
 function retryAfterLimit({ kind, details }: GridError): number | undefined {
   return kind === 'limited' ? details.retryAfterSeconds : undefined
 }
@@ -49,14 +49,14 @@ export function restError(error: GridError): Response {
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
-/** For paths that people open in a browser. `inside` renders the application's frame for signed-in users. */
+/** The error page for browsers. `inside` renders the application's frame for signed-in users. */
 export async function htmlError(error: GridError, inside?: ErrorFrame): Promise<Response> {
   const response = await errorPage(error, httpStatus[error.kind], inside)
   for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
   return response
 }
 
-/** For OAuth endpoints that respond with JSON: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
+/** The error of OAuth's JSON endpoints: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
 export function oauthError(error: GridError): Response {
   const body = { error: oauthCode(error), error_description: error.message }
   const status = ['not_found', 'conflict'].includes(error.kind) ? 400 : httpStatus[error.kind]
@@ -89,8 +89,8 @@ const oauthByKind: Partial<Record<ErrorKind, string>> = {
 }
 
 /**
- * Creates a JSON-RPC error for an unreadable request, so `id` is null. For limits, `data` has the code and when to
- * retry.
+ * Creates a JSON-RPC error for an unreadable request. Its `id` is null. For limits, `data` contains the code and the
+ * retry delay.
  */
 export function rpcFrameError(error: GridError, code: number, headers: Record<string, string> = {}): Response {
   const retryAfter = retryAfterLimit(error)
@@ -103,7 +103,7 @@ export function rpcFrameError(error: GridError, code: number, headers: Record<st
 interface A2aErrorObject {
   code: number
   message: string
-  /** Details for programs: at most one object, with its type in `@type`. */
+  /** Details for programs. Contains at most one object, with its type in `@type`. */
   data?: unknown[]
 }
 
@@ -180,7 +180,7 @@ const a2aHttpByCode: Partial<Record<ErrorCode, [status: number, code: string]>> 
   version_not_supported: [400, 'UNIMPLEMENTED'],
 }
 
-/** A JSON-RPC code and a reason, defined by A2A or, with `isGridReason`, by the grid. */
+/** A JSON-RPC code and a reason. The reason is defined by A2A, or by the grid if `isGridReason` is set. */
 interface A2aMapping {
   code: number
   reason?: string
@@ -224,7 +224,7 @@ const a2aByCode: Partial<Record<ErrorCode, A2aMapping>> = {
   guardrail_unavailable: { code: -32055, reason: 'GUARDRAIL_UNAVAILABLE', isGridReason: true },
 }
 
-/** Remedies by error code. They name tools that the caller has. */
+/** Advice by error code. It names only tools that the caller has. */
 export type Hints = Partial<Record<ErrorCode, string>>
 
 /** Returns the text of a failed MCP tool call, written for a model. */
@@ -232,7 +232,7 @@ export function toolError(error: GridError, hints: Hints): string {
   const hint = hints[error.code]
   const stop = /[.?]$/.test(error.message) ? '' : '.'
   const message = hint ? `${error.message}${stop} ${hint}` : error.message
-  // Repeated in the text, because models do not see headers.
+  // The text repeats the retry delay, because models do not see headers.
   const wait = error.kind === 'limited' ? { retry_after_seconds: error.details.retryAfterSeconds } : {}
   return JSON.stringify({ error: { code: error.code, message, ...wait } })
 }

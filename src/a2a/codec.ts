@@ -1,7 +1,4 @@
-/**
- * The version-independent model of A2A requests and results, and the interface of codecs. See docs/protocol/a2a.md,
- * "Versions".
- */
+/** The version-independent model of A2A requests and results. See docs/protocol/a2a.md, "Versions". */
 import type { PushConfigInput } from '../grid/tasks/push-configs.ts'
 import type { Part } from '../grid/message/part.ts'
 import type { Task, TaskEvent, TaskMessage, TaskState } from '../grid/tasks/task.ts'

@@ -32,8 +32,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { account, codec, connection } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
   const { id, home } = sent.task
-  // A repeated send may match a task in another account. If a claim moves its client to a new account, ended tasks stay
-  // behind and need no wait.
+  // If a claim has moved the client to a new account, a repeated send may match an ended task in the old one.
   if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, room: roomOf(account, connection), waits: true })

@@ -51,10 +51,7 @@ export function pushAttempt(store: Store): OutboxAttempt {
     return response.status
   }
 
-  /**
-   * Returns the `Authorization` header. For the scheme Bearer without credentials, it contains a token signed by the
-   * grid.
-   */
+  /** Returns the `Authorization` header. Bearer without credentials uses a token signed by the grid. */
   async function authorizationOf(
     { config: { scheme, url, taskId }, credentials }: PushNotice,
     body: string,

@@ -34,10 +34,7 @@ export async function tasksGet(call: MethodCall): Promise<unknown> {
   return writeTask(await getTask(call.account, id, { ...scopeOf(call, params), historyLength }), call.codec)
 }
 
-/**
- * `tasks/list`, `ListTasks`. Returns the caller's tasks, those with the newest status first. Fails with
- * `invalid_input`.
- */
+/** `tasks/list`, `ListTasks`. Returns the caller's tasks, newest status first. Fails with `invalid_input`. */
 export async function tasksList(call: MethodCall): Promise<unknown> {
   const params = new ParamReader(call.params ?? {}, '')
   const pageSize = params.count('pageSize', { min: 1, max: 100 }) ?? 50
@@ -98,9 +95,7 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   return new EventStream(taskItems(call, { id, contextId: task.contextId }, first, news))
 }
 
-/**
- * The tasks that an endpoint shows: all tasks of the caller, or only those with the agent in the path or the tenant.
- */
+/** The tasks that an endpoint shows: all of the caller's, or those with the agent in the path or the tenant. */
 export function scopeOf({ account, aliases, connection }: MethodCall, params: ParamReader) {
   return { recipient: endpointAlias(aliases, params.id('tenant')), room: roomOf(account, connection) }
 }

@@ -19,7 +19,7 @@ export async function* taskItems(
 ): AsyncGenerator<StreamItem> {
   yield 'heartbeat'
   if (first !== undefined) yield itemOf(codec, task, first, isOfSend)
-  // Otherwise the stream would keep the task in memory.
+  // Releases the task, which the stream would otherwise keep in memory.
   first = undefined
   try {
     for await (const one of news) yield itemOf(codec, task, one, isOfSend)

@@ -1,4 +1,4 @@
-/** Streams downloads and limits how many run at a time. See docs/security.md, "Overload". */
+/** Streams downloads and limits how many run concurrently. See docs/security.md, "Overload". */
 import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { streamedBody } from '../lib/http/streamed-body.ts'
 import type { GroupLimit } from '../lib/limits/concurrency-limit.ts'

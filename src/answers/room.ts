@@ -4,10 +4,10 @@ import type { CallerConnection } from '../lib/http/caller-connection.ts'
 import { second } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** A client that has not received its response within this time is disconnected. */
+/** Time limit for a client to receive its response. After it, the client is disconnected. */
 const maxSendMs = 30 * second
 
-/** Returns the capacity for responses on this connection. */
+/** Returns a function that reserves capacity for responses on this connection. */
 export function roomOf(account: AccountStore, connection: CallerConnection | undefined): AnswerRoom {
   return answerRoom(account, {
     hasLeft: () => connection?.signal.aborted ?? false,
@@ -16,8 +16,8 @@ export function roomOf(account: AccountStore, connection: CallerConnection | und
 }
 
 /**
- * Makes a list of up to `bytes` if the credential has a free list slot. Holds the slot until the response has been
- * sent, if the runtime reports that. Fails with `rate_limit_exceeded`.
+ * Creates a list of up to `bytes` bytes if the credential has a free list slot. Holds the slot until the response has
+ * been sent, or until the list exists if the runtime does not report sending. Fails with `rate_limit_exceeded`.
  */
 export async function inListSlot<List>(
   account: AccountStore,

@@ -1,6 +1,6 @@
 /**
- * Defines every setting: its property name in the program, its environment variable, its value and its purpose. The
- * configuration's type, its parser and `agent-grid help settings` are derived from this table, in this order.
+ * The table of settings, with the property name, environment variable, value and purpose of each. The configuration's
+ * type, its parser and `agent-grid help settings` are derived from this table, in this order.
  */
 import * as z from 'zod'
 import {
@@ -22,7 +22,7 @@ import {
   words,
 } from './values.ts'
 
-/** Reserved, because they could be mistaken for a part of the grid or for everyone. */
+/** Aliases that could be mistaken for a part of the grid or for everyone. */
 export const reservedAliases: readonly string[] = [
   ...['admin', 'administrator', 'channel', 'grid', 'system', 'support', 'security', 'root', 'owner', 'api', 'www'],
   ...['tasks', 'all', 'everyone', 'here'],
@@ -36,7 +36,7 @@ export interface Setting<T> extends Value<T> {
   description: string
   /** Describes the behaviour when the variable is not set, if the schema has no default. */
   fallback: string
-  /** Never print the value, not even if it is invalid. */
+  /** The value must never be printed, not even if it is invalid. */
   isSecret: boolean
 }
 
@@ -53,8 +53,7 @@ export function setting<T>(
   return { variable, description, ...value, fallback, isSecret, ...(formerly && { formerly }) }
 }
 
-/** The table of settings. Editors show its comments where the program uses a setting. */
-/** OAuth callbacks of editors, each taken from the client's documentation or code. Cline has an id for each server. */
+/** OAuth callbacks of editors, each taken from the client's documentation or code. Cline has one id per server. */
 const editorRedirects = [
   'cursor://anysphere.cursor-mcp/oauth/callback',
   'claude://claude.ai/mcp-auth-callback/sdk',
@@ -65,7 +64,7 @@ const editorRedirects = [
   ),
 ]
 
-/** Variables of earlier versions, each with its replacement. */
+/** Removed variables of earlier versions, each with an explanation. */
 export const removedSettings: Readonly<Record<string, string>> = {
   A2A_BLOCKING_STRICT: 'Whether calls over A2A wait for an agent is set on the settings page of the agent.',
   A2A_BLOCKING_MAX_SECONDS: 'A call over A2A waits 30 seconds at most; the header "Prefer: wait=N" shortens it.',
@@ -111,7 +110,7 @@ export const settings = {
     'full: every acknowledged message is on disk. relaxed: a power failure may lose the last messages.',
     oneOf(['full', 'relaxed'], 'full'),
   ),
-  /** The low-water mark of free disk space for a local file. */
+  /** Minimum free disk space for a local file. */
   minFreeMegabytes: setting(
     'MIN_FREE_MB',
     'Minimum free space in megabytes on the disk of a local file, but at most a tenth of the disk. Below the minimum nothing new is stored. 0: no minimum.',
@@ -169,7 +168,7 @@ export const settings = {
     'email: signups with the same unverified email address share a provisional account. never: each gets its own.',
     oneOf(['email', 'never'], 'email'),
   ),
-  /** Includes the built-in ones. */
+  /** Includes the built-in reserved aliases. */
   reservedAliases: setting(
     'RESERVED_ALIASES',
     'Aliases that are reserved in addition to the built-in ones.',
@@ -213,7 +212,7 @@ export const settings = {
       'comma-separated URIs',
       words(editorRedirects.join(','))
         .refine((list) => list.every((uri) => URL.canParse(uri) && !/^(javascript|data|file|http):|#/i.test(uri)))
-        // A wildcard within the host could match other people's hosts.
+        // Refuses a wildcard within the host, which could match other people's hosts.
         .refine((list) => list.every((uri) => !uri.includes('*') || /^[^*]*[^/*][/=]\*$/.test(uri))),
     ),
   ),
@@ -222,7 +221,7 @@ export const settings = {
     'Lifetime of the access tokens of agents. Access tokens of admins last 1 hour.',
     duration('5m', '24h', '8h'),
   ),
-  /** Undefined: no scheduled backups. */
+  /** Undefined if no backups are scheduled. */
   backupDir: setting(
     'BACKUP_DIR',
     'Folder for scheduled backups. Every process of a server needs this setting; one of them makes each backup.',
@@ -231,7 +230,7 @@ export const settings = {
   ),
   backupEverySeconds: setting('BACKUP_EVERY', 'How often a scheduled backup is made.', duration('10m', '720h', '24h')),
   backupKeep: setting('BACKUP_KEEP', 'How many scheduled backups are kept.', wholeNumber(1, 1_000, 7)),
-  /** At least 12 characters. Undefined: backups are plain, or not scheduled. */
+  /** At least 12 characters. If undefined, backups are unencrypted or not scheduled. */
   backupKey: setting(
     'BACKUP_KEY',
     'Passphrase that encrypts and decrypts backups. Store it separately from the backups.',
@@ -239,7 +238,7 @@ export const settings = {
     { isSecret: true },
   ),
   backupPlain: setting('BACKUP_PLAIN', '1: scheduled backups are not encrypted if there is no BACKUP_KEY.', flag),
-  /** Key ring. Undefined: the key ring in the data folder. */
+  /** The key ring. If undefined, the key ring in the data folder is used. */
   gridKeys: setting('GRID_KEYS', 'Keys that encrypt stored tokens of other services.', keyRing, {
     fallback: 'a key ring in the data folder',
     isSecret: true,
@@ -251,7 +250,7 @@ export const settings = {
     emailServer,
     { isSecret: true },
   ),
-  /** Defined if `smtpUrl` is. */
+  /** Defined if `smtpUrl` is defined. */
   mailFrom: setting(
     'MAIL_FROM',
     'Sender of emails, with the name agent-grid unless it has another. Required with SMTP_URL.',
@@ -269,7 +268,7 @@ export const settings = {
   ),
   /** May contain a password. */
   egressProxy: setting('EGRESS_PROXY', 'CONNECT proxy for requests to remote servers.', proxy, { isSecret: true }),
-  /** Undefined: the grid has no provider of single sign-on. */
+  /** Undefined if the grid has no provider of single sign-on. */
   oidcIssuer: setting(
     'OIDC_ISSUER',
     'OpenID Connect provider with which users sign in. It may be in a private network.',

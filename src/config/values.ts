@@ -1,4 +1,4 @@
-/** The kinds of setting values, each with a description of its format and a parser. */
+/** The value types of settings, each with a parser and a description of its format. */
 import * as z from 'zod'
 import ipaddr from 'ipaddr.js'
 import { isPlainAddress } from '../lib/names.ts'
@@ -6,7 +6,7 @@ import { isKeyRing } from '../lib/key-ring.ts'
 
 export interface Value<T> {
   format: string
-  /** Parses the variable's text, or undefined if it is not set. */
+  /** Parses the variable's text. The text is undefined if the variable is not set. */
   schema: z.ZodType<T>
 }
 
@@ -35,7 +35,7 @@ export function oneOf<const T extends string>(words: readonly T[], fallback: NoI
   return value(format, z.enum(words).prefault(fallback as T))
 }
 
-/** A switch that is off by default. */
+/** A switch. Default: off. */
 export const flag: Value<boolean> = value(
   '0 or 1',
   z.enum(['0', '1']).transform((text) => text === '1').prefault('0'),
@@ -53,7 +53,7 @@ export const addressRanges: Value<string[]> = value(
 const origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url && /^https?:$/.test(url.protocol) && !url.host.includes('*')
-  // Accepts only an origin, optionally with a trailing slash: no user, path, query or fragment.
+  // Accepts only an origin with an optional trailing slash, without user, path, query or fragment.
   if (isWeb && url.href === `${url.origin}/`) return url.origin
   context.addIssue('not an origin')
   return z.NEVER
@@ -78,7 +78,7 @@ export const origins: Value<string[]> = value(
   words('*').pipe(z.array(z.union([z.literal('*'), origin, appOrigin]))),
 )
 
-// A file URL may have only a path: no host, no query, no `:memory:`.
+// Accepts only file URLs with a path, without host or query. Refuses `:memory:`.
 const databaseUrlPattern = /^(file:(\/\/(?=\/))?(?!\/\/|:)(%[0-9a-fA-F]{2}|[^%?#])+|(libsql|https?|wss?):\/\/.+)$/
 
 export function databaseUrl(fallback: string): Value<string> {
@@ -99,7 +99,7 @@ export interface NamedAddress {
   address: string
 }
 
-/** An email address, parsed to lower case, optionally with a display name. `name` is the default display name. */
+/** An email address with an optional display name, parsed to lower case. `name` is the default display name. */
 export function emailAddress(name: string): Value<NamedAddress | undefined> {
   return value(
     'an email address such as grid@example.com or Grid <grid@example.com>',
@@ -114,7 +114,7 @@ function namedAddress(text: string, name: string): NamedAddress {
   return { name: quoted || bare || name, address: address.trim().toLowerCase() }
 }
 
-/** An email server's URL. No query is allowed: the email library would read options from it. */
+/** An email server's URL. A query is refused, because the email library would read options from it. */
 export const emailServer: Value<string | undefined> = value(
   'smtp://HOST:PORT or smtps://HOST:PORT, optionally with USER:PASSWORD@ (percent-encoded: # is %23, / is %2F, ? is %3F)',
   z.string().refine((text) => isServer(text, /^smtps?:$/)).optional(),

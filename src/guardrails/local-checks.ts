@@ -21,14 +21,14 @@ import {
 
 export const localProviders: readonly Provider[] = [phrases, patterns, pii, invisibleText, length, language]
 
-/** These search the text itself, so they also check its joined pieces. */
+/** Providers that search the text itself, and therefore also check its joined pieces. */
 const searching = [phrases, patterns, pii].map(({ id }) => id)
 
-/** Memory limit of all prepared checks, and the overhead counted for each in addition to its `bytes`. */
+/** Memory limit of all prepared checks, and the overhead of each check in addition to its `bytes`. */
 const maxBytes = 64 * 1024 * 1024
 const bytesOfEach = 16 * 1024
 
-/** `config` is the stored JSON text. */
+/** A local guardrail's provider id, and its configuration as stored JSON text. */
 export interface LocalConfig {
   provider: string
   config: string
@@ -36,18 +36,18 @@ export interface LocalConfig {
 
 type LocalVerdict = Verdict & { spans: readonly Span[] }
 
-/** Prepares each configuration once and caches the most recently used, because some compile expressions. */
+/** Prepares each configuration once, because some compile expressions, and caches the most recently used ones. */
 export class LocalChecks {
   readonly #providers: readonly Provider[]
   readonly #prepared = new LruMap<string, GuardrailCheck>(maxBytes)
-  /** Verdicts for the last text: sender and recipient often have the same guardrail. */
+  /** Verdicts for the last text, because sender and recipient often have the same guardrail. */
   readonly #verdicts = oncePerText(() => new Map<GuardrailCheck, Promise<LocalVerdict>>())
 
   constructor(providers = localProviders) {
     this.#providers = providers
   }
 
-  /** Resolves to the reason why a configuration cannot work; undefined if it can. */
+  /** Resolves to the reason why a configuration cannot work. Undefined if it can. */
   async prepare(given: LocalConfig): Promise<{ field: string; message: string } | undefined> {
     try {
       await Promise.resolve(this.#of(given))
@@ -57,7 +57,7 @@ export class LocalChecks {
     }
   }
 
-  /** Fails if the configuration cannot work, which may be the case if an older version stored it. */
+  /** Checks a text. Fails if the configuration cannot work, for example because an older version stored it. */
   async check({ guarded, ...given }: LocalConfig & { guarded: GuardedText }): Promise<Verdict> {
     const check = this.#of(given)
     const whole = await this.#verdictOf(check, guarded)
@@ -66,7 +66,7 @@ export class LocalChecks {
     const together = putTogether(text, pieces)
     const { kinds, spans } = await this.#verdictOf(check, { ...guarded, text: together.text })
     const split = inSeveral(together, spans)
-    // An objection without spans applies to the whole text.
+    // An objection without spans applies to the complete text.
     if (split.length === 0 || (whole.kinds.length > 0 && whole.spans.length === 0)) return whole
     return { kinds: [...new Set([...whole.kinds, ...kinds])], spans: few(joined([...whole.spans, ...split]), text) }
   }

@@ -4,9 +4,9 @@ import { atMost } from '../lib/input.ts'
 import type { SafeFetch } from '../lib/outbound/safe-fetch.ts'
 
 export interface GuardedText {
-  /** The text to be stored and read: the message text followed by each part's text, joined by line feeds. */
+  /** The text to store and read: the message text followed by the text of each part, joined by line feeds. */
   readonly text: string
-  /** If the text has several pieces: their spans, in the order in which readers may join them without separators. */
+  /** The spans of several pieces, in the order in which readers may join them without separators. */
   readonly pieces?: readonly Span[]
   readonly direction: 'inbound' | 'outbound'
   readonly sender: string
@@ -19,13 +19,13 @@ export interface Span {
   readonly end: number
 }
 
-/** With more spans than this, the whole text is masked. */
+/** If there are more spans than this, the complete text is masked. */
 export const maxSpans = 1_000
 
 export interface Verdict {
-  /** The kinds found, such as `email address`; empty if none. Senders see them, so they never contain a pattern. */
+  /** The kinds found, such as `email address`. Senders see them, so they never contain a pattern. */
   readonly kinds: readonly string[]
-  /** The known positions. A redaction with neither spans nor replacement masks the whole text. */
+  /** The known positions. A redaction with neither spans nor replacement masks the complete text. */
   readonly spans?: readonly Span[]
   /** The text to deliver instead, if the provider rewrites it. */
   readonly replacement?: string
@@ -34,19 +34,19 @@ export interface Verdict {
 }
 
 export interface ProviderTools {
-  /** The only way to send requests. */
+  /** Sends requests. Providers must not bypass it. */
   readonly fetch: SafeFetch
-  /** The guardrail's decrypted token, if it has one. */
+  /** The guardrail's decrypted token. Undefined if it has none. */
   readonly token?: string
   readonly signal: AbortSignal
   /** The clock, in milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** Checks one text. Throws if the provider cannot answer. The guardrail's `onFailure` then decides. */
+/** Checks one text. Throws if the provider cannot answer. The guardrail's `onFailure` then determines what happens. */
 export interface GuardrailCheck {
   (guarded: GuardedText, tools: ProviderTools): Verdict | Promise<Verdict>
-  /** Approximate memory use, including after a run; undefined if it is only a few kilobytes. */
+  /** Approximate memory use, including after a run. Undefined if it is only a few kilobytes. */
   readonly bytes?: number
 }
 
@@ -57,7 +57,7 @@ export interface Provider<Config = unknown> {
   readonly description: string
   /** `local` needs only its configuration and the text. `remote` calls a service. */
   readonly kind: 'local' | 'remote'
-  /** For a remote provider: the setting that contains the URL of the service that receives the texts. */
+  /** Name of a remote provider's setting that contains the URL of the service that receives the texts. */
   readonly address?: string
   readonly config: z.ZodType<Config>
   readonly needsToken: boolean
@@ -70,9 +70,9 @@ export interface Provider<Config = unknown> {
   prepare(config: Config): GuardrailCheck
 }
 
-/** A configuration that has the right shape but cannot work. */
+/** Error for a configuration that has the right shape but cannot work. */
 export class RefusedConfig extends Error {
-  /** The field's path, such as `patterns.0`; `token` for the token. */
+  /** The path of the field, such as `patterns.0`, or `token`. */
   readonly field: string
 
   constructor(field: string, message: string) {
@@ -89,11 +89,11 @@ export function provider<Shape extends z.ZodRawShape>(
   return { needsToken: false, ...rest, config: z.strictObject(config) } as Provider
 }
 
-/** Must not contain credentials, because every admin sees the URL. They belong in the token. */
+/** A URL without credentials, because every admin sees it. Credentials belong in the token. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 
-/** The URL of the service that receives the texts; undefined for a local provider. */
+/** The URL of the service that receives the texts. Undefined for a local provider. */
 export function serviceOf({ address }: Provider, config: unknown): URL | undefined {
   return address === undefined ? undefined : new URL((config as Record<string, string>)[address])
 }
@@ -134,7 +134,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Tenants cannot tell these apart, so that they cannot probe networks with a guardrail. */
+/** Reasons that tenants cannot distinguish, so that they cannot probe networks with a guardrail. */
 const unreached: readonly FailureReason[] = [
   'refused',
   'not_connected',
@@ -151,7 +151,7 @@ export function failureForTenants({ reason, message }: ProviderFailure): { reaso
     : { reason, message }
 }
 
-/** Runs a check, at most until `tools.signal` aborts. A late answer is dropped. */
+/** Runs a check until `tools.signal` aborts. Later answers are dropped. */
 export async function runCheck(check: GuardrailCheck, guarded: GuardedText, tools: ProviderTools): Promise<Verdict> {
   const { signal } = tools
   if (signal.aborted) throw timeout()

@@ -42,12 +42,12 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
   },
 )
 
-/** Time limits of a local check and of its preparation, which must leave time for the check. */
+/** Time limits of a local check and of its preparation. Preparation is shorter, to leave time for the check. */
 const checkMs = 1_500
 const prepareMs = 900
 const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 4 * second } as const
 
-/** Runs guardrail checks, local ones on a thread, because users' expressions can take seconds. */
+/** Runs guardrail checks. Local ones run on a thread, because users' expressions can take seconds. */
 export class GuardrailChecks {
   /** Total time limit for a message's remote guardrails. */
   readonly timeoutMs: number
@@ -64,8 +64,8 @@ export class GuardrailChecks {
 
   /**
    * Returns the verdict of a guardrail of the account `owner` on a text. Calls `toolsOf` only for a remote guardrail.
-   * Fails with a `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration, stored by an
-   * older version, cannot work.
+   * Fails with a `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work
+   * because an older version stored it.
    */
   async check(
     owner: string,
@@ -82,7 +82,7 @@ export class GuardrailChecks {
     return await runCheck(provider.prepare(provider.config.parse(JSON.parse(config))), guarded, await toolsOf())
   }
 
-  /** Fails with a `RefusedConfig` if a configuration of the right shape cannot work, or with `NoTurn`. */
+  /** Prepares a configuration of the right shape. Fails with a `RefusedConfig` if it cannot work, or with `NoTurn`. */
   async requirePreparable(owner: string, provider: Provider, config: unknown): Promise<void> {
     if (provider.kind === 'remote') return void provider.prepare(config)
     const prepare = this.#local.prepare.bind(this.#local)
@@ -100,7 +100,7 @@ export class GuardrailChecks {
   }
 
   /**
-   * Returns the service to which a guardrail sends texts; undefined if there is none. Throws if its address is not
+   * Returns the service to which a guardrail sends texts. Undefined if there is none. Throws if its address is not
    * configured.
    */
   serviceOf({ provider, config }: LocalConfig): URL | undefined {

@@ -24,7 +24,7 @@ export interface BunRuntime {
 interface BunServer {
   port: number
   requestIP(request: Request): { address: string } | null
-  /** Idle timeout in seconds of a request's connection; 0 for none. */
+  /** Sets the idle timeout of a request's connection in seconds. 0 means none. */
   timeout(request: Request, seconds: number): void
   stop(closeActive?: boolean): Promise<void>
 }
@@ -70,12 +70,12 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   const server = await Bun.serve({
     port,
     hostname: host,
-    // Longer than the heartbeat interval of streams. Bun's default of 10 s would cut them off.
+    // Longer than the heartbeat interval of streams. Bun's default of 10 s would close them.
     idleTimeout: idleSeconds,
     async fetch(request, bun) {
       const received = new BunRequest(request, bun)
       if (mayHaveBody(request)) return await dispatch(named(request), received)
-      // The idle timeout is off only until the response is ready. It applies again while the client receives it.
+      // Disables the idle timeout until the response is ready. It applies again while the client receives the response.
       bun.timeout(request, 0)
       const response = await dispatch(named(request), received)
       bun.timeout(request, idleSeconds)
@@ -92,14 +92,14 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   }
 }
 
-/** Bun has no idle timeout once a body has arrived. Until then, the timeout bounds a slow sender. */
+/** The idle timeout limits slow senders of a body. Bun applies it only until the body has arrived. */
 function mayHaveBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0'
 }
 
 /**
- * HTTP/1.0 does not require a Host. For a missing or invalid one, Bun gives the request a relative URL. Makes the URL
- * absolute and sets a missing Host to an empty one.
+ * HTTP/1.0 does not require a Host. If it is missing or invalid, Bun gives the request a relative URL. This function
+ * makes the URL absolute and sets a missing Host to an empty one.
  * @see RFC 9112 §3.2
  */
 function named(request: Request): Request {

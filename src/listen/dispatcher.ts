@@ -1,4 +1,4 @@
-/** Request scheduling shared by the servers of all runtimes: requests are served when it is their caller's turn. */
+/** Schedules requests in the servers of all runtimes. A request is served when it is its caller's turn. */
 import type { ConnectionReports } from '../lib/http/caller-connection.ts'
 import type { UncheckedRequest } from '../lib/http/client-address.ts'
 import type { RequestScheduler } from '../lib/limits/request-scheduler.ts'
@@ -7,7 +7,7 @@ import type { RequestScheduler } from '../lib/limits/request-scheduler.ts'
 export interface Connection extends ConnectionReports {
   /** The socket's remote IP address. */
   readonly remoteAddress: string
-  /** The request's sender, according to `callerOf`. Undefined if the request was not scheduled. */
+  /** The sender of the request, as identified by `callerOf`. Undefined if the request was not scheduled. */
   readonly caller?: string
   /** How long the request waited for its turn. `Infinity` means that too many other requests were waiting. */
   readonly waitedMs?: number
@@ -28,15 +28,15 @@ export interface ListenOptions {
   /** Identifies a request's sender. Defaults to the remote address. */
   callerOf?: CallerOf
   /**
-   * A client that receives nothing of its response for this long is disconnected: by default 2 minutes, on Bun 30 s.
+   * Time after which a client that receives nothing of its response is disconnected. Default: 2 minutes, on Bun 30 s.
    */
   maxStallMs?: number
 }
 
-/** The request's caller. */
+/** Identifies the caller of a request. */
 type CallerOf = (request: UncheckedRequest) => string
 
-/** These paths have a separate queue, so that a supervisor can tell that a busy process is alive. */
+/** Paths with a separate queue, so that a supervisor can tell that a busy process is alive. */
 const healthPaths = /^\/(?:healthz|readyz|metrics)\/?(?:\?|$)/
 
 /** A request as received by a server, with its connection. */
@@ -45,7 +45,7 @@ export interface ReceivedRequest extends Connection, UncheckedRequest {
   waitedMs?: number
   readonly method: string | undefined
   readonly path: string | undefined
-  /** Whether the connection is closed, so that a response would not be read. */
+  /** Whether the connection is closed, so that the client could not read a response. */
   readonly isGone: boolean
 }
 
@@ -73,18 +73,18 @@ function isHealthCheck({ method, path }: ReceivedRequest): boolean {
   return healthPaths.test(path ?? '') && (method === 'GET' || method === 'HEAD')
 }
 
-/** The response on a closed connection. */
+/** The response for a closed connection. */
 export function unread(): Response {
   return new Response(null, { status: 503 })
 }
 
 /**
- * How long a stopping server still reads arriving requests. Closing a connection that contains an unread request would
- * reset it and lose the request, even if it was sent before the stop.
+ * How long a stopping server continues to read requests. If it closed a connection with an unread request, the
+ * connection would be reset and the request lost, even if it was sent before the stop.
  */
 export const arrivingMs = 50
 
-/** Resolves when `done` does, but after `ms` at the latest. */
+/** Resolves when `done` resolves, or after `ms` at the latest. */
 export async function waitAtMost(ms: number, done: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout>
   const timeout = new Promise<void>((resolve) => {

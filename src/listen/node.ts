@@ -18,9 +18,7 @@ import {
   waitAtMost,
 } from './dispatcher.ts'
 
-/**
- * Backlog of connections waiting to be accepted. The system may allow fewer. Clients beyond it retry after a second.
- */
+/** Maximum number of connections waiting to be accepted, if the system allows it. Others retry after a second. */
 const backlog = 4_096
 
 /** Serves with `node:http`. */
@@ -33,14 +31,14 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
   const server = createAdaptorServer({
     fetch(request, env) {
       const { incoming: { socket }, outgoing } = env as HttpBindings
-      // Makes clients send their next request over a new connection, which is refused, instead of one that is being
-      // closed.
+      // Makes clients open a new connection for their next request, which is then refused. Otherwise they would use
+      // this connection while it is being closed.
       if (isStopping) outgoing.setHeader('Connection', 'close')
       SentAnswers.nextRequest(socket)
       if (!outgoing.socket && !queueAnswer(socket, outgoing as ServerResponse)) return unread()
       return dispatch(request, new NodeRequest(env as HttpBindings))
     },
-    // Used in URLs only; the edge reads the header.
+    // Used only in URLs. The edge reads the header instead.
     hostname: 'localhost',
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
@@ -61,7 +59,7 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
       await connectionsChecked()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      // Closes connections that become idle after their last response. They would otherwise stay open until a timeout.
+      // Closes connections that become idle after their last response. Otherwise they would stay open until a timeout.
       const closeIdle = setInterval(() => server.closeIdleConnections(), 100)
       await waitAtMost(graceMs, closed)
       clearInterval(closeIdle)
@@ -87,10 +85,10 @@ const unreadable: Record<string, [status: string, code: ErrorCode, message: stri
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not come in time.'],
 }
 
-/** Node would respond without a body. */
+/** Responds with a JSON body, which Node would not send. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse }
-  // In the middle of another response, this one would be taken for a part of it.
+  // If another response has started, the client would read this one as a part of it.
   if (!socket.writable || answer?.headersSent) return void socket.destroy(error)
   const [status, code, message] = unreadable[error.code ?? ''] ??
     ['400 Bad Request', 'invalid_request', 'This is not an HTTP request.']
@@ -101,16 +99,16 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 /**
- * HTTP/1.0 does not require a Host. Adds an empty one, because the request's URL cannot show that it was missing. @see
- * RFC 9112 §3.2
+ * Adds an empty Host header if it is missing, which HTTP/1.0 allows. The request's URL would not show that it is
+ * missing. @see RFC 9112 §3.2
  */
 function addMissingHost(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.url?.startsWith('/')) request.rawHeaders.push('Host', '')
 }
 
 /**
- * Closes the connection if a body arrives in tiny chunks, even if no handler reads it: the adapter would read it to its
- * end.
+ * Closes the connection if a body arrives in tiny chunks. This also protects requests whose body no handler reads,
+ * because the adapter reads it to the end.
  */
 function refuseTinyChunks(request: IncomingMessage): void {
   if (request.headers['transfer-encoding'] === undefined) return
@@ -118,7 +116,7 @@ function refuseTinyChunks(request: IncomingMessage): void {
   const { push } = request
   request.push = (chunk, encoding) => {
     if (chunk === null || !areTiny(chunk.length)) return push.call(request, chunk, encoding)
-    // Drops data that has already been parsed.
+    // Discards data that has already been parsed.
     request.push = () => false
     refuseUnreadable(Object.assign(new Error(tinyChunks), { code: 'TINY_CHUNKS' }), request.socket)
     return false
@@ -126,8 +124,8 @@ function refuseTinyChunks(request: IncomingMessage): void {
 }
 
 /**
- * Maximum number of responses on a connection that may wait for earlier ones. HTTP/1.1 clients usually send one request
- * at a time. The few that pipeline need all responses before a connection closes. @see RFC 9112 §9.3.2
+ * Maximum number of responses on a connection that wait for earlier ones. HTTP/1.1 clients usually send one request at
+ * a time. Clients that pipeline must get all responses before a connection closes. @see RFC 9112 §9.3.2
  */
 const maxPipelined = 15
 
@@ -144,8 +142,8 @@ function queueAnswer(socket: Socket, answer: ServerResponse): boolean {
   }
   if (!queuedAnswers.has(socket)) {
     queuedAnswers.set(socket, queued)
-    // When a connection closes, `node:http` notifies only the current response. The queued ones would keep their
-    // resources forever, such as an event stream's slot.
+    // When a connection closes, `node:http` notifies only the current response. The queued ones would never release
+    // their resources, such as an event stream's slot.
     socket.once('close', () => {
       for (const answer of queued) if (!answer.socket) answer.emit('close')
     })
@@ -155,7 +153,7 @@ function queueAnswer(socket: Socket, answer: ServerResponse): boolean {
   return true
 }
 
-/** A class, because an object literal with a getter would create a hidden class for each request. */
+/** This is a class, because an object literal with a getter would create a hidden class for each request. */
 class NodeRequest implements ReceivedRequest {
   caller?: string
   waitedMs?: number
@@ -200,7 +198,7 @@ class NodeRequest implements ReceivedRequest {
     return this.#isClosed ? Promise.resolve() : untilSent(outgoing as ServerResponse, socket, withinMs)
   }
 
-  /** `node:http` closes a connection whose client closed its half. */
+  /** `node:http` closes a connection if the client closes its half. */
   get #isClosed(): boolean {
     const { incoming: { socket }, outgoing } = this.#bindings
     return outgoing.closed || socket.destroyed || socket.readableEnded

@@ -42,9 +42,7 @@ const channelRef = {
 const byAgentId = (args: Arguments) => renamed(args, 'agent_id', 'id')
 const byChannelId = (args: Arguments) => renamed(args, 'channel_id', 'id')
 
-/**
- * The schema only documents this pattern. `createAgent` and `createChannel` validate it, with their own error codes.
- */
+/** Only documents the pattern. `createAgent` and `createChannel` validate it, with their own error codes. */
 const newName = (sign: '@' | '#', about: string) =>
   z.string().meta({ pattern: aliasPattern.source.replace('^', `^${sign}?`), description: about })
 

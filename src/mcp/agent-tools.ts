@@ -88,10 +88,7 @@ const sendMessageTool = tool({
   },
 })
 
-/**
- * Maps the argument `reply_to`, which models copy from messages. An address becomes `to`, an id becomes
- * `reply_to_message_id`.
- */
+/** Renames `reply_to`, which models copy from messages. An address becomes `to`, an id `reply_to_message_id`. */
 function asReply(args: Arguments): Arguments {
   const { reply_to } = args
   if (typeof reply_to !== 'string') return args
@@ -144,8 +141,8 @@ async function readEarlier(account: AccountStore, input: PageSize & { since?: st
 }
 
 /**
- * Formats a page of messages. Only the first message can be truncated. The hint that there is more comes first, because
- * some clients cut the middle of an answer.
+ * Formats a page of messages. Only the first message can be truncated. A hint about further messages comes first,
+ * because some clients cut the middle of an answer.
  */
 function messagesOutput(
   { messages, hasMore, cursor }: Omit<Page, 'cursor'> & Pick<Batch, 'cursor'>,

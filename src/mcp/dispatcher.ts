@@ -1,7 +1,4 @@
-/**
- * Handles the MCP methods of both eras: takes one JSON-RPC message and returns its answer. Supports MCP 2025-03-26 to
- * 2026-07-28.
- */
+/** The MCP methods of both eras: each takes one JSON-RPC message. MCP 2025-03-26 to 2026-07-28. */
 import { numberOf } from '../lib/text.ts'
 import * as z from 'zod'
 import {
@@ -288,7 +285,7 @@ const codes: Partial<Record<ErrorKind, number>> = {
 }
 
 function asProtocolError({ kind, code, message, details }: GridError): ProtocolError {
-  // In the same format as `rpcFrameError` in `wire.ts`.
+  // The error has the same format as `rpcFrameError` in `wire.ts`.
   const data = kind === 'limited' ? { code, retry_after_seconds: details.retryAfterSeconds } : undefined
   return new ProtocolError(codes[kind] ?? ProtocolErrorCode.InvalidParams, message, data)
 }

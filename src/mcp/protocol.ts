@@ -159,10 +159,7 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
   }
 }
 
-/**
- * Checks the headers that duplicate the body for proxies. The SDK has already compared version and method if they were
- * sent.
- */
+/** Checks the headers that duplicate the body for proxies. The SDK has compared version and method. */
 function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCRequest): void {
   const mismatch = (header: string, body: string) => {
     const text = `Bad Request: the request headers and body disagree: ${body}`
@@ -191,9 +188,7 @@ function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCReque
   }
 }
 
-/**
- * Decodes a header value. Names that do not fit into a header are Base64-encoded. Undefined if the encoding is invalid.
- */
+/** Decodes names that do not fit into a header and are Base64-encoded. Undefined if they are invalid. */
 function decodedName(header: string): string | undefined {
   if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header
   const encoded = header.slice('=?base64?'.length, -'?='.length)

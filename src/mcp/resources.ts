@@ -19,9 +19,7 @@ export interface ListedResource {
   mimeType: 'application/json'
 }
 
-/**
- * The resource of the unread count, which changes when a message arrives. Clients can subscribe to this resource only.
- */
+/** Changes when a message arrives. Clients can subscribe to this resource only. */
 export const inboxUri = 'grid://inbox'
 
 const sources = new Map<string, (account: AccountStore) => Promise<unknown>>([

@@ -109,8 +109,8 @@ export interface ToolCatalog<Caller> {
 }
 
 /**
- * Formats a page of a list, with a note on how to continue and further remarks. The hint that there is more comes
- * first, because some clients cut the middle of an answer.
+ * Formats a page of a list, with a note on how to continue and further remarks. A hint about further pages comes first,
+ * because some clients cut the middle of an answer.
  */
 export function pageOutput(
   tool: string,
@@ -129,10 +129,7 @@ export function tool<Caller, Input extends z.ZodType>(tool: Tool<Caller, Input>)
   return tool
 }
 
-/**
- * Creates a catalog. Do this only once, because converting the schemas on first use costs a hundred times as much as a
- * call.
- */
+/** Call this once per catalog: converting the schemas costs a hundred times as much as a call. */
 export function toolCatalog<Caller>(tools: Tool<Caller>[], hints: Hints = {}): ToolCatalog<Caller> {
   const entries = once(() => tools.map(asCatalogTool))
   return lazy<ToolCatalog<Caller>>({

@@ -38,9 +38,7 @@ export interface Toolset {
   /** Instructions for the model, sent when its client connects. */
   instructions(): Promise<string>
   readonly tools: readonly ListedTool[]
-  /**
-   * Returns undefined if the caller has no such tool. If `refused` is given, the tool fails with it and does not run.
-   */
+  /** Undefined if the caller has no such tool. If `refused` is given, the tool fails with it. */
   call(name: string, args: unknown, maxWaitSeconds: number, refused?: GridError): Promise<ToolOutcome> | undefined
   /** Explains why the caller has no tool of this name, and what to do. */
   whyUnknown(name: string): string

@@ -21,21 +21,21 @@ export interface RemoteCard {
   name: string
   description: string
   skills: { name: string; description: string }[]
-  /** Whether it can push a task's events. */
+  /** Whether the agent can push a task's events. */
   pushes: boolean
-  /** The request endpoint: the best interface on the agent's origin that the grid supports. */
+  /** The endpoint for requests: the best interface on the agent's origin that the grid supports. */
   endpoint: { url: string; binding: string; version: string; tenant?: string }
   /** The URL that the card was read from. */
   readFrom: string
-  /** Origins of unused interfaces, which differ from the agent's origin. */
+  /** The origins of unused interfaces that are not on the agent's origin. */
   otherOrigins: string[]
   /** The authentication schemes that the card names. */
   wants?: string[]
-  /** Its signatures were checked, and none is valid. */
+  /** Set if the signatures were checked and none is valid. */
   isForged?: true
 }
 
-/** No card was found. `tried` lists the addresses with their results. */
+/** Error if no card was found. `tried` lists the addresses with their results. */
 export class NoCard extends RemoteError {
   readonly tried: string
 
@@ -45,18 +45,18 @@ export class NoCard extends RemoteError {
   }
 }
 
-/** The official client, loaded on the first request: most processes have no remote agents. */
+/** The official client, loaded on the first request because most processes have no remote agents. */
 export const a2aSdk = once(async () => ({
   ...await import('@a2a-js/sdk/client'),
   ...await import('@a2a-js/sdk'),
 }))
 
 const cardPaths = ['.well-known/agent-card.json', '.well-known/agent.json']
-/** A suffix that marks an address as the endpoint, whatever addresses the card contains. */
+/** A suffix that marks an address as the endpoint. The addresses in the card are then ignored. */
 const isEndpointHash = '#endpoint'
 const cardLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
 const timeoutMs = 5 * second
-/** Maximum number of skills that are kept. */
+/** Maximum number of stored skills. */
 const maxSkills = 50
 
 const text = (most: number) => z.string().transform((given) => printable(given).slice(0, most).toWellFormed())
@@ -75,7 +75,7 @@ const cardSchema = z.object({
 })
 
 /**
- * Reads the card of the agent at a URL, which may be the card's, an endpoint's, or a host's. Fails with `NoCard` if
+ * Reads the card of the agent at a URL, which may be that of the card, an endpoint or a host. Fails with `NoCard` if
  * none was found, and with a `RemoteRefusal` if the agent cannot be used.
  */
 export async function readCard(stream: SafeStream, address: RemoteAddress): Promise<RemoteCard> {
@@ -96,13 +96,13 @@ export async function readCard(stream: SafeStream, address: RemoteAddress): Prom
 
 interface Candidate {
   url: string
-  /** At the root of the host, whereas the given address is not. */
+  /** Whether the URL is at the root of the host although the given address is not. */
   isElsewhere?: boolean
 }
 
 /**
- * Returns the addresses to try: below the given address, the address itself, then the root of its host. The query is
- * kept except at the root.
+ * Returns the addresses to try: first below the given address, then the address itself, then at the root of its host.
+ * The query is kept except at the root.
  */
 function candidates(given: string): Candidate[] {
   const { origin, pathname, search } = new URL(given)
@@ -113,13 +113,13 @@ function candidates(given: string): Candidate[] {
   return [...below, { url: `${origin}${pathname}${search}` }, ...root]
 }
 
-/** Returns an address's path with a trailing `/`: without it, `new URL` would drop the last segment. */
+/** Returns an address's path with a trailing `/`, because otherwise `new URL` would drop the last segment. */
 function baseOf(given: string): string {
   const { pathname } = new URL(given)
   return pathname.endsWith('/') ? pathname : `${pathname}/`
 }
 
-/** Whether requests to an interface stay below an address, however its server interprets encoded slashes or dots. */
+/** Whether an interface's requests stay below an address, even if its server decodes slashes and dots. */
 function isBelow({ url, tenant = '' }: { url: string; tenant?: string }, given: string): boolean {
   const base = baseOf(given)
   const path = `${new URL(url).pathname}/`
@@ -217,8 +217,8 @@ function originOf(url: string): string {
 const localHosts = /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/
 
 /**
- * Returns an interface's address. Relative addresses are resolved against the agent's. Samples contain `localhost` or
- * the address they listen on: if the given host is a loopback address and the port matches, it replaces that address.
+ * Returns an interface's address. Relative addresses are resolved against the agent's. Sample cards contain `localhost`
+ * or a listening address. If the given host is also local and has the same port, it replaces that address.
  */
 function ownUrl(url: string, given: string): string {
   const { origin, host, hostname, port } = new URL(given)
@@ -238,7 +238,7 @@ function wantsOf(schemes: Record<string, unknown>): string[] {
   })
 }
 
-/** Whether a card has signatures by its own server's keys, none of which is valid. */
+/** Whether a card has signatures by its own server's keys, but no valid one. */
 async function isForged(read: unknown, origin: string, stream: SafeStream): Promise<boolean> {
   const { signatures, ...unsigned } = Object(read) as { signatures?: DetachedSignature[] }
   if (!Array.isArray(signatures)) return false
@@ -254,13 +254,13 @@ async function isForged(read: unknown, origin: string, stream: SafeStream): Prom
       if (key && await fitsKey(signature, payloads, key)) return false
       isChecked ||= key !== undefined
     } catch {
-      // The signature cannot be checked, so the card may be genuine.
+      // If a signature cannot be checked, the card may be genuine.
     }
   }
   return isChecked
 }
 
-/** The supported interfaces, best first, with the versions that their clients have in common. */
+/** The supported interfaces, best first, with the version that the client uses for each. */
 const ranks = [['JSONRPC', /^1$/, '1.0'], ['HTTP+JSON', /^1$/, '1.0'], ['JSONRPC', /^0\.[23]$/, '0.3']] as const
 
 function rank({ protocolBinding, protocolVersion }: { protocolBinding: string; protocolVersion: string }): number {

@@ -20,33 +20,30 @@ export interface RemoteMessage {
   metadata?: Record<string, unknown>
 }
 
-/** Where an agent may push a task's events, and the token that it must then send. */
+/** Where an agent may push a task's events, and the token that it must send there. */
 export interface Callback {
   url: string
   token: string
 }
 
-/** A remote agent's answer to a message. `taskId` is absent if it answered without a task. */
+/** A remote agent's answer to a message. `taskId` is undefined if it answered without a task. */
 export interface RemoteAnswer {
   state: 'working' | 'input-required' | 'completed' | 'failed' | 'rejected' | 'canceled'
   taskId?: string
   contextId?: string
-  /** The answer, the question or the reason, in 1.0 format. */
+  /** The answer, question or reason, as parts in 1.0 format. */
   parts: Record<string, unknown>[]
 }
 
-/** Default time limits for an answer to a message and to a query about a task. */
+/** Default time limits for sending a message and for querying a task. */
 const sendTimeoutMs = 10 * minute
 const lookTimeoutMs = 30 * second
-/** The official client has no limits: a few bytes of JSON can take up a hundred times as much memory. */
+/** Limits that the official client lacks. Parsed JSON can take a hundred times as much memory as its text. */
 const answerLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxTokens: 20_000 }
 /** Maximum length of a task or context id. */
 const maxIdLength = 256
 
-/**
- * Sends a message. The same message may be sent again with the same id, idempotency key and callback. The agent has
- * `answerMs` to answer.
- */
+/** Sends a message. A retry must use the same id, idempotency key and callback. The agent has `answerMs` to answer. */
 export async function sendToRemote(
   stream: SafeStream,
   address: RemoteAddress,
@@ -70,7 +67,7 @@ export async function sendToRemote(
   try {
     return await send({ taskPushNotificationConfig: { url, token, authentication } })
   } catch (error) {
-    // The agent may have refused only the callback, because servers do not call every address.
+    // The agent may have refused only the callback, because servers do not call every address. Tries again without it.
     if (!(error instanceof RemoteRefusal)) throw error
     return await send({})
   }
@@ -125,7 +122,7 @@ async function request(
   }
 }
 
-/** The client's `fetch`. It uses only `stream`, and sends the token only to the agent's origin. */
+/** The client's `fetch`. It sends requests only through `stream`, and the token only to the agent's origin. */
 function fetchOf(
   stream: SafeStream,
   { url, token }: RemoteAddress,
@@ -151,7 +148,7 @@ function fetchOf(
     try {
       answer = parseAnswer(text, answerLimits)
     } catch {
-      // The content of an error response is not needed.
+      // The content of an error response is ignored.
       if (!response.ok) return new Response(null, { status, headers: given })
       throw useless('It is no JSON, or too large')
     }
@@ -168,7 +165,7 @@ function requireBytes(value: unknown, path: string): void {
     if ((name === 'raw' || name === 'bytes') && typeof member === 'string' && canonicalBase64(member) === undefined) {
       throw new RemoteRefusal(`It answered with a file that is not base64: ${at}.`)
     }
-    // These contain arbitrary JSON.
+    // These members contain arbitrary JSON.
     if (name !== 'data' && name !== 'metadata') requireBytes(member, at)
   }
 }
@@ -214,7 +211,7 @@ function isId(id: string | undefined): boolean {
   return id === undefined || (id.length <= maxIdLength && id === withoutInvisible(id) && !id.includes('\0'))
 }
 
-/** An artifact sent in chunks has a part for each of them. */
+/** Joins adjacent texts, because an artifact sent in chunks has a part for each chunk. */
 function joinedText(parts: readonly Record<string, unknown>[]): Record<string, unknown>[] {
   const joined: Record<string, unknown>[] = []
   for (const part of parts) {
@@ -229,16 +226,16 @@ function isOnlyText(part: Record<string, unknown>): boolean {
   return typeof part.text === 'string' && Object.values(part).filter(Boolean).length <= 1
 }
 
-/** Temporary refusals, after which the request is retried. */
+/** Statuses of temporary refusals, after which the request is retried. */
 const temporary = [408, 425, 429]
 const internalError = -32603
 
-/** A complete answer with a success status that cannot be used and is unlikely to change on a retry. */
+/** A complete response with a success status that cannot be used. A retry is unlikely to help. */
 function useless(detail: string): RemoteError {
   return Object.assign(new RemoteError('invalid_response', detail), { unanswered: 'useless' })
 }
 
-/** Returns a `RemoteRefusal`, or a `RemoteError`, after which the request is retried. */
+/** Converts an error to a `RemoteRefusal`, or to a `RemoteError`, after which the request is retried. */
 function asFailure(error: unknown, status = 0, wants: readonly string[] = []): unknown {
   if (error instanceof RemoteRefusal) return error
   if (error instanceof RemoteError) {
@@ -256,7 +253,7 @@ function asFailure(error: unknown, status = 0, wants: readonly string[] = []): u
       : new RemoteRefusal('It refused the request.', said)
   }
   const detail = `${status} ${said}`
-  // JSON-RPC internal errors also have a success status.
+  // JSON-RPC internal errors also have a success status, but are retried.
   return isGood(status) && envelopeCode === undefined ? useless(detail) : new RemoteError('invalid_response', detail)
 }
 

@@ -26,9 +26,7 @@ const callers: Record<Caller, { security: string; refusal: ErrorCode[] }> = {
 }
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/**
- * Returns the OpenAPI document. With `closed`, its responses allow no additional fields, so that tests can check them.
- */
+/** Returns the document. With `closed`, responses allow no additional fields, for tests. */
 export function openApiDocument(
   operations: readonly Operation[],
   servers: string[],

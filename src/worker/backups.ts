@@ -7,13 +7,13 @@ import { explainedFolder } from '../store/start-error.ts'
 import type { BackupHistory } from '../store/global/backups.ts'
 import type { Store } from '../store/store.ts'
 
-/** After a failure or a crash, the next attempt comes earlier than the schedule says. */
+/** Maximum delay of the attempt after a failure or a crash, which may be earlier than scheduled. */
 const maxRetryMs = hour
 
 /**
- * Creates a backup if one is due, and removes the oldest ones. Updates `store.backups`, the backup history. If there
- * are several processes, one of them makes the backup, in its own folder. Failures are logged and recorded, and do not
- * make the call fail. At the start, an unwritable folder counts as a failure, and a backup that failed earlier is
+ * Creates a backup if one is due, and removes the oldest ones. Updates the backup history `store.backups`. If there are
+ * several processes, one of them makes the backup, in its own folder. Failures are logged and recorded, and the call
+ * succeeds nevertheless. At the start, an unwritable folder counts as a failure, and a backup that failed earlier is
  * retried.
  */
 export async function backUpIfDue(store: Store, isStart = false): Promise<void> {
@@ -37,19 +37,19 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
     const closed = await requireWritable(backupDir).then(() => undefined, (error: unknown) => error)
     if (closed !== undefined) return await noteFailed(closed)
   }
-  // A server that crashed during a backup might crash again.
+  // Not retried at the start if the server ended during the backup, because it might crash again.
   const isTriedAgain = isStart && failed !== undefined && failed.process === undefined
   const waitMs = failed ? Math.min(everyMs, maxRetryMs) : everyMs
-  // A time further in the future comes from a clock that was wrong, so it is ignored.
+  // Ignores times further in the future, because they come from a clock that was wrong.
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
   if (waits && !isTriedAgain) return
-  // With a local file there is only one process, so a folder without a recent backup must be new.
+  // A local file has only one process. Without a recent backup its folder is new, so older claims do not count.
   const [claimed] = await store.write([backups.claim(at, store.durability === 'remote' ? waitMs - minute : minute / 2)])
-  // Another process has made the backup, or is making it.
+  // Another process has already made the backup, or is making it.
   if (claimed.length === 0) return
 
-  // Remains if the process ends during the backup.
+  // This record remains if the process ends during the backup.
   await store.write([backups.noteFailed({ at, reason: 'The server ended during the backup.', process: instanceId })])
   try {
     const { schema, ...made } = await make(store, backupDir, at)
@@ -63,7 +63,7 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   store.backups = await historyOf(store)
 }
 
-/** Returns the backup history. A backup that another process is still making has not failed. */
+/** Returns the backup history. A backup in progress in another process does not count as failed. */
 async function historyOf({ global: { backups, instances } }: Store): Promise<BackupHistory> {
   const { made, failed } = await backups.history()
   const isRunning = failed?.process !== undefined && (await instances.all()).some(({ id }) => id === failed.process)
@@ -80,7 +80,7 @@ async function make(
   const file = await pathInFolder(folder, at)
   const { bytes, manifest: { schema } } = await makeBackup({
     path: file,
-    // The settings require a key, or an explicit choice of unencrypted backups.
+    // The settings require either a key or an explicit choice of unencrypted backups.
     key: backupKey === undefined ? 'plain' : { passphrase: backupKey },
     madeAt: at,
     copyTo: (target) => store.copyTo(target),

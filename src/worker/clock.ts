@@ -1,9 +1,9 @@
-/** Detects clock jumps before they cause data to be removed. See docs/delivery.md, "Clocks". */
+/** Detects clock jumps before data is removed because of them. See docs/delivery.md, "Clocks". */
 import { isStorageFull } from '../errors.ts'
 import { day, minute } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
-/** A clock further ahead of the stored time is not trusted, because a grid is rarely stopped for so long. */
+/** A clock that is further ahead of the stored time is not trusted, because a grid is rarely stopped for so long. */
 const maxAheadMs = 30 * day
 /** Maximum clock difference between processes that share a database. */
 const maxBehindMs = 5 * minute
@@ -11,7 +11,7 @@ const maxAccounts = 100
 
 /**
  * Compares the clock with the stored time. Resolves to whether old rows may be removed. If so, stores the time and
- * permanently ends the trials that have expired by then. A clock too far ahead changes nothing. Logs clock problems.
+ * permanently ends the trials that have expired. Changes nothing if the clock is too far ahead. Logs clock problems.
  */
 export async function keepClock(store: Store): Promise<boolean> {
   const { global: { clock }, deps: { log, now } } = store
@@ -28,12 +28,12 @@ export async function keepClock(store: Store): Promise<boolean> {
   }
   if (-ahead > maxBehindMs) log.warn('The clock is behind the time that was stored last', times)
   try {
-    // Trials that have ended stay ended when the clock is set back. The stored time is not used here: if it ran ahead,
+    // Trials stay ended even if the clock is set back. The stored time is not used here, because if it was ahead,
     // trials may have begun since.
     await endTrials(store, at)
     await store.write([clock.advance(at)])
   } catch (error) {
-    // The storage layer has logged this, and the next call will retry.
+    // The storage layer has logged this error, and the next call retries.
     if (!isStorageFull(error)) throw error
   }
   return true
@@ -56,9 +56,7 @@ function iso(at: number): string {
 
 const goodStartMs = day
 
-/**
- * Removes the pre-migration copies next to the local file once the server, running since `startedAt`, has started well.
- */
+/** Removes pre-migration copies of the local file once the server, running since `startedAt`, has proved stable. */
 export function removePreviousFiles(store: Store, startedAt: number): void {
   const { now, log } = store.deps
   if (now() - startedAt < goodStartMs) return

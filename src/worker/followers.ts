@@ -1,6 +1,6 @@
 /**
- * The followers of the log that run once per grid, regardless of the number of processes. The comment above each
- * explains what a repeated batch does. See docs/architecture.md, "After the commit".
+ * The log followers that run once per grid, regardless of the number of processes. The comment above each follower says
+ * what a repeated batch does. See docs/architecture.md, "After the commit".
  */
 import { features } from '../features.ts'
 import { second } from '../lib/time.ts'
@@ -12,26 +12,26 @@ import { addToSearch, searchBatchChars } from './search.ts'
 
 const messages = ({ messages }: Pulse) => messages
 const events = ({ events }: Pulse) => events
-/** Waits until messages have been placed, because they are not shown before. */
+/** The end for followers that wait until messages have been placed, because messages are not shown before. */
 const placed = ({ positions }: Pulse) => Math.max(0, positions.get('conversations') ?? 0)
 
 /** Messages per batch, or rows removed per batch when starting over. Other work runs between batches. */
 const batchSize = 500
 
-/** A batch's statements and its new position are one unit, so each batch is applied exactly once. */
+/** Applies each batch exactly once, because its statements and the new position are one unit. */
 export function gridFollowers(store: Store): GridFollower[] {
   const { global: { conversations, pulses, taskNotices, traffic }, deps: { now } } = store
 
   return [
-    // Places messages in conversations. Each place is inserted once.
+    // Places messages in conversations. A repeated batch inserts no place twice.
     follower(
       'conversations',
       messages,
       (batch) => batch.after < 0 ? conversations.empty(batchSize) : conversations.place(batch),
     ),
-    // Counts who wrote to whom. Counts only from the stored position, because a repeat would count twice.
+    // Counts who wrote to whom. Runs only from the stored position, because a repeated batch would be counted twice.
     follower('traffic', messages, (batch) => batch.after < 0 ? traffic.empty(batchSize) : [traffic.count(batch)], {
-      // A row counts all messages of two agents in an hour, so large batches are more efficient.
+      // A row counts all messages between two agents in an hour, so large batches are more efficient.
       gatherMs: 2 * second,
     }),
     // Indexes the words of messages and records who should be notified of them. Runs only from the stored position.
@@ -41,11 +41,11 @@ export function gridFollowers(store: Store): GridFollower[] {
       (batch) => addToSearch(store, batch),
       {
         next: (after, end, limit) => pulses.nextTexts(after, end, { limit, chars: searchBatchChars }),
-        // The index is written in segments, one per batch.
+        // Each batch adds a segment to the index, so larger batches mean fewer segments.
         gatherMs: 200,
       },
     ),
-    // Makes tasks' push notifications due. A repeat finds them already due, or nothing to send.
+    // Makes tasks' push notifications due. A repeated batch has no further effect.
     follower('task notices', events, (batch) => [taskNotices.beDue(batch, now())]),
     ...features.flatMap(({ followers }) => followers?.(store) ?? []).map(({ name, statements, isPlaced, gatherMs }) =>
       follower(name, isEventFollower(name) ? events : isPlaced ? placed : messages, statements, { gatherMs })
@@ -80,7 +80,7 @@ export function gridFollowers(store: Store): GridFollower[] {
   }
 }
 
-/** Lets all followers process everything that is stored. `isStopped` ends this early, between two batches. */
+/** Lets all followers process everything that is stored. Stops between two batches if `isStopped` returns true. */
 export async function followLog(store: Store, isStopped = () => false): Promise<void> {
   const followers = gridFollowers(store)
   for (let isBehind = true; isBehind && !isStopped();) {

@@ -1,5 +1,5 @@
 /**
- * Releases leases whose holders are dead, and expired leases. Reports to other processes that this one is alive, and
+ * Releases expired leases and leases whose holders are dead. Reports to other processes that this one is alive, and
  * which clients are active for its agents.
  */
 import { releaseAbandoned } from '../grid/messaging/read-messages.ts'
@@ -9,28 +9,27 @@ import { tokensByKey } from '../store/global/sealed-tokens.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Number of our own heartbeats without one from another process after which that process counts as dead: 60 s at 15 s
- * each. No clocks are compared, so clock differences between machines do not matter. If a machine is suspended with all
- * its processes, that counts as one heartbeat, however long it takes.
+ * Number of own heartbeats after which another process without a heartbeat counts as dead: 60 s at 15 s each. No clocks
+ * are compared, so clock differences between machines do not matter. If a machine is suspended with all its processes,
+ * the suspension counts as one heartbeat, regardless of its duration.
  */
 const maxMissedHeartbeats = 4
 
 /**
- * The age at which a lease of this process counts as abandoned. A response takes as long as its client needs to read
- * it. If the result of creating a lease was lost, the database may also create the lease long after the process gave up
- * on it.
+ * The age at which a lease of this process counts as abandoned. A client may need long to read a response. If the
+ * result of creating a lease was lost, the database may even create the lease long after the process gave up.
  */
 const forgottenMs = 5 * minute
 
 type FoundLease = Awaited<ReturnType<Store['global']['instances']['leases']>>[number]
 
-/** Another process: its last known heartbeat number, and how many of our heartbeats have passed since it changed. */
+/** Another process: its last known heartbeat number, and the number of own heartbeats since it changed. */
 interface SeenInstance {
   heartbeats: number | undefined
   missed: number
 }
 
-/** Monitors a database's leases. A process that was merely slow loses nothing, because its messages are redelivered. */
+/** Monitors the leases in a database. Messages of a process that was only slow are redelivered, so nothing is lost. */
 export class LeaseRecovery {
   readonly #store: Store
   #heartbeats = 0
@@ -40,14 +39,14 @@ export class LeaseRecovery {
     this.#store = store
   }
 
-  /** Runs before the process is ready. With a local file, no lease has a holder any more, so all are released. */
+  /** Runs before the process is ready. Leases of a local file are all released, because their holders are gone. */
   async start(): Promise<void> {
     if (this.#store.durability === 'remote') return await this.heartbeat()
     const { global: { instances }, deps: { now } } = this.#store
     let last: string | undefined
     for (;;) {
       const left = await instances.leases(now())
-      // The same lease again means that the database accepts no writes. `releaseExpired` will find the lease.
+      // If the same lease is returned again, the database accepts no writes. `releaseExpired` releases the lease later.
       if (left.length === 0 || left[0].id === last) break
       last = left[0].id
       await this.#release(left)
@@ -61,7 +60,7 @@ export class LeaseRecovery {
     await this.#release(leases.filter(({ expiresAt, holder }) => expiresAt !== null || holder !== instanceId))
   }
 
-  /** Records a heartbeat, reads those of others, and releases ended leases. Remote databases only. */
+  /** Records a heartbeat, reads those of other processes, and releases ended leases. Remote databases only. */
   async heartbeat(): Promise<void> {
     const { global: { instances }, instanceId, keyRing, presences, deps: { now } } = this.#store
     const [, rows, inFlight] = await this.#store.write(
@@ -77,11 +76,11 @@ export class LeaseRecovery {
       lease.expiresAt !== null || dead.has(lease.holder) ||
       (lease.holder === instanceId && now() - lease.createdAt >= forgottenMs)
     ))
-    // If such a process turns out to be alive, its next heartbeat inserts its row again.
+    // If a process that counted as dead is alive, its next heartbeat inserts its row again.
     if (dead.size > 0) await this.#store.write([...dead].map((id) => instances.remove(id)))
   }
 
-  /** Whether other processes have keys for stored tokens that this one lacks. */
+  /** Checks whether other processes have keys for stored tokens that this one lacks. */
   async #compareKeys(others: { keyIds: string[] }[]): Promise<void> {
     const { keyRing, global, deps } = this.#store
     const elsewhere = others.flatMap(({ keyIds }) => keyIds).filter((id) => !keyRing.ids.includes(id))
@@ -95,7 +94,7 @@ export class LeaseRecovery {
     keyRing.isForeign = isForeign
   }
 
-  /** Other processes, or the next process on the file, release the leases that are still in flight. */
+  /** Leases that are still in flight are released by other processes, or by the next process on the file. */
   async stop(): Promise<void> {
     const { global: { instances }, instanceId, durability } = this.#store
     if (durability === 'remote') await this.#store.write([instances.remove(instanceId)])

@@ -13,13 +13,13 @@ import type { Store } from '../store/store.ts'
 const maxRunning = 100
 /** Maximum number of running requests per account. */
 const maxOfAccount = 16
-/** Concurrent requests per server, so that one that hangs does not block the others. */
+/** Maximum number of concurrent requests per server, so that a hanging server does not block others. */
 const maxOfOrigin = 8
-/** After this time, a request no longer counts towards the limits above, because agents may take minutes to answer. */
+/** Time after which a request no longer counts towards the limits above, because agents may take minutes to answer. */
 const slowAfterMs = 5 * second
-/** Maximum number of slow requests per account and in total. Further ones keep counting towards the limits above. */
+/** Maximum number of slow requests per account and in total. More still count towards the limits above. */
 const maxSlow = { ofAccount: 64, inAll: 500 }
-/** After this many consecutive failures, a server is paused for a while and then probed with a single request. */
+/** Number of consecutive failures after which a server is paused for a while and then probed with a single request. */
 const failuresUntilPause = 3
 const firstPauseMs = 5 * second
 
@@ -31,15 +31,15 @@ interface Load {
 
 interface Origin extends Load {
   failures: number
-  /** When it last failed. Forgotten after an hour, because users could name any number of servers. */
+  /** Time of the last failure. Forgotten after an hour, because users could name any number of servers. */
   failedAt: number
   pausedUntil: number
 }
 
-/** Creates the requests of each kind. Outboxes of a kind without a function wait. */
+/** Functions that make the requests, by kind of outbox. Outboxes of other kinds wait. */
 export type OutboxAttempts = Partial<Record<OutboxKind, OutboxAttempt>>
 
-/** Sends outbox requests. One process at a time claims an outbox, for one attempt. `run` starts all due attempts. */
+/** Sends outbox requests. Each attempt claims its outbox for one process. `run` starts all due attempts. */
 export class Outboxes {
   readonly #store: Store
   readonly #attempts: OutboxAttempts
@@ -52,7 +52,7 @@ export class Outboxes {
 
   constructor(store: Store, attempts: OutboxAttempts = {}) {
     this.#store = store
-    // Each request listens for the abort. Node warns about more than 10 listeners.
+    // Each request listens for the abort, and Node warns about more than 10 listeners.
     setMaxListeners(0, this.#stopping.signal)
     const transports = new Map(features.flatMap(({ name, transport }) => transport ? [[name, transport]] : []))
     this.#attempts = {
@@ -80,7 +80,7 @@ export class Outboxes {
     }
   }
 
-  /** Runs when an outbox of one of its kinds is due. */
+  /** The duty that runs when an outbox of the supported kinds is due. */
   get duty(): Duty {
     return { name: 'outboxes', at: this.#kinds.map((kind): OutboxTime => `${kind} outboxes`), run: () => this.run() }
   }
@@ -89,7 +89,7 @@ export class Outboxes {
     while (this.#running.size > 0) await Promise.all(this.#running.values())
   }
 
-  /** Aborts the requests. Their outboxes are released once this process has ended. */
+  /** Aborts the requests. Their outboxes are released after this process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.settled()
@@ -126,7 +126,7 @@ export class Outboxes {
     this.#running.set(key, attempt)
   }
 
-  /** Counts a request, and reclassifies it as slow after a while. Returns a function that stops counting it. */
+  /** Counts a request, and reclassifies it as slow after a while. Returns a function that ends the counting. */
   #counted(origin: Origin, account: Load): () => void {
     const loads = [this.#load, account, origin]
     let kind: keyof Load = 'running'
@@ -153,14 +153,14 @@ export class Outboxes {
     if (over >= 0) origin.pausedUntil = this.#store.deps.now() + Math.min(minute, firstPauseMs * 2 ** over)
   }
 
-  /** Resolves to whether the server was reached; undefined if another process has claimed the outbox. */
+  /** Resolves to whether the server was reached. Undefined if another process has claimed the outbox. */
   async #attempt({ kind, accountId, agentId, alias, id }: DueOutbox): Promise<boolean | undefined> {
     const make = this.#attempts[kind]
     if (!make) return undefined
     const { instanceId, deps: { now, traces } } = this.#store
     const spans = traces?.attempt()
     const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
-    // The size of answers is limited per credential.
+    // The credential id, because answer sizes are limited per credential.
     const credentialId = `remote-agent ${accountId}`
     const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId })
     system.trace.spans = spans

@@ -9,7 +9,7 @@ const accountsAtATime = 100
 
 /**
  * Writes activity log rows and sends one email for each account whose owners have not been notified of pauses, at most
- * once an hour. Safe to run in several processes: only the one that takes the attempt does the work.
+ * once an hour. Safe to run in several processes, because only the process that takes the attempt notifies the owners.
  */
 export async function notifyOfPauses(store: Store): Promise<void> {
   for (const accountId of await store.global.turns.withUnnotified(accountsAtATime)) {

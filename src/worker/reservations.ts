@@ -1,12 +1,12 @@
-/** Ends or extends reservations when their time is up. See docs/protocol/reservations.md, "Their end". */
+/** Ends or extends expired reservations. See docs/protocol/reservations.md, "Their end". */
 import { GridError } from '../errors.ts'
 import { endDue } from '../grid/reservations/end-reservations.ts'
 import type { Store } from '../store/store.ts'
 
-/** Number of reservations ended per run. */
+/** Maximum number of reservations ended per run. */
 const maxEnded = 500
 
-/** Safe to run in several processes: one unit ends a reservation, and the others fail. */
+/** Safe to run in several processes, because only one unit can end a reservation, and the others fail. */
 export async function lookAtReservations(store: Store): Promise<void> {
   const { deps: { now, log }, global: { reservations } } = store
   const calls = store.presences.takeCalls()

@@ -1,4 +1,4 @@
-/** Removes expired rows in small units between other writes. See docs/delivery.md, "Retention". */
+/** Removes expired rows in small units, so that other writes can run in between. See docs/delivery.md, "Retention". */
 import { GridError, isStorageFull } from '../errors.ts'
 import { deletedKeptMs } from '../grid/accounts/deletion.ts'
 import { usageDays } from '../grid/limits.ts'
@@ -20,7 +20,7 @@ import type { Store } from '../store/store.ts'
 const maxRows = 500
 const maxMessages = 200
 const maxAccounts = 100
-/** Longer than every trial. */
+/** Age at which an unclaimed account is removed. Longer than every trial. */
 const unclaimedMs = 7 * day
 
 /** Retention times of data that is removed by age alone, by its name in the log. */
@@ -32,33 +32,33 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
     'remote tasks': retention,
     verdicts: retention,
     'texts of blocked messages': 7 * day,
-    // Contents come first, because the uploads they belong to are removed after them.
+    // Contents come before uploads, because an upload is removed only after its contents.
     'contents of uploads': uploadLifetimeMs,
     uploads: uploadLifetimeMs,
     'blocked sends': keyLifetimeMs,
     'counts of guardrails': retention,
-    // A browser gets at most one notification per thread in this time.
+    // A browser gets at most one notification per thread within this time.
     notifications: hour,
     snoozes: 0,
     'counts of hours': trafficKeptMs[hour],
     'counts of days': trafficKeptMs[day],
     usage: usageDays * day,
-    // Turn limits need only the last hour. The rest records who sent last.
+    // Turn limits need only the last hour. The remaining time serves to record who sent last.
     'turns of conversations': day,
-    // Shows where the user signs in from.
+    // Kept to show where the user signs in from.
     sessions: 30 * day,
     'skipped rows': 7 * day,
     'sign-in challenges': 0,
     links: 0,
     attempts: attemptsKeptMs,
-    // Shown, so that it can be sent again.
+    // Kept to show expired invitations, which can then be sent again.
     invitations: 30 * day,
   }
 }
 
 /**
- * Each sweep removes one unit of rows older than a time, in an order that satisfies the foreign keys. Resolves to the
- * number of rows.
+ * The sweeps, in an order that satisfies the foreign keys. Each call removes one unit of rows older than a time, and
+ * resolves to their number.
  */
 function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<number>][] {
   const { retention, oauth } = store.global
@@ -70,7 +70,7 @@ function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<
       old,
       (now) => remove(store, [retention.remove(old, now - ms, maxRows)]),
     ]),
-    // Five statements, each with its own limit.
+    // Runs five statements, each with its own limit.
     ['OAuth rows', (now) => remove(store, oauth.removeExpired(now, maxRows / 5))],
     ['unclaimed accounts', async (now) => {
       const [until, found] = [now - unclaimedMs, await retention.unclaimed(now - unclaimedMs, now, maxAccounts)]
@@ -100,7 +100,7 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Each statement returns the rows that it removed. */
+/** Each statement returns its removed rows. */
 async function remove(store: Store, statements: Statement[]): Promise<number> {
   return (await store.write(statements)).flat().length
 }
@@ -115,7 +115,7 @@ async function removeKeys(store: Store, until: number): Promise<number> {
   return expired.length
 }
 
-/** Removes messages whose retention time has passed, read or not. */
+/** Removes messages whose retention time is over, whether read or not. */
 async function removeMessages(store: Store, now: number): Promise<number> {
   const kept = store.deps.config.retentionDays * day
   let removed = 0
@@ -130,7 +130,7 @@ async function removeOldest(account: AccountStore, until: number): Promise<numbe
   const ids: string[] = []
   let rows = 0
   for (const message of await account.read.retention.messages(until, maxMessages)) {
-    // A post to a channel has a row per member. A message is always removed as a whole.
+    // A post to a channel has a row per member. A message is always removed completely.
     if (ids.length > 0 && rows + message.recipients >= maxRows) break
     ids.push(message.id)
     rows += message.recipients + 1
@@ -139,7 +139,7 @@ async function removeOldest(account: AccountStore, until: number): Promise<numbe
   return ids.length
 }
 
-/** Begins to remove accounts. Another process may claim, join, restore or remove one in the meantime. */
+/** Starts to remove accounts. Skips accounts that another process has claimed, joined, restored or removed. */
 async function beginRemovals(
   store: Store,
   found: { id: string }[],
@@ -158,7 +158,7 @@ async function beginRemovals(
   return begun
 }
 
-/** Removes one unit of an account: first messages, then the other tables in order, then the rest. */
+/** Removes one unit of an account: first messages, then the other tables in order, and finally the account. */
 async function removeAccount(store: Store): Promise<number> {
   const [found] = await store.global.retention.removing(1)
   if (!found) return 0
@@ -177,7 +177,7 @@ function accountStore(store: Store, accountId: string) {
   return store.account(accountId, { type: 'system', job: 'retention' })
 }
 
-/** Expires all unread messages whose time is up. Safe to run in several processes. */
+/** Expires all unread messages whose time limit has passed. Safe to run in several processes. */
 export async function expireMessages(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = maxRows; count === maxRows && !signal?.aborted;) {
@@ -193,7 +193,7 @@ export async function expireMessages(store: Store, signal?: AbortSignal): Promis
 
 const heldAtATime = 100
 
-/** Refuses all held messages whose decision time is up. Safe to run in several processes. */
+/** Refuses all held messages whose time to decide is over. Safe to run in several processes. */
 export async function expireHeldMessages(store: Store, signal?: AbortSignal): Promise<void> {
   for (let count = heldAtATime; count === heldAtATime && !signal?.aborted;) {
     const found = await store.global.retention.heldExpiring(store.deps.now(), heldAtATime)
@@ -211,7 +211,7 @@ const tasksAtATime = 100
 const inTime = 'The time limit passed without an answer.'
 const deleted = 'The recipient was deleted.'
 
-/** Fails all tasks whose time is up, and notifies the clients of inactive ones. Safe to run in several processes. */
+/** Fails tasks whose time limit has passed, and notifies clients of inactive ones. Safe in several processes. */
 export async function failTasks(store: Store, signal?: AbortSignal): Promise<void> {
   const { deps: { now }, global: { retention } } = store
   for (let count = tasksAtATime; count === tasksAtATime && !signal?.aborted;) {

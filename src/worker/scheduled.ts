@@ -5,8 +5,8 @@ import type { Store } from '../store/store.ts'
 const atATime = { limit: 100, ofAccount: 10 }
 
 /**
- * Safe to run in several processes: the unit that sends a message removes it from the schedule. An account's slow
- * guardrails delay only its own messages.
+ * Sends due messages. Safe to run in several processes, because the unit that sends a message removes it from the
+ * schedule. Slow guardrails delay only messages of their own account.
  */
 export async function sendDue(store: Store, signal: AbortSignal): Promise<void> {
   const { deps: { now }, global } = store

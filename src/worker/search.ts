@@ -11,7 +11,7 @@ import type { Batch } from '../store/loop.ts'
 import type { Statement } from '../store/sql.ts'
 import type { Store } from '../store/store.ts'
 
-/** Maximum characters per batch, because the time to index words depends on them. */
+/** Maximum number of characters per batch, because they determine the time to index it. */
 export const searchBatchChars = 400_000
 /** Maximum number of words per message that are indexed for recipients with their own version of the text. */
 const maxOwnWords = 20_000
@@ -46,7 +46,7 @@ export async function addToSearch(store: Store, batch: Batch): Promise<Statement
 }
 
 /**
- * Returns the words that each agent with its own version of the text can find. Agents beyond the limit find nothing.
+ * Returns the words by which agents with their own version of the text find it. Agents above the limit cannot find it.
  */
 function ownWords(texts: ChangedText[]): string[] {
   const own: string[] = []

@@ -1,4 +1,4 @@
-/** The background work of a server process: runs the log followers and the scheduled duties below. */
+/** The background work of a server process: the log followers and the scheduled duties. */
 import { features } from '../features.ts'
 import { keepSigningKeys } from '../grid/cards.ts'
 import { hour, minute, second } from '../lib/time.ts'
@@ -19,7 +19,7 @@ export interface Worker {
 }
 
 /**
- * Recovers leases, then follows the log and performs each duty until `stop`. `attempts` are the requests that doors
+ * Recovers leases, then follows the log and performs the duties until `stop`. `attempts` makes the requests that doors
  * write.
  */
 export async function startWorker(store: Store, attempts?: OutboxAttempts): Promise<Worker> {
@@ -39,11 +39,11 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     outboxes.duty,
     { name: 'scheduled messages', run: () => sendDue(store, stopping.signal) },
     { name: 'reservations', run: () => lookAtReservations(store) },
-    // Runs before a reservation ends, and for reservations that end with a task.
+    // Runs frequently, to notice tool calls before a reservation ends and tasks that end their reservations.
     { name: 'calls of tools', everyMs: 15 * second, run: () => lookAtReservations(store) },
     { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },
-    // Only a remote database is shared by several processes.
+    // Heartbeats are needed only for a remote database, because several processes can share it.
     {
       name: 'leases',
       everyMs: 15 * second,
@@ -56,7 +56,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
       everyMs: 10 * minute,
       run: () => Promise.resolve(removePreviousFiles(store, startedAt)),
     },
-    // The first run comes soon after the start, for processes that run for less than an hour.
+    // The first run is soon after the start, for processes that run for less than an hour.
     { name: 'retention', everyMs: hour, firstMs: minute, run: removeOld },
     { name: 'signing keys', everyMs: hour, firstMs: minute, run: () => keepSigningKeys(store) },
     ...features.flatMap(({ duties }) => duties?.(store, stopping.signal) ?? []),
@@ -79,7 +79,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     await store.write([...pulses.keep(names), pulses.trim(names)])
   }
 
-  /** Runs hourly, and therefore also stores the time. */
+  /** Runs hourly, so it also stores the time. */
   async function removeOld(): Promise<void> {
     if (await keepClock(store)) await sweep(store, stopping.signal)
   }

@@ -48,10 +48,9 @@ export class Signer {
 }
 
 /**
- * Signs every text that a verifier may derive from a card, because one signature must match the verifier's text: the
- * served members; the 1.0 members without default values; these without empty values, as in the official libraries; the
- * same in ASCII, as in the Python library; and without the security schemes, which the JavaScript library loses on
- * fetch.
+ * Signs every text that a verifier may derive from a card, because one signature must match: the served members; the
+ * 1.0 members without default values; these without empty values, as in the official libraries; the same in ASCII, as
+ * in the Python library; and without the security schemes, which the JavaScript library loses on fetch.
  */
 export async function signCard(
   served: Record<string, unknown>,

@@ -39,10 +39,7 @@ export async function exportFingerprint(store: Store): Promise<string | undefine
   return publicKey && await fingerprintOf(publicKey)
 }
 
-/**
- * Records in the activity log that the operator is exporting an account. Fails with `account_not_found` or
- * `not_allowed`.
- */
+/** Records the export by the operator in the activity log. Fails with `account_not_found` or `not_allowed`. */
 export async function noteExport(store: Store, id: string): Promise<void> {
   const account = await openAccount(store, id, { type: 'system', job: 'export-account' })
   if ((await store.global.accounts.byId(id))?.state !== 'claimed') {

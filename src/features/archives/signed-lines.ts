@@ -124,10 +124,7 @@ function changed(): SignedLinesError {
   return new SignedLinesError('archive_changed', 'The archive was changed or cut off after it was made.')
 }
 
-/**
- * Lines without their terminators. The last line must be terminated as well. Fails with a `SignedLinesError` for
- * invalid UTF-8.
- */
+/** Lines without their terminators, which every line must have. Fails with a `SignedLinesError` for invalid UTF-8. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let rest: string[] = []

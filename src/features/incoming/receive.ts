@@ -64,7 +64,7 @@ async function findHook(store: Store, token: string) {
   if (!found) return undefined
   const system = store.account(found.owner, { type: 'system', job: 'incoming' })
   const hook = await system.feature(incomingTables).read.byId(found.id)
-  // Hooks act for programs, never for people.
+  // A hook acts as its agent, because hooks are for programs and never for people.
   return hook && {
     hook,
     account: store.account(found.owner, {
@@ -75,7 +75,7 @@ async function findHook(store: Store, token: string) {
 }
 
 /**
- * Sends the message. Resolves to its id, or to undefined if the event has no text. Fails like `sendMessage`, or with
+ * Resolves to the message's id; undefined if the event has no text. Fails like `sendMessage`, or with
  * `unauthenticated`.
  */
 async function take(
@@ -133,10 +133,7 @@ function isSignedByGithub(secret: string, given: string, body: string): boolean 
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
-/**
- * The body's JSON; undefined for plain text. A form body may contain JSON: `curl -d` always declares a form, and GitHub
- * can send one.
- */
+/** The body's JSON; undefined for text. `curl -d` always declares a form, and GitHub can send one. */
 function payloadOf(headers: Headers, body: string): { value: unknown } | undefined {
   const type = headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json\b/i.test(type)) return { value: parseBody(body, bodyLimits) }

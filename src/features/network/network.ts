@@ -7,10 +7,7 @@ import { type Counts, type NetworkGroup, type networkGroupings, type NetworkNode
 
 export { type Counts, type NetworkGroup, networkGroupings, type NetworkNode } from './nodes.ts'
 
-/**
- * Time windows, in UTC. `hour`: this hour and the previous one. `day`: the last 24 hours. `week`: today and the six
- * previous days.
- */
+/** UTC. `hour`: this and the previous hour; `day`: the last 24 hours; `week`: today and the six previous days. */
 export const networkWindows = ['hour', 'day', 'week'] as const
 
 export interface NetworkQuery {

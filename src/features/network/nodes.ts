@@ -13,10 +13,7 @@ export interface Counts {
   answerMs: number
 }
 
-/**
- * Agents and channels that are shown together. Each message counts once as sent and once as received, even within the
- * group.
- */
+/** A group of nodes. Each message counts once as sent and once as received, even within the group. */
 export interface NetworkGroup extends Counts {
   name: string
   /** Number of its agents and channels, except the channel that it is named after. */
@@ -35,9 +32,7 @@ export interface NetworkNode extends Counts {
   group: NetworkGroup
   /** Whether the node belongs to other accounts, or combines the uncounted agents. */
   isOutside: boolean
-  /**
-   * Whether the node was active in the displayed period: an agent was seen or sent a message, or a channel got a post.
-   */
+  /** Whether an agent was seen or sent a message, or a channel got a post, in the displayed period. */
   isSeen: boolean
   /** Number of agents that the node represents. */
   members: number

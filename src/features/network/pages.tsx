@@ -32,10 +32,7 @@ import type { Pages, Visit } from '../../web/visit.ts'
 
 /** Maximum number of listed pairs. */
 const maxRows = 30
-/**
- * Number of busiest pairs that are always drawn. Other pairs are drawn only if they have at least this share of the
- * busiest pair's messages.
- */
+/** Number of busiest pairs that are always drawn. Others need this share of the busiest pair's messages. */
 const minDrawn = 12
 const minShare = .02
 /** Maximum number of listed members of a group. */

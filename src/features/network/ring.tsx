@@ -58,8 +58,7 @@ export function Ring({ label, nodes, edges }: Drawn) {
   const inside = nodes.filter(({ isOutside }) => !isOutside)
   const others = nodes.slice(inside.length)
   const runs = runsOf(inside)
-  // A slot holds a node, or a heading before the first node of a group. If that node is the group's channel, no heading
-  // is needed.
+  // A slot holds a node or a group's heading. A group whose first node is its channel needs no heading.
   const slots = runs.flatMap(({ group, from, to }): { node?: DrawnNode; heading?: string }[] => [
     ...runs.length > 1 && inside[from].name !== group ? [{ heading: group }] : [],
     ...inside.slice(from, to + 1).map((node) => ({ node })),
@@ -73,8 +72,7 @@ export function Ring({ label, nodes, edges }: Drawn) {
   }
   const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
-  // The picture is only as wide as its labels, so that their font is as large as other text. With rows, it has full
-  // width.
+  // Only as wide as the labels, so that their font is as large as other text. Rows use the full width.
   const longest = Math.max(0, ...nodes.map(({ name }) => labelOf(name).length))
   const half = others.length > 0 ? centre : Math.min(centre, widestReach + 14 + Math.ceil(longest * letterWidth))
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))

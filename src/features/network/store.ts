@@ -96,10 +96,7 @@ export const networkTables = {
       ),
     /** Messages parked at the account's agents since a time. */
     parked: (since: number) => account.all(parked, { since }),
-    /**
-     * Messages since a time that the account's guardrails refused or could not check. Here, ends are names: `@alias`,
-     * `#name`.
-     */
+    /** Messages that guardrails refused or could not check. Ends are names: `@alias`, `#name`. */
     refused: (since: number) => account.all(refused, { since }),
     /** The channels (`#name`), and the agents seen most recently (`@alias`), without deleted ones. */
     ends: async (limit: number): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>

@@ -19,10 +19,7 @@ const retryAfterMs = [10 * second, minute, 5 * minute, hour]
 const maxSending = 10
 const maxToDecide = 200
 
-/**
- * Sends due notifications, a few at a time. When `stopping` aborts, it abandons pending requests, which are retried
- * later.
- */
+/** Sends due notifications, a few at a time. At the end it abandons pending requests, which are retried later. */
 export class PushNotifier {
   readonly #store: Store
   readonly #stopping: AbortSignal
@@ -86,8 +83,7 @@ export class PushNotifier {
     ])
     const waiting = isNews ? news : messages
     if (!browser) return
-    // Messages that were answered in the meantime need no notification. Above the rate limit, notifications are
-    // dropped.
+    // Messages answered in the meantime need no notification. Above the rate limit, it is dropped.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 

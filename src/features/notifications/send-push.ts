@@ -9,9 +9,8 @@ import { newPushKey, type PushKey, pushRequest, type PushTarget } from './web-pu
 const id = 'vapid'
 
 /**
- * Returns the public key for browser subscriptions, in base64url. Creates the key pair when it is first needed, and
- * again if its encryption key was lost. Concurrent processes get the same key pair. Fails with `invalid_input` without
- * encryption keys.
+ * Returns the public key for browser subscriptions, in base64url. Creates the key pair if there is none or its
+ * encryption key was lost. Concurrent processes get the same one. Fails with `invalid_input` without encryption keys.
  */
 export async function publicPushKey(store: Store): Promise<string> {
   const notifications = store.feature(allNotifications)

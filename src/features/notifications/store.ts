@@ -32,9 +32,7 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
-/**
- * `message`: messages to the person. `news`: messages to others. `held`: messages that wait for the person's decision.
- */
+/** `message`: messages to the person. `news`: messages to others. `held`: messages for the person to decide. */
 export interface Notice {
   subscriptionId: string
   threadId: number
@@ -45,10 +43,7 @@ const keyOf = ({ subscriptionId, threadId, kind }: Notice) => ({ subscription: s
 
 const maxUnread = 1_000
 
-/**
- * Minimum interval between two news notifications about a conversation in one browser. Older messages do not count as
- * news.
- */
+/** Minimum interval between two news notifications of a conversation in a browser, and maximum age of news. */
 export const newsMs = hour
 
 interface Digest {
@@ -209,9 +204,7 @@ export const notificationTables = {
       account.bind(removeFailing, { subscription, maxFailures }),
     ],
 
-    /**
-     * Claims a notification that is due at `dueAt`, until `until`. Returns no row if another process has claimed it.
-     */
+    /** Claims a notification due at `dueAt`, until `until`. No row if another process has claimed it. */
     claim: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(claim, { ...keyOf(notice), dueAt, until }),
     postpone: (notice: Notice, dueAt: number, until: number): Statement =>

@@ -44,10 +44,7 @@ export interface OidcUser {
   /** The claims of the ID token, completed with those from the userinfo endpoint. */
   claims: Record<string, unknown>
   userInfo: 'given' | 'failed' | 'not_asked'
-  /**
-   * When the user authenticated at the provider, in milliseconds since the epoch. Null if the provider does not report
-   * it.
-   */
+  /** When the provider authenticated the user, in milliseconds since the epoch. Null if not reported. */
   provedAt: number | null
 }
 
@@ -77,9 +74,8 @@ export async function authorizationUrl(provider: OidcProvider, flow: OidcFlow): 
 }
 
 /**
- * Exchanges the code from `search`, the query of the provider's response. Checks that the ID token has the right
- * issuer, audience, expiry, nonce and signature, and that it was not issued in the future. Fails with
- * `remote_unreachable` or `sign_in_failed`.
+ * Exchanges the code in `search`, the query of the provider's response. Checks the ID token's issuer, audience, expiry,
+ * nonce and signature, and that it was not issued in the future. Fails with `remote_unreachable` or `sign_in_failed`.
  */
 export async function redeemCode(provider: OidcProvider, flow: OidcFlow, search: string): Promise<OidcUser> {
   const { authorizationCodeGrant } = await library()
@@ -139,10 +135,7 @@ async function userInfoOf(
   }
 }
 
-/**
- * Drops `email_verified` if the userinfo address differs from the ID token's, because it refers to the userinfo address
- * only.
- */
+/** Drops `email_verified` if it refers to an address other than the ID token's. */
 function withoutForeignProof(more: Claims, id: Claims): Claims {
   if (id.email === undefined || id.email === more.email) return more
   const { email_verified: _, ...others } = more
@@ -223,7 +216,7 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
-  // The library treats such a URL as the address of a metadata document, which could name any issuer.
+  // The library treats `/.well-known/` URLs as metadata documents, which could name any issuer.
   const said = config.serverMetadata().issuer
   if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
   return config

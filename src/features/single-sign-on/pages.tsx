@@ -33,7 +33,7 @@ interface NamedProvider {
   name: string
 }
 
-/** The page where a sign-in with a provider starts. */
+/** The page that starts a sign-in with a provider. */
 function ssoPath({ id }: { id: string }, next: string, isFresh = false): string {
   return `/sso/${id}?next=${encodeURIComponent(next)}${isFresh ? '&fresh=1' : ''}`
 }
@@ -100,8 +100,7 @@ export function ssoPages({ get, post }: Pages<PublicVisit>, { store, sessions }:
 
   /**
    * The page that leads to the provider. Its link contains a one-time token for this browser, so another site cannot
-   * start a sign-in without a click here. It is a link rather than a form, because the content policy forbids forms
-   * that lead to other sites.
+   * start a sign-in without a click here. It is a link, because forms must not lead to other sites.
    */
   async function beginPage(visit: PublicVisit, id: string): Promise<Response> {
     const isFresh = visit.query.has('fresh')

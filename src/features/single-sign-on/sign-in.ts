@@ -191,10 +191,7 @@ export async function takeSignIn(
   return held
 }
 
-/**
- * Removes an identity of the user, who must have confirmed their identity. Ends the other sessions that this identity
- * started.
- */
+/** Removes an identity of the user, who must have confirmed their identity. Ends its other sessions. */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,
@@ -233,10 +230,7 @@ function ended(): GridError {
   )
 }
 
-/**
- * Finds a provider. Fails with `not_found` for an unknown provider, and for a draft or an unverified domain unless its
- * owner tests it.
- */
+/** Fails with `not_found`, including for drafts and unverified domains unless the owner tests them. */
 async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
   const { feature, deps } = store
   const { config, operatorStream, log, now } = deps

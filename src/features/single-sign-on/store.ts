@@ -69,7 +69,7 @@ const endSessionsOf = statement(`
 const forgetIdentity = statement(`
   UPDATE sessions SET sso_issuer = NULL, sso_subject = NULL WHERE ${beganBy} AND id = :except`)
 
-/** Statements across accounts and on users. */
+/** Statements that concern several accounts, or users. */
 export const allSso = (db: Db) => ({
   /** An account's provider, if people can sign in with it. */
   provider: (id: string) => db.one(provider, { id }),
@@ -188,7 +188,7 @@ const endSessions = statement(`
 export const ssoTables = {
   reads: (account: AccountDb) => ({
     get: () => account.one(get),
-    /** The domain, if its record is missing. */
+    /** The account's domain, if its record is missing. */
     missing: () => account.all(missing),
     /** The latest sign-ins. Sign-ins of removed members come first. */
     signIns: (limit: number) => account.all(signIns, { limit }),

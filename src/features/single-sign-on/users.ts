@@ -1,7 +1,4 @@
-/**
- * Finds or creates the user of a provider's identity, sets their role, and links identities. See docs/people.md,
- * "Single sign-on".
- */
+/** Users of a provider: sign-in, roles, and linking of identities. See docs/people.md, "Single sign-on". */
 import { textOf } from '../../lib/text.ts'
 import { type Role, roles, type SignedInUser } from '../../auth/actor.ts'
 import type { OidcProvider, OidcUser } from './oidc.ts'
@@ -30,10 +27,7 @@ export interface Provider extends OidcProvider {
   of: SsoProvider | undefined
 }
 
-/**
- * Returns the identity's user, or creates one. Never returns an existing user because of an equal email address. Fails
- * with `not_allowed`.
- */
+/** Finds or creates the identity's user. Never matches users by email address. Fails with `not_allowed`. */
 export async function signIn(
   store: Store,
   provider: Provider,

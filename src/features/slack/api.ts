@@ -12,13 +12,10 @@ export const slackApi = 'https://slack.com/api/'
 const timeoutMs = 10 * second
 /** Maximum age of a signed event. */
 const maxAgeMs = 5 * minute
-/**
- * Errors that concern one message, so a retry is useless. Other errors, such as a revoked token, can be fixed by
- * people.
- */
+/** Errors that concern one message, so a retry is useless. Others, such as a revoked token, can be fixed. */
 const refusals = ['msg_too_long', 'no_text', 'msg_blocked_by_app', 'restricted_action_thread_locked']
 
-/** The fields used of Slack's responses. */
+/** The fields of Slack's responses that the grid uses. */
 interface Answer {
   ok?: boolean
   error?: string

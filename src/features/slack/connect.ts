@@ -126,10 +126,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
   return { botUser, teamId, name: `#${printableLine(String(found.name), 80)}` }
 }
 
-/**
- * Returns a free alias. A suffix may be needed, because aliases are unique on the grid and other accounts may have
- * channels with the same name.
- */
+/** Adds a suffix if needed, because other accounts may have channels with the same name. */
 async function freeAlias(account: AccountStore, channel: string, id: string): Promise<string> {
   const plain = `slack-${channel}`
   if (plain.length <= 32 && await account.read.directory.isAliasFree(plain)) return plain
@@ -168,9 +165,7 @@ export async function endMirror(account: AccountStore, channelId: string): Promi
   return [...await endAgent(account, { id, alias }, account.deps.now()), ...change.disconnect(channelId)]
 }
 
-/**
- * Creates a link code for the calling user, who must be allowed to write in the channel. It works once, within an hour.
- */
+/** Creates a link code for a user who may write in the channel. It works once, within an hour. */
 export async function askToLinkSlack(account: AccountStore, channel: string): Promise<string> {
   const { precondition } = await authorize(account, 'use')
   await callingPersonAlias(account)

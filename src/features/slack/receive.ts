@@ -17,7 +17,7 @@ import { callSlack, fromSlackText, isSignedBySlack } from './api.ts'
 import { linkCodePattern } from './connect.ts'
 import { type SlackChannel, slackLookUps, slackTables } from './store.ts'
 
-/** The fields used of an event. @see https://docs.slack.dev/apis/events-api */
+/** The fields of an event that the grid uses. @see https://docs.slack.dev/apis/events-api */
 interface SlackEvent {
   type?: string
   team_id?: string
@@ -81,10 +81,7 @@ async function takeSlackEvent(
   return ''
 }
 
-/**
- * Whether an event is from the channel's workspace and app. If they are unknown, the first signed event determines
- * them.
- */
+/** Whether an event is from the channel's workspace and app. The first signed event may determine them. */
 async function isOfApp(account: AccountStore, slack: SlackChannel, team?: unknown, app?: unknown): Promise<boolean> {
   if (typeof team !== 'string' || typeof app !== 'string') return false
   let { teamId, appId } = slack
@@ -139,13 +136,12 @@ async function takeMessage(
     },
   }
   const person = await read.person(slack.id, user)
-  // Viewers may not write, in Slack either.
+  // Viewers may only read, in Slack as well.
   if (person && !allows(person.role, 'use')) return
   const { agentId: program, alias: ofProgram } = slack
   const { agentId, alias } = person ?? {}
   const sender = agentId && alias ? { agentId, alias, program } : { agentId: program, alias: ofProgram }
-  // Anyone with the signing secret can send this. The message counts as written by a program, even if it has a person's
-  // alias.
+  // Anyone with the signing secret can send this, so it counts as written by a program, whatever its alias.
   const writer = store.account(owner, {
     type: 'agent',
     agentId: sender.agentId,

@@ -15,7 +15,7 @@ export const telemetrySettings = {
     'Port that serves /metrics without a token, on the address HOST. Do not make it public.',
     value('a number from 1 to 65535', z.coerce.number().int().min(1).max(65_535).optional()),
   ),
-  /** OpenTelemetry defines the name of this variable, and the exporter's other settings. */
+  /** OpenTelemetry defines the names of this variable and of the exporter's other settings. */
   otlpEndpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'Collector to which traces are sent, with OTLP over HTTP. It may be in a private network.',

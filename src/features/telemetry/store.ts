@@ -31,6 +31,6 @@ const waiting = crossAccountQuery<WaitingFigures>(
 )
 
 export const figures = (db: Db) => ({
-  /** Reads one row per agent of the grid. */
+  /** Pending work across all accounts. Reads one row per agent of the grid. */
   waiting: async (now: number): Promise<WaitingFigures> => (await db.one(waiting, { now }))!,
 })

@@ -109,7 +109,7 @@ class CallSpans implements core.CallSpans {
   readonly #links: Link[] = []
   readonly #steps: Step[] = []
   #verb: Omit<Step, 'until'> | undefined
-  /** The rate that was exceeded. */
+  /** The rate limit that was exceeded. */
   #leftOut: keyof Recorded | undefined
   #made: { span: Span; context: Context } | undefined
 

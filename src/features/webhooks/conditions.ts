@@ -1,7 +1,4 @@
-/**
- * Notifies webhooks of conditions that need a person, once each, and finds failing webhooks. See
- * docs/protocol/webhooks.md.
- */
+/** Notifies webhooks once of conditions that need a person. See docs/protocol/webhooks.md. */
 import { GridError } from '../../errors.ts'
 import { type Condition, findConditions, isNotified, isWorse, manyFailures } from '../../grid/attention/attention.ts'
 import { newId } from '../../lib/id.ts'
@@ -15,7 +12,7 @@ export async function failingWebhooks(account: AccountStore): Promise<FeatureCon
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
-/** Checks each account with webhooks for such events. Several processes may do this concurrently. */
+/** Checks accounts whose webhooks receive such events. Several processes may do this concurrently. */
 export async function notifyWebhooks(store: Store): Promise<void> {
   for (const id of await store.feature(allWebhooks).withConditions()) {
     const account = store.account(id, { type: 'system', job: 'webhooks' })
@@ -56,7 +53,7 @@ async function notifyOfConditions(account: AccountStore, backupFailedAt: number 
   }
 }
 
-/** Contains ids and aliases, but no texts. */
+/** The event's data. Contains ids and aliases, but no texts. */
 function dataOf({ kind, subject, since, level, of }: Condition) {
   return { kind, subject, agents: aliasesOf(of).map((alias) => `@${alias}`), since, level }
 }

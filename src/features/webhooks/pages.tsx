@@ -111,7 +111,7 @@ export function webhookActions({ post }: AccountPages, deps: PageDeps): void {
   }
 }
 
-/** Failing webhooks first, the form for a new webhook last. */
+/** Shows failing webhooks first and the form for a new webhook last. */
 async function webhooksPage(visit: Visit) {
   const [webhooks, shown] = await Promise.all([
     listWebhooks(visit.account),

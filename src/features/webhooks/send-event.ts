@@ -17,7 +17,7 @@ export interface WebhookServer {
   secrets: readonly string[]
 }
 
-/** `error` is set if there was no response. */
+/** Sends an event. `error` is set if there was no response. */
 export async function sendEvent(
   account: AccountStore,
   { url, secrets }: WebhookServer,

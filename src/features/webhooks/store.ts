@@ -80,7 +80,7 @@ const sealed = query<SealedToken & { url: string }>(`
 const next = query<WaitingEvent>(`
   SELECT seq, id, type, at, data FROM webhook_events
   WHERE account_id = :account AND webhook_id = :id ORDER BY seq LIMIT 1`)
-// Needs no limit, because an account has at most `maxWebhooks`.
+// Has no LIMIT, because an account has at most `maxWebhooks`.
 const failing = query<FailingWebhook>(`
   SELECT id, url, paused_at, error, failing_since FROM webhooks
   WHERE account_id = :account AND (attempts >= :least OR (paused_at IS NOT NULL AND error IS NOT NULL))
@@ -90,9 +90,8 @@ const services = query<TextService>(`
   WHERE account_id = :account AND instr(events, '"message"') > 0`)
 const withConditions = query<{ id: string; events: string; notified: string }>(`
   SELECT id, events, notified FROM webhooks WHERE account_id = :account AND ${hearsConditions}`)
-// A message's text, unless a guardrail redacted it for a recipient. Only for channel posts, and for messages within the
-// account that were written after people were allowed to read them and after each person who wrote or received them
-// allowed the host.
+// A message's text, unless a guardrail redacted it. Only for channel posts, and for messages within the account that
+// were written after people could read them and after each person who wrote or received them allowed the host.
 const text = query<{ body: string }>(`
   SELECT messages.body FROM messages WHERE messages.account_id = :account AND messages.id = :message
     AND NOT EXISTS (SELECT 1 FROM deliveries
@@ -250,7 +249,7 @@ export const webhookTables = {
       account.bind(taken, { id, claim, seq }),
       account.bind(hasWorked, { id, claim }),
     ],
-    /** Returns a row if the outbox is still claimed. */
+    /** Records the response. Returns a row if the outbox is still claimed. */
     answered: ({ id, claim }: ClaimedOutbox, answer: WebhookAnswer): Statement =>
       account.bind(answered, { id, claim, answer: JSON.stringify(answer) }),
     release: ({ id, claim }: ClaimedOutbox, at: number): Statement => account.bind(release, { id, claim, at }),

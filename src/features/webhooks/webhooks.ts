@@ -1,7 +1,4 @@
-/**
- * Manages the servers that the account notifies of events. Only owners and admins may do this. See
- * docs/protocol/webhooks.md.
- */
+/** Manages the account's webhooks, for owners and admins. See docs/protocol/webhooks.md. */
 import { requireAdmin, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'

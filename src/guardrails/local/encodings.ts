@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import { replaceIn, spanOf, type View } from './view.ts'
 
-/** Entities for the characters of phrases and addresses, and entities that can hide text. */
+/** Entities for characters in phrases and addresses, and entities that can hide text. */
 const entities: Record<string, string> = Object.fromEntries(
   ('amp& lt< gt> quot" apos\' nbsp\u00a0 ensp\u2002 emsp\u2003 thinsp\u2009 shy\u00ad zwnj\u200c zwj\u200d lrm\u200e ' +
     'rlm\u200f commat@ period. comma, colon: semi; num# sol/ bsol\\ excl! quest? lpar( rpar) lowbar_ hyphen\u2010 ' +
@@ -42,7 +42,7 @@ function fromPercents(text: string): string | undefined {
 
 /** Returns the view without HTML tags and comments, or the same view if it has none. */
 export function withoutTags(view: View): View {
-  // Searching for the end of each unclosed comment would scan the rest of the text every time.
+  // Removes comments only up to the last `-->`, because each unclosed one would cause a scan of the rest.
   const until = view.text.lastIndexOf('-->') + '-->'.length
   return replaceIn(replaceIn(view, /<!--[^]*?-->/g, () => '', { until }), /<\/?[a-z][^<>]*>/gi, () => '')
 }
@@ -52,7 +52,7 @@ const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Returns text that is encoded as base64 or hexadecimal. Omits anything that does not decode to text. */
+/** Returns decoded base64 and hexadecimal text. Omits spans that do not decode to text. */
 export function embedded(view: View, depth = 2): View[] {
   if (depth === 0) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {
@@ -71,10 +71,10 @@ interface Run {
   end: number
 }
 
-/** Separators between the pieces of one encoded text: line ends, and quotation marks of code and email. */
+/** Separators between the pieces of one encoded text: line ends, and the quotation marks of code and email. */
 const betweenPieces = /^[\s"'`+,>\\]{1,8}$/
 
-/** Returns the spans that may be encoded: each one alone, and adjacent ones joined. */
+/** Returns the spans that may be encoded, both individually and joined with adjacent ones. */
 function runsOf(text: string): Run[] {
   const runs: Run[] = []
   const joined: Run[] = []

@@ -1,11 +1,11 @@
-/** Normalises texts by removing differences that a reader ignores. */
+/** Normalises texts by removing differences that readers ignore. */
 import { mask, replaceIn, type View } from './view.ts'
 
 /** Characters beyond printable ASCII, except the mask that replaces findings. */
 const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
 /**
- * Returns the view with ASCII digits, spaces and hyphens, and without width, style or frame variants and invisible
+ * Returns the view with ASCII digits, spaces and hyphens, and without variants of width, style or frame and invisible
  * characters.
  */
 export function plain(view: View): View {
@@ -21,7 +21,7 @@ const plainForm = remembered((char) => {
   return /\p{Nd}/u.test(char) ? digitOf(char) : char.normalize('NFKC')
 })
 
-/** Decimal digits come in blocks of ten. */
+/** Returns the value of a decimal digit. Unicode encodes digits in blocks of ten. */
 function digitOf(char: string): string {
   const compatible = char.normalize('NFKC')
   if (/\d/.test(compatible)) return compatible
@@ -33,13 +33,13 @@ function digitOf(char: string): string {
 export interface Folded {
   /** Words separated by single spaces, including punctuation. */
   readonly words: View
-  /** Letters and digits alone, with `l` as `i`. For long phrases, which need no word boundaries inside. */
+  /** Letters and digits only, with `l` as `i`. Used for long phrases, which need no word boundaries inside. */
   readonly letters: View
 }
 
 /**
- * Folds a text: case, letter width and style (NFKD), accents, letters that look like Latin ones, digits and symbols
- * that stand for letters in a word, runs of white space, and invisible characters.
+ * Folds a text. Removes differences of case, letter width, style (NFKD) and accents, lookalikes of Latin letters,
+ * digits and symbols that stand for letters in a word, repeated white space, and invisible characters.
  */
 export function fold(text: string): Folded {
   const chars = replaceIn({ text }, special, (char) => foldedForm(char!), { hidden: true })
@@ -72,7 +72,7 @@ function lettersOf(words: View): View {
 }
 
 const letterForm = remembered((char) => {
-  // Two regional indicators form a flag, so they are not letters in words.
+  // Regional indicators count as letters here, but not in words, where two of them form a flag.
   const regional = char.codePointAt(0)! - 0x1f1e6
   if (regional >= 0 && regional < 26) return String.fromCharCode(0x61 + regional)
   return char === 'l' ? 'i' : /[\p{L}\p{N}\p{M}]/u.test(char) ? char : ''
@@ -85,10 +85,10 @@ const ignored =
 const foldedForm = remembered((char) => {
   // The blank Braille pattern is invisible.
   if (/[\p{White_Space}\u2800]/u.test(char)) return ' '
-  // Letters in black circles and squares, which NFKD preserves.
+  // Replaces letters in black circles and squares, which NFKD preserves.
   const circled = char.replace(/[\u{1f150}-\u{1f169}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f150 + 0x61))
     .replace(/[\u{1f170}-\u{1f189}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f170 + 0x61))
-  // Converts to upper case first, so that ß becomes ss and all sigmas are equal, as in full case folding.
+  // Converts to upper case first. As in full case folding, ß becomes ss and all sigmas are equal.
   const folded = circled.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD').replace(ignored, '')
   return [...folded].map((letter) => lookalikes.get(letter) ?? letter).join('')
     .replace(/æ/g, 'ae').replace(/œ/g, 'oe').replace(/\s+/g, ' ')
@@ -108,8 +108,8 @@ function remembered(form: (char: string) => string): (char: string) => string {
 }
 
 /**
- * Each Latin letter with the letters of other scripts that look like it, where NFKD does not map them. @see UTS #39,
- * confusables.txt
+ * Each Latin letter, followed by the letters of other scripts that look like it and that NFKD does not map. @see UTS
+ * #39, confusables.txt
  */
 const rows = 'aᴀɑαаꭺᗅꓮ𖽀𐊠 bʙƅьꮟᑲᖯꞵβвᏼᗷꓐ𐊂𐊡𐌁 cᴄσⲥсꮯ𐐽ꓚ𐊢𐌂𐔜 dᴅđԁꮷᑯꓒꭰᗞᗪꓓ eᴇꬲеҽεⴹꭼꓰ𑣆𑣎𐊆 fꜰғꬵꞙẝքϝᖴꓝ𑣂𐊇𐊥𐔥 gɢɡᶃƍցԍꮐᏻꓖ ' +
   'hʜħһհꮒηⲏнꮋᕼꓧ𐋏 iɪɩιіꙇӏꭵ𑣃ǀⲓⵏᛁꓲ𖼨𐊊𐌉 jᴊϳјʝꭻᒍꓙ kᴋκⲕкꮶᛕꓗ𐔘 lʟłⳑꮮᒪꓡ𖼖𑣒𐑃𐔦 mᴍμϻⲙмꮇᗰᛖꓟ𐊰𐌑 nɴոռνⲛꓠ𐔓 ' +

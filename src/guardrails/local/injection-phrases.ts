@@ -1,6 +1,6 @@
 /**
  * The wording of prompt injections. Each line is a rule: groups of terms separated by `>`, which must follow each other
- * with at most a few words between them. One term of each group is enough; `*` at the end of a term matches any
+ * with at most a few words between them. One term of each group is enough. A `*` at the end of a term matches any
  * continuation.
  */
 export const injectionRules = rulesOf(`
@@ -106,7 +106,7 @@ export const injectionRules = rulesOf(`
   zignoruj* | ignoruj* | zapomnij* | pomin* > poprzedni* | wczesniejsz* | powyzsz* | wszystki* | swoje > instrukcj* | polecen* | zasad* | wytyczn*
   pokaz* | ujawnij* | wyswietl* > prompt systemow* | instrukcje systemow*`)
 
-/** Chat template markers, which make a text look like another role's turn, separated by two spaces. */
+/** Chat template markers, separated by two spaces. They make a text look like another role's turn. */
 export const templateMarks = `
   <|im_start|>  <|im_end|>  <|endoftext|>  <|start_header_id|>  <|end_header_id|>  <|eot_id|>  <|system|>
   <|assistant|>  [inst]  [/inst]  <<sys>>  <</sys>>  <start_of_turn>  <end_of_turn>  ### instruction:

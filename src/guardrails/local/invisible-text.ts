@@ -3,11 +3,11 @@ import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { provider, type Span } from '../provider.ts'
 import { joined } from './view.ts'
 
-/** Invisible characters, including those required by a script or an emoji. */
+/** Invisible characters, including those that a script or an emoji requires. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u
 const emoji = /\p{Emoji}(?:[\p{Emoji_Modifier}\ufe0e\ufe0f\u20e3\u200d\u{e0020}-\u{e007f}]|(?<=\u200d)\p{Emoji})+/gu
 const needed = /[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
-/** Such characters are suspicious if there are at least this many and they exceed this share of the text. */
+/** Number and share of characters that scripts may need from which they are suspicious. */
 const fewest = 8
 const highestShare = 1 / 3
 
@@ -25,7 +25,7 @@ export const invisibleText = provider({
   },
 })
 
-/** Returns the characters that the grid removes from a message: those missing from the cleaned text. */
+/** Returns the positions of the characters that the grid removes from a message. */
 function removed(text: string): Span[] {
   const cleaned = withoutInvisible(text)
   if (cleaned === text) return []
@@ -34,14 +34,14 @@ function removed(text: string): Span[] {
     if (text[start] === cleaned[kept]) kept++
     else {
       spans.push({ start, end: start + 1 })
-      // A different line break was converted to a line feed.
+      // A line feed has replaced a different line break.
       if (cleaned[kept] === '\n' && /[\r\v\f\x85]/.test(text[start])) kept++
     }
   }
   return spans
 }
 
-/** Returns the invisible characters that scripts may need, if a text has too many of them. */
+/** Returns the invisible characters that scripts may need, if a text contains too many. */
 function hidden(text: string): Span[] {
   const plain = text.replace(emoji, (found) => ' '.repeat(found.length))
   const found = [...plain.matchAll(needed)]

@@ -21,7 +21,7 @@ const scripts = `
   Arabic:ar,fa,ur,ps,kk,ms,ha,pa Devanagari:hi,mr,ne Greek:el Hebrew:he Armenian:hy Georgian:ka Thai:th Lao:lo
   Khmer:km Myanmar:my Bengali:bn Gujarati:gu Gurmukhi:pa Tamil:ta Telugu:te Kannada:kn Malayalam:ml Sinhala:si
   Ethiopic:am`.trim().split(/\s+/).map((row) => ({ name: row.split(':')[0], languages: row.split(':')[1].split(',') }))
-/** Languages that are also written in Latin letters, or only in them. */
+/** Languages that are written in Latin letters, even if not exclusively. */
 const latin = languages.filter((language) =>
   ['az', 'bs', 'ha', 'ms', 'sr', 'uz'].includes(language) ||
   !scripts.some(({ languages }) => languages.includes(language))
@@ -35,15 +35,15 @@ const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
 /** Minimum number of letters in a script for it to count as text rather than a name or a quotation. */
 const fewestOfScript = 12
 /**
- * Minimum number of letters for detecting a language, and the number of code units examined together: franc reads the
- * first 2,048.
+ * Minimum number of letters for detecting a language, and the number of code units examined at a time. franc reads only
+ * the first 2,048.
  */
 const fewestLetters = 60
 const stretchLength = 3_400
-/** A language whose likelihood, relative to the likeliest one, is at least this may be the right one. */
+/** Minimum likelihood, relative to the likeliest language, at which another language may be the right one. */
 const nearlyAsLikely = 0.85
 
-/** Loaded for the first message that needs it, because its tables take some megabytes. */
+/** Loaded for the first message that needs it, because its tables take several megabytes. */
 let franc: typeof import('franc') | undefined
 
 export const language = provider({
@@ -80,7 +80,7 @@ interface Stretch extends Span {
   readonly likely: readonly string[]
 }
 
-/** Returns a message's text without code, and its sections, which end between words, with their likely languages. */
+/** Returns a message's text without code, and its sections with their likely languages. Sections end between words. */
 const proseOf = oncePerText((text) => {
   const prose = withoutCode(text)
   const stretches: Stretch[] = []

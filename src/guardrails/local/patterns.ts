@@ -5,17 +5,14 @@ import { type GuardedText, provider, RefusedConfig, type Span, text } from '../p
 import { joined } from './view.ts'
 
 /**
- * Maximum number of instructions in one compiled expression and in all of a guardrail. They bound the cost per
- * character.
+ * Maximum number of instructions in one compiled expression, and in all expressions of a guardrail. They limit the cost
+ * per character.
  */
 const mostInstructions = 500
 const mostInstructionsTogether = 2_000
-/** Cache size of the automaton that searches for all expressions. When the cache is full, it is cleared. */
+/** Cache size of the automaton that searches for all expressions. A full cache is cleared. */
 const automatonBytes = 512 * 1024
-/**
- * Memory per instruction, needed once for the expression and once for the automaton. A class such as \pL has a large
- * table.
- */
+/** Memory per instruction, both for the expression and for the automaton. A class such as \pL has a large table. */
 const instructionBytes = 1024
 const classBytes = 16 * 1024
 
@@ -43,7 +40,7 @@ export const patterns = provider({
       if (matching.length === 0) return { kinds: [] }
       const effort = new Effort()
       const spans = joined(matching.flatMap((pattern) => spansOf(pattern, text, effort)))
-      // An expression such as \b matches an empty string. Without spans, the whole text is masked.
+      // An expression such as \b matches an empty string. Without spans, the complete text is masked.
       return { kinds: ['text that is not allowed'], ...(spans.length > 0 && { spans }) }
     }
     const classes = patterns.reduce((sum, pattern) => sum + pattern.split(/\\p/i).length - 1, 0)
@@ -74,7 +71,7 @@ function parse(pattern: string, field: string): RE2JS {
   }
 }
 
-/** Returns all matches. If the search becomes too expensive, the rest of the text counts as one match. */
+/** Returns all matches. If the search becomes too expensive, the remaining text counts as one match. */
 function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   const spans: Span[] = []
   const matcher = pattern.matcher(text)
@@ -87,12 +84,12 @@ function spansOf(pattern: RE2JS, text: string, effort: Effort): Span[] {
   return spans
 }
 
-/** Bounds the search: a text with many matches could be scanned once per match, as with `x*y|x`. */
+/** Limits the search, because some expressions, such as `x*y|x`, scan the text once per match. */
 class Effort {
   #characters = 0
   #startedAt = performance.now()
 
-  /** Whether another search may read this many characters. The clock matters only for unusually long searches. */
+  /** Whether the search may read this many more characters. Time is limited only for unusually long searches. */
   allows(characters: number): boolean {
     this.#characters += characters
     return this.#characters < 1_000_000 || performance.now() - this.#startedAt < 20

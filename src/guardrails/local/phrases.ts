@@ -23,7 +23,7 @@ export const phrases = provider({
       ...(phrases.length > 0 ? [listed('listed phrase', phrases)] : []),
       ...(preset === 'none' ? [] : presets[preset]()),
     ]
-    // Two automata, each taking up to 32 bytes per letter.
+    // There are two automata, each with up to 32 bytes per letter.
     const bytes = 64 * phrases.reduce((sum, { length }) => sum + length, 0)
     const check = (guarded: GuardedText) => search(guarded, (reading) => finders.flatMap((find) => find(reading)))
     return Object.assign(check, { bytes })
@@ -45,9 +45,9 @@ function viewsOf(text: string): View[] {
   return [view, ...(plain === view ? [] : [plain]), ...embedded(view)]
 }
 
-/** Minimum length in letters of a phrase that also matches if its words are split or joined. */
+/** Minimum number of letters of a phrase that also matches if its words are split or joined. */
 const longEnough = 12
-/** Such phrases consist of words only. */
+/** Phrases that also match with split or joined words consist of words only. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
 
 function listed(kind: string, phrases: readonly string[]): Finder {
@@ -82,7 +82,7 @@ const injection = { kind: 'prompt injection', rules: injectionRules }
 const secrets = { kind: 'secret', rules: secretRules }
 const marks = once(() => listed(injection.kind, templateMarks))
 
-/** Compiled on first use: most accounts use no preset. */
+/** Compiled on first use, because most accounts use no preset. */
 const presets = {
   injection: once(() => [ruled(injection), marks()]),
   secrets: once(() => [ruled(secrets)]),
@@ -98,7 +98,7 @@ class PhraseAutomaton {
    * An open-addressing hash table of transitions from a state and a code unit to the next state. 0 marks a free slot.
    */
   readonly #targets: Int32Array
-  /** Every phrase starts at state 0. Each other state has one incoming transition. */
+  /** Number of states. Every phrase starts at state 0, and each other state has one incoming transition. */
   #stateCount = 1
   readonly #parents: Int32Array
   readonly #units: Uint16Array
@@ -109,9 +109,7 @@ class PhraseAutomaton {
   readonly #outputs: Int32Array
   readonly #lengths: Int32Array
 
-  /**
-   * Matches refer to phrases by index. Empty phrases are never found. Of two equal phrases, only the first is found.
-   */
+  /** Matches refer to phrases by index. Empty phrases and later duplicates are never found. */
   constructor(phrases: readonly string[]) {
     const most = phrases.reduce((sum, { length }) => sum + length, 1)
     this.#targets = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 2)))
@@ -123,7 +121,7 @@ class PhraseAutomaton {
     this.#lengths = Int32Array.from(phrases, ({ length }) => length)
     const states = new Int32Array(phrases.length)
     const longest = Math.max(0, ...this.#lengths)
-    // Shortest prefixes first, because a state falls back to a shorter one.
+    // Adds the shortest prefixes first, because a state falls back to a shorter one.
     for (let depth = 0; depth < longest; depth++) {
       for (const [i, phrase] of phrases.entries()) {
         if (depth < phrase.length) states[i] = this.#addState(states[i], phrase.charCodeAt(depth))
@@ -160,7 +158,7 @@ class PhraseAutomaton {
     }
   }
 
-  /** Returns a transition's slot in the table, or the free slot for it. */
+  /** Returns the table slot of a transition, or the free slot for it. */
   #placeOf(state: number, unit: number): number {
     const last = this.#targets.length - 1
     let at = (Math.imul(Math.imul(state, 0x85ebca6b) ^ unit, 0x9e3779b1) >>> 9) & last
@@ -185,7 +183,7 @@ class PhraseAutomaton {
 
 /** Maximum number of letters between two terms of a rule. */
 const mostBetween = 24
-/** Terms this close need no word boundary between them, because words may be run together. */
+/** Maximum number of letters between terms that need no word boundary, because words may be run together. */
 const together = 4
 
 interface Term {
@@ -204,7 +202,7 @@ interface Chain {
 }
 
 class PhraseRules {
-  /** By the phrase's index in the automaton. */
+  /** The terms of each phrase, by the phrase's index in the automaton. */
   readonly #terms: Term[][] = []
   readonly #automaton: PhraseAutomaton
   readonly #groups: number[]

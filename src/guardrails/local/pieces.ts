@@ -2,7 +2,7 @@
 import type { Span } from '../provider.ts'
 import { mask, type View } from './view.ts'
 
-/** The number of UTF-16 units that are read at each end of a piece. */
+/** Number of UTF-16 code units that are read at each end of a piece. */
 const nearby = 1_000
 
 /** Joins the pieces of a text without separators. Omits the middle of long pieces. */
@@ -31,7 +31,7 @@ export function putTogether(text: string, pieces: readonly Span[]): Required<Vie
   return { text: together, places: { starts, ends } }
 }
 
-/** Maps spans in the joined pieces back to the text. A span over several pieces becomes one span in each. */
+/** Maps spans over several pieces back to the text, with one span for each piece. Drops other spans. */
 export function inSeveral({ places: { starts, ends } }: Required<View>, spans: readonly Span[]): Span[] {
   return spans.flatMap((span) => {
     const stretches: { start: number; end: number }[] = []

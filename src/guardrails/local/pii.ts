@@ -10,7 +10,7 @@ import { nationalIds } from './pii/national-ids.ts'
 import { card, iban } from './pii/payment.ts'
 import { type Found, searchOf, spanOf, type View } from './view.ts'
 
-/** Earlier detectors claim a span first: a card number is not a phone number. */
+/** In order of precedence, so that a card number does not count as a phone number. */
 const detectors: readonly Detector[] = [apiKey, email, iban, card, nationalIds, phone]
 
 const kinds = ['email', 'phone', 'card', 'iban', 'national_id', 'api_key'] as const
@@ -31,7 +31,7 @@ export const pii = provider({
 
 interface Reading {
   readonly view: View
-  /** The text without tags is searched for keys only. Removing a table's tags would merge its numbers. */
+  /** The text without tags is searched only for keys, because removing a table's tags would merge its numbers. */
   readonly isWithoutTags?: boolean
 }
 
@@ -41,7 +41,7 @@ const search = searchOf((text): Reading[] => {
   return [
     { view: written },
     ...(untagged === written ? [] : [{ view: untagged, isWithoutTags: true }]),
-    // Encoded text without letters is too often meaningless.
+    // Decoded text without letters is too often meaningless.
     ...embedded(written).filter(({ text }) => /\p{L}/u.test(text)).map((view) => ({ view })),
   ]
 })

@@ -1,12 +1,12 @@
 /**
- * Readings of a text: as written, with escapes resolved, or decoded. Each maps its characters back to the original, so
- * that matches can be masked there. See docs/protocol/guardrails.md, "Providers".
+ * Views of a text: as written, with escapes resolved, or decoded. Each view maps its characters back to the original,
+ * so that matches can be masked there. See docs/protocol/guardrails.md, "Providers".
  */
 import type { GuardedText, Span, Verdict } from '../provider.ts'
 
 export interface View {
   readonly text: string
-  /** Where each UTF-16 code unit begins and ends in the original text. Without it, positions are identical. */
+  /** The start and end of each UTF-16 code unit in the original text. If undefined, positions are identical. */
   readonly places?: { readonly starts: readonly number[]; readonly ends: readonly number[] }
 }
 
@@ -16,8 +16,8 @@ export function spanOf({ places }: View, start: number, end: number): Span {
 }
 
 /**
- * Replaces all matches of a global pattern before `until`; a match is kept if `replace` returns undefined. With
- * `hidden`, a match replaced by nothing belongs to the character before it. The pattern must have no named groups.
+ * Replaces all matches of a global pattern before `until`. A match is kept if `replace` returns undefined. With
+ * `hidden`, a removed match belongs to the character before it. The pattern must have no named groups.
  */
 export function replaceIn(
   view: View,
@@ -53,7 +53,7 @@ export function replaceIn(
   return { text: replaced + view.text.slice(until), places: { starts, ends } }
 }
 
-/** Sorts spans, merges overlapping ones and drops empty ones. */
+/** Sorts spans, merges overlapping ones and removes empty ones. */
 export function joined(spans: readonly Span[]): Span[] {
   const sorted = spans.filter(({ start, end }) => end > start).sort((a, b) => a.start - b.start)
   const out: Span[] = []
@@ -65,11 +65,11 @@ export function joined(spans: readonly Span[]): Span[] {
   return out
 }
 
-/** Maximum total length in UTF-16 units of two texts whose results are cached. */
+/** Maximum total length in UTF-16 code units of two cached texts. */
 const mostKept = 1_500_000
 
 /**
- * Caches a function's results for the last two texts, because guardrails run one after another on a text and its joined
+ * Caches a function's results for the last two texts, because several guardrails check the same text and its joined
  * pieces.
  */
 export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
@@ -92,8 +92,8 @@ export interface Found extends Span {
 }
 
 /**
- * Searches all readings of a message, then masks the matches and searches again, for up to five rounds: each masked
- * span is a new boundary for its neighbours.
+ * Searches all readings of a message, masks the matches and searches again, for up to five rounds. Each masked span is
+ * a new boundary for its neighbours.
  */
 export function searchOf<Reading>(read: (text: string) => Reading[]) {
   const firstReadings = oncePerText(read)
@@ -122,14 +122,14 @@ function maskedIn(text: string, spans: readonly Span[]): string {
 }
 
 const inWord = String.raw`[\p{L}\p{N}\p{M}]`
-/** Scripts without spaces between words, and Hangul, where particles follow a word. */
+/** Scripts without spaces between words, and Hangul, in which particles follow a word. */
 const unspaced = `[${
   'Han Hiragana Katakana Bopomofo Hangul Thai Lao Khmer Myanmar Tibetan'.split(' ')
     .map((script) => String.raw`\p{scx=${script}}`).join('')
 }]`
 const edge = new RegExp(`(?<!${inWord})|(?!${inWord})|(?<=${unspaced})|(?=${unspaced})`, 'uy')
 
-/** Whether a word can begin or end here. */
+/** Whether a word can begin or end at this position. */
 export function isWordEdge(text: string, at: number): boolean {
   edge.lastIndex = at
   return edge.test(text)

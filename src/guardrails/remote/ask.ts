@@ -11,7 +11,7 @@ import { type FailureReason, ProviderFailure, type ProviderTools, type Span } fr
 interface Question<Answer> {
   url: URL
   body: unknown
-  /** Additional headers besides those for JSON. Called for each attempt with the body's text. */
+  /** Headers in addition to those for JSON. Called for each attempt with the text of the body. */
   headers?: (body: string) => Record<string, string>
   /** The response's schema. Other fields are ignored. */
   answer: z.ZodType<Answer>
@@ -27,7 +27,7 @@ interface Answered<Answer> {
   readonly raw: unknown
 }
 
-/** Ends an abandoned request. The check's own deadline is `tools.signal`. */
+/** Time limit for an abandoned request. The check's own deadline is `tools.signal`. */
 const timeoutMs = 15 * second
 
 /** Queries a service. Retries a failed connection once, because nothing was sent. */
@@ -41,7 +41,7 @@ export async function ask<Answer>(tools: ProviderTools, question: Question<Answe
   return { answer: checked.data, raw }
 }
 
-/** The response does not match the interface. `why` is a constant string. */
+/** The failure for a response that does not match the interface. `why` is a constant string. */
 export function unusableAnswer(host: string, why: string): ProviderFailure {
   return new ProviderFailure('unusable_answer', `The answer of ${host} cannot be used: ${why}.`)
 }
@@ -82,7 +82,7 @@ async function post<Answer>(tools: ProviderTools, question: Question<Answer>): P
   }
 }
 
-/** The parser's error is not passed on, because it may quote the text. */
+/** The parser's error is discarded, because it may quote the text. */
 function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>, host: string): unknown {
   try {
     return response.json({ maxTokens })
@@ -117,9 +117,7 @@ function describeStatus(status: number): [FailureReason, string] {
   return ['rejected', 'so it does not accept the request; check the address and the configuration']
 }
 
-/**
- * Converts spans of code points, as Python counts them, to UTF-16 code units. Undefined if one lies outside the text.
- */
+/** Converts spans of code points, as in Python, to UTF-16 code units. Undefined if one is outside the text. */
 export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] | undefined {
   const unitOf = [0]
   for (const char of text) unitOf.push(unitOf[unitOf.length - 1] + char.length)
@@ -130,8 +128,8 @@ export function spansOfCodePoints(text: string, spans: readonly Span[]): Span[] 
 }
 
 /**
- * Splits a text into pieces of at most `max` UTF-16 code units, for services with a limit. Each begins with the last
- * `overlap` units of the previous one, so that anything shorter stays whole in one of them. Never splits a character.
+ * Splits a text into pieces of at most `max` UTF-16 code units. Each piece begins with the last `overlap` units of the
+ * previous one, so that shorter matches are complete in one piece. Never splits a character.
  */
 export function piecesOf(text: string, max: number, overlap: number): string[] {
   const pieces: string[] = []
@@ -147,13 +145,13 @@ function characterStart(text: string, position: number): number {
   return text.codePointAt(position - 1)! > 0xffff ? position - 1 : position
 }
 
-/** Maximum number of kinds kept per verdict. */
+/** Maximum number of kinds per verdict. */
 const maxKinds = 20
 const maxLength = 64
 
 /**
- * Converts a service's labels to the kinds of a verdict: `EMAIL_ADDRESS` becomes `email address`. Services are not
- * trusted, so kinds are few, short and plain. `fallback` replaces labels that would be empty.
+ * Converts a service's labels to the kinds of a verdict, such as `EMAIL_ADDRESS` to `email address`. Services are not
+ * trusted, so the number, length and characters of kinds are limited. `fallback` replaces empty labels.
  */
 export function kindsOf(labels: readonly string[], fallback: string): string[] {
   return [...new Set(labels.map((label) => kindOf(label) || fallback))].slice(0, maxKinds)

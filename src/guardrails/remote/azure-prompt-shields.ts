@@ -4,7 +4,7 @@ import { httpUrl, provider, type ProviderTools } from '../provider.ts'
 import { ask, below, headerValue, piecesOf, unusableAnswer } from './ask.ts'
 
 /**
- * Length limit for all texts of a request together. A longer text is split into overlapping pieces. @see
+ * Length limit for all texts of a request together. Longer texts are split into overlapping pieces. @see
  * https://learn.microsoft.com/azure/ai-services/content-safety/overview#input-requirements
  */
 const maxCharacters = 10_000
@@ -14,8 +14,8 @@ const maxConcurrent = 4
 const shielded = z.object({ documentsAnalysis: z.array(z.object({ attackDetected: z.boolean() })) })
 
 /**
- * `POST /contentsafety/text:shieldPrompt`. A message is sent as a document, because its recipient reads it, rather than
- * as a user prompt.
+ * `POST /contentsafety/text:shieldPrompt`. A message is sent as a document instead of a user prompt, because its
+ * recipient reads it.
  * @see
  * https://learn.microsoft.com/rest/api/contentsafety/text-operations/shield-prompt?view=rest-contentsafety-2024-09-01
  */

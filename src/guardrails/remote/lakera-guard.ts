@@ -57,9 +57,7 @@ export const lakeraGuard = provider({
   },
 })
 
-/**
- * Undefined unless every detection has a position: masking only the located ones would leave an attack, which has none.
- */
+/** Returns spans only if every detection has a position. Otherwise masking would leave an attack in the text. */
 function spansOf(text: string, matches: Match[], detected: string[]): Span[] | undefined {
   const located = new Set(matches.map(({ detector_type }) => detector_type))
   if (detected.length === 0 || !detected.every((type) => located.has(type))) return undefined
@@ -67,9 +65,7 @@ function spansOf(text: string, matches: Match[], detected: string[]): Span[] | u
   return spans.every((span) => span !== undefined) ? joined(spans) : undefined
 }
 
-/**
- * The documentation does not say whether offsets count code points or UTF-16 code units, so the matched text decides.
- */
+/** The documentation does not say whether offsets count code points or UTF-16 code units. The matched text shows it. */
 function spanOf(text: string, { start, end, text: matched }: Match): Span | undefined {
   const asCodePoints = spansOfCodePoints(text, [{ start, end }])?.[0]
   const asUnits = start >= 0 && start < end && end <= text.length ? { start, end } : undefined

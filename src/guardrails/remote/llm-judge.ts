@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type GuardedText, httpUrl, provider, ProviderFailure, type ProviderTools, text } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'
 
-/** Some models refuse to answer and send no content. A refusal says nothing about the text. */
+/** `content` is optional, because some models refuse to answer and send none. A refusal is no verdict on the text. */
 const completion = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
 })
@@ -23,8 +23,8 @@ const responseFormat = {
 }
 
 /**
- * `POST /chat/completions` with structured output. A server that rejects it gets a plain request: without
- * `response_format`, and with all instructions in one user message. @see
+ * `POST /chat/completions` with structured output. If a server rejects this, it gets a plain request without
+ * `response_format`, with all instructions in one user message. @see
  * https://platform.openai.com/docs/api-reference/chat/create
  */
 export const llmJudge = provider({
@@ -65,7 +65,7 @@ export const llmJudge = provider({
         }
       }
       const answered = await judge(guarded, tools, false)
-      // Remembered, so that the next check sends only one request.
+      // Stored, so that the next check sends only one request.
       takesFormat = false
       return answered
     }
@@ -79,7 +79,7 @@ export const llmJudge = provider({
   },
 })
 
-/** Fences the text with a random word, so that it cannot fake its end and add instructions. */
+/** Encloses the text in lines with a random word, so that it cannot fake its end and add instructions. */
 function judgeMessages(policy: string, text: string): { system: string; user: string } {
   const fence = `TEXT-${newFence()}`
   return {
@@ -102,9 +102,9 @@ function newFence(): string {
 
 const judgement = z.object({ violation: z.boolean() })
 
-/** Undefined without a judgement. It must be the whole answer, because a model may repeat parts of the text. */
+/** Undefined if the answer is not just a judgement, because a model may repeat parts of the text. */
 export function readJudgement(content: string): string[] | undefined {
-  // Reasoning models may write their thoughts before the answer.
+  // Removes the thoughts that reasoning models may write before the answer.
   const answer = content.replace(/^[\s\S]*<\/think>/, '').trim()
   return readHazards(answer) ?? readJson(answer.replace(/^```(?:json)?\s*\n([\s\S]*)\n\s*```$/, '$1'))
 }

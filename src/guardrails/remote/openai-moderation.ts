@@ -3,11 +3,11 @@ import * as z from 'zod'
 import { httpUrl, provider, text, threshold } from '../provider.ts'
 import { ask, bearer, below, kindsOf, piecesOf, unusableAnswer } from './ask.ts'
 
-/** A model reads 32,768 tokens per input, and a character of a rare script takes up to three. */
+/** Maximum characters per input. A model reads 32,768 tokens, and a character of a rare script takes up to three. */
 const maxInput = 10_000
 const overlap = 500
 
-/** Some compatible services omit `flagged`, and categories that a model does not support are null. */
+/** Compatible services may omit `flagged`. Categories that a model does not support are null. */
 const moderated = z.object({
   results: z.array(z.object({
     flagged: z.boolean().optional(),

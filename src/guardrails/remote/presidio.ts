@@ -30,12 +30,12 @@ export const presidio = provider({
         url,
         body: { text: guarded.text, language: config.language, score_threshold: config.threshold },
         answer: analyzed,
-        // A text may list thousands of addresses. It must not pass for that reason.
+        // Large, because a text may list thousands of addresses and must not pass for that reason.
         maxBytes: 1024 * 1024,
         maxTokens: 100_000,
       })
       const found = answer.filter(({ score }) => score >= config.threshold)
-      // Presidio is written in Python, whose strings count code points.
+      // Presidio counts code points, as Python strings do.
       const spans = spansOfCodePoints(guarded.text, found)
       if (!spans) throw unusableAnswer(url.host, 'it names places outside of the text')
       return { kinds: kindsOf(found.map(({ entity_type }) => entity_type), 'personal data'), spans, raw }

@@ -1,4 +1,4 @@
-/** Your own service. */
+/** Calls a service that the account operates itself. */
 import { Buffer } from 'node:buffer'
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
@@ -14,7 +14,7 @@ const reviewed = z.object({
   redacted: z.string().min(1).refine((text) => !text.includes('\0')).optional(),
 })
 
-/** Sends a signed `POST`. Every decision but `allow` is an objection. See docs/protocol/guardrails.md, "Webhook". */
+/** Sends a signed `POST`. Every decision except `allow` is an objection. See docs/protocol/guardrails.md, "Webhook". */
 export const webhook = provider({
   id: 'webhook',
   name: 'Webhook',
@@ -35,7 +35,7 @@ export const webhook = provider({
       const key = keyOf(tools.token ?? '')
       if (!key) throw new ProviderFailure('wrong_token', wrongSecret)
       const { text, direction, sender, recipient } = guarded
-      // The same for both attempts, so that the service can recognize the retry.
+      // Both attempts have the same id, so that the service can recognize the retry.
       const id = `msg_${newId()}`
       const { answer, raw } = await ask(tools, {
         url,
@@ -46,7 +46,7 @@ export const webhook = provider({
         },
         headers: (body) => signed(key, id, Math.floor(tools.now() / second), body),
         answer: reviewed,
-        // `redacted` may be as long as the longest allowed text.
+        // Large enough for `redacted` with the longest allowed text.
         maxBytes: 512 * 1024,
       })
       if (answer.decision === 'allow') return { kinds: [], raw }

@@ -1,6 +1,4 @@
-/**
- * Internal commands that `export-account` and `import-account` run. People do not run them directly. Values are JSON.
- */
+/** Internal commands that `export-account` and `import-account` run. Values are JSON. */
 import { beginImport, endImport, importRows, noteExport, signArchive } from '../archive.ts'
 import { storeCommand } from '../../../cli/command.ts'
 

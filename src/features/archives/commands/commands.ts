@@ -136,10 +136,7 @@ function explained(error: unknown): never {
   throw error
 }
 
-/**
- * Runs `work` with access to the grid. If a server holds the local database file, commands go through that server.
- * Otherwise this process opens the store.
- */
+/** Runs `work` in this process, or through the server that holds the local database file. */
 async function withGrid<Result>(work: (ask: Ask, store?: Store) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env)
   const path = localPath(config.databaseUrl)

@@ -54,9 +54,7 @@ interface Imported extends Record<string, unknown> {
 const unitLines = 100
 const unitChars = 128 * 1024
 
-/**
- * Child records are stored in the same unit as the preceding record, such as a message's deliveries with the message.
- */
+/** Records stored in the same unit as the preceding one, such as a message's deliveries. */
 const childRecords = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.record)))
 
 /**

@@ -26,9 +26,7 @@ export async function* archiveLines({ deps: { config }, copyTo }: Store, input: 
   }
 }
 
-/**
- * The unsigned lines from an existing copy, which is removed. If this fails, the caller removes `copy` and `target`.
- */
+/** The unsigned lines from an existing copy, which is removed. On failure, the caller removes both files. */
 export async function* linesOfCopy(input: ArchiveInput): AsyncIterable<string> {
   await runOnThread('writeArchiveRows', writeArchiveRows, input)
   // The files are unlinked immediately, so that a client that stops reading cannot leave a copy of the database behind.

@@ -48,10 +48,7 @@ export interface ArchivedTable {
   readonly where?: string
   /** SQL order of the rows. Default: insertion order. */
   readonly order?: string
-  /**
-   * Child tables, whose rows follow their parent row. `of` is an SQL condition for the children of the row with `id`
-   * `?2`.
-   */
+  /** Child tables. `of` is an SQL condition for the rows that follow the parent row with `id` `?2`. */
   readonly children?: readonly { table: ArchivedTable; of: string }[]
 }
 
@@ -129,9 +126,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
 }
 
-/**
- * The people of account `?1`. They are not rows of an account table, because an import creates invitations for them.
- */
+/** The people of account `?1`. They have no account table: an import creates invitations for them. */
 export const people = `
   SELECT users.email AS email, memberships.role AS role, person_aliases.agent_id AS agent_id
   FROM memberships JOIN users ON users.id = memberships.user_id

@@ -121,10 +121,7 @@ async function manifestOf(run: Run, account: string, madeAt: number): Promise<Ar
   }
 }
 
-/**
- * Yields each row with the value of its field `id`. Row keys are selected first, because the sort order may have no
- * index.
- */
+/** Yields rows with their `id`. Their keys are selected first, because the order may have no index. */
 async function* rowsOf(
   run: Run,
   archived: ArchivedTable,

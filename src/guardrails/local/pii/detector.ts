@@ -22,7 +22,7 @@ export function matching(text: string, pattern: RegExp, accept = (_: Candidate) 
     .filter(accept)
 }
 
-/** Returns the text before a match, up to the maximum distance of a word that explains it. */
+/** Returns the text before a match. `length` is the maximum distance of a word that explains the match. */
 export function before(text: string, start: number, length = 32): string {
   return text.slice(Math.max(0, start - length), start)
 }

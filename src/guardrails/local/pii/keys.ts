@@ -1,10 +1,10 @@
-/** Keys and tokens of clouds, code hosts and other services, and our own. */
+/** Finds keys and tokens of clouds, code hosts and other services, and of the grid. */
 import { keyKind, keyPrefixes } from '../../../lib/secrets.ts'
 import { type Candidate, type Detector, matching } from './detector.ts'
 
 /**
- * Formats of keys of clouds, code hosts, models and services. The part after a prefix is bounded, so that a text full
- * of prefixes takes linear time. Keys meant to be public, such as Stripe's `pk_` keys, are omitted.
+ * Formats of keys of clouds, code hosts, models and services. The part after a prefix has a maximum length, so that a
+ * text full of prefixes takes linear time. Public keys, such as Stripe's `pk_` keys, are omitted.
  */
 const shapes = String.raw`
   (?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16} AIza[\w-]{35} GOCSPX-[\w-]{28} ya29\.[\w-]{20,500}
@@ -48,7 +48,7 @@ const ownKey = new RegExp(
   'g',
 )
 
-/** Every key, token and value above contains a run of this many such characters. Most texts have none. */
+/** A run of characters that every key, token and value above contains. Most texts have none. */
 const longRun = /[\w.~=+/!#^*\u0080-\uffff-]{15}/
 
 export const apiKey: Detector = {
@@ -75,7 +75,7 @@ function hasPassword({ text }: Candidate): boolean {
   return !isPlaceholder(text.slice(text.indexOf(':', text.indexOf('//')) + 1, -1))
 }
 
-/** Matches from the first to the last line of a key; without the last line, to the end of the text. */
+/** Matches from the first to the last line of a key. If the last line is missing, matches to the end of the text. */
 function privateKeys(text: string): Candidate[] {
   const begins = matching(text, begin)
   const ends = matching(text, end)
@@ -96,7 +96,7 @@ function isPlaceholder(text: string): boolean {
     .test(text)
 }
 
-/** Rejects identifiers of a credential, such as `accessTokenOfUser`. */
+/** Rejects identifiers that name a credential, such as `accessTokenOfUser`. */
 function isCredential(text: string): boolean {
   const kinds = [/[a-z]/, /[A-Z]/, /\d/].filter((kind) => kind.test(text)).length
   return !isPlaceholder(text) && kinds >= 2 && !/^[A-Z]?[a-z]+(?:[A-Z][a-z]+)*$/.test(text) && new Set(text).size >= 8

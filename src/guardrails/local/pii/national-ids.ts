@@ -1,11 +1,11 @@
-/** National identification numbers. `validator` verifies their check digits. */
+/** Finds national identification numbers. `validator` verifies their check digits. */
 import isIdentityCard from 'validator/lib/isIdentityCard.js'
 import isTaxID from 'validator/lib/isTaxID.js'
 import { before, type Detector, matching } from './detector.ts'
 
 /**
- * A format, the check of the number without separators, and words that must precede a format with other common
- * meanings.
+ * A format, a check of the number without separators, and words that must precede a number whose format has other
+ * common meanings.
  */
 type NationalId = readonly [shape: RegExp, check: (id: string) => boolean, cue?: RegExp]
 
@@ -58,7 +58,7 @@ function isNir(id: string): boolean {
   return 97n - BigInt(digits.slice(0, 13)) % 97n === BigInt(digits.slice(13))
 }
 
-/** Each format, outside longer words or numbers. */
+/** The expressions of all formats, which match only outside longer words and numbers. */
 const compiled = ids.map(([{ source }, check, cue]) => {
   const shape = new RegExp(`(?<![\\p{L}\\p{N}_]|\\d[.,-])(?:${source})(?![\\p{L}\\p{N}_]|[.,-]\\d)`, 'giu')
   return { shape, check, cue }
@@ -68,7 +68,7 @@ export const nationalIds: Detector = {
   id: 'national_id',
   kind: 'national id number',
   find(text) {
-    // Every format has four digits close together.
+    // Every format contains four digits close together.
     if (!/\d(?:\D{0,5}\d){3}/.test(text)) return []
     return compiled.flatMap(({ shape, check, cue }) =>
       matching(

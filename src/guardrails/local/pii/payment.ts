@@ -1,11 +1,11 @@
-/** Card numbers and IBANs. */
+/** Finds card numbers and IBANs. */
 import isCreditCard from 'validator/lib/isCreditCard.js'
 import { type Candidate, type Detector, matching } from './detector.ts'
 
 /** Digits in groups of any size, separated by one space, hyphen or dot. */
 const cardShape = /(?<![\p{L}\p{N}_]|\d[.,:-])\d(?:[ .-]?\d){12,18}(?![\p{L}\p{N}_]|[.,:-]\d)/gu
 
-/** Digits in card groups, with identical separators, such as a line feed, `/` or brackets. */
+/** Digits in the groups of a card number, with identical separators, such as a line feed, `/` or brackets. */
 const groupedShape =
   /(?<![\p{L}\p{N}])\d{4}(?<signs>[\s./_|()[\]{}*-]{1,4})(?:\d{4}\k<signs>\d{4}\k<signs>\d{4}|\d{6}\k<signs>\d{4,5})(?!\k<signs>\d|[\p{L}\p{N}])/gu
 
