@@ -1,5 +1,5 @@
 /**
- * Browser sessions, stored in the database and identified by a cookie, and CSRF protection for forms. See
+ * Browser sessions and CSRF protection of forms. A cookie identifies a session stored in the database. See
  * docs/people.md, "Signing in", and docs/security.md, "Pages".
  */
 import { GridError, isStorageFull } from '../errors.ts'
@@ -293,8 +293,8 @@ export function createSessions(store: Store, origins: string[]) {
     /**
      * Returns the store of one of the user's accounts, with the user's current role as actor. Fails with
      * `account_not_found`, with `other_sign_in_required` if this session cannot open the account, or with
-     * `second_factor_required` if the account requires one that the user does not have. `withoutSecondFactor` is for
-     * the pages where users add one.
+     * `second_factor_required` if the user lacks a second factor that the account requires. `withoutSecondFactor` is for
+     * the pages where users add a second factor.
      */
     openAccount(
       visitor: Visitor,

@@ -21,7 +21,7 @@ export interface ArgumentSchema {
 
 /** How a call treats unknown arguments. */
 export interface ArgumentRules {
-  /** The tool or route, as named in error messages. */
+  /** The tool or route, as error messages name it. */
   call: string
   /** Whether to refuse all unknown arguments, because ignoring one could do the opposite of the caller's intention. */
   isStrict: boolean

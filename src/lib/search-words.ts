@@ -64,7 +64,7 @@ export function excerptOf(text: string, words: readonly string[], length = 160):
   return pieces
 }
 
-/** Returns the position of a word's beginning near `at`. */
+/** Returns a position near `at` where a word begins. */
 function beginOf(text: string, at: number): number {
   if (at <= 0) return 0
   const space = text.slice(at, at + 20).search(/\s/)

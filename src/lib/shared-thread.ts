@@ -38,7 +38,6 @@ const longJobMs = 300
 export interface SharedThreadOptions {
   program: ThreadProgram
   maxMegabytes: number
-  /** Maximum waiting time of a job. */
   maxWaitMs: number
   /** Builds the program for tests, where Node runs sources and has no thread otherwise. */
   build?: () => Promise<URL>

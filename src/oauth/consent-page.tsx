@@ -25,7 +25,6 @@ interface ConsentView {
   picker: AccountPicker
   /** The value `pick` of the preselected entry. */
   chosen: string | undefined
-  /** The page's path. */
   path: string
   /** The client's query parameters, which the search form sends again. */
   searchFields: [string, string][]

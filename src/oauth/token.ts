@@ -202,7 +202,7 @@ async function revoke({ store, clients }: OAuthParts, request: Request, requestI
   }
   if (token.revokedAt !== null) return
   await revokeGrantByClient(store, token, requestId).catch((error) => {
-    // A concurrent request has already revoked the grant, as the client wants.
+    // A concurrent request has already revoked the grant, so nothing is left to do.
     if (!(error instanceof GridError) || error.code !== 'credential_not_found') throw error
   })
 }

@@ -15,7 +15,7 @@ interface StreamedBody {
 
 /**
  * Streams pieces. Each piece is generated when the previous one was read, so nothing is buffered for a slow client.
- * When the client disconnects or is disconnected, `connection` is closed.
+ * When the client leaves or is disconnected, `connection` is closed.
  */
 export function streamedBody(
   pieces: AsyncIterator<Uint8Array>,

@@ -4,7 +4,6 @@ export class FairQueue<T> {
   readonly #waiting = new Map<string, T[]>()
   #size = 0
 
-  /** The number of waiting entries. */
   get size(): number {
     return this.#size
   }
