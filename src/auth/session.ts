@@ -293,8 +293,8 @@ export function createSessions(store: Store, origins: string[]) {
     /**
      * Returns the store of one of the user's accounts, with the user's current role as actor. Fails with
      * `account_not_found`, with `other_sign_in_required` if this session cannot open the account, or with
-     * `second_factor_required` if the user lacks a second factor that the account requires. `withoutSecondFactor` is for
-     * the pages where users add a second factor.
+     * `second_factor_required` if the user lacks a second factor that the account requires. `withoutSecondFactor` is
+     * for the pages where users add a second factor.
      */
     openAccount(
       visitor: Visitor,

@@ -255,9 +255,9 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 /**
  * Returns methods that register an account's pages, below `/accounts/ID`. The pages fail with `unauthenticated`, with
  * `account_not_found` if the user does not belong to the account, or with `second_factor_required` if the user lacks a
- * required second factor, unless `withoutSecondFactor` is set. With `isOfUser`, they are about the user in all accounts,
- * and fail with `not_allowed` in a session for a single account. `may` is the forms' default permission. The forms are
- * added to `routes`.
+ * required second factor, unless `withoutSecondFactor` is set. With `isOfUser`, they are about the user in all
+ * accounts, and fail with `not_allowed` in a session for a single account. `may` is the forms' default permission. The
+ * forms are added to `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,
