@@ -5,12 +5,12 @@ import { minute } from '../lib/time.ts'
 export interface AgentActor {
   type: 'agent'
   agentId: string
-  /** Without `@`. */
+  /** The alias without `@`. */
   alias: string
   credentialId: string
-  /** The user who authorized it over OAuth; undefined with an agent key. */
+  /** The user who authorized the agent over OAuth. Undefined with an agent key. */
   userId?: string
-  /** True if the agent is known not to be on trial. Otherwise each send checks. */
+  /** True if the agent is known not to be on trial. Otherwise each send checks this. */
   isUnlimited?: boolean
 }
 
@@ -18,11 +18,11 @@ export interface AdminActor {
   type: 'admin'
   credentialId: string
   credentialKind: 'admin_key' | 'oauth'
-  /** The user behind the credential; null for a key created on the command line. */
+  /** The user behind the credential. Null for a key created on the command line. */
   userId: string | null
 }
 
-/** A signed-in user of the web pages. The role is read again on every request. */
+/** A signed-in user of the web pages. Every request loads the role again. */
 export interface UserActor {
   type: 'user'
   userId: string
@@ -40,7 +40,7 @@ interface SystemActor {
 
 export type Actor = AgentActor | AdminActor | UserActor | SystemActor
 
-/** A signed-in user outside any account. */
+/** A signed-in user outside of any account. */
 export interface SignedInUser {
   user: { id: string; email: string; emailVerifiedAt: number | null }
   sessionId: string
@@ -52,25 +52,26 @@ export interface SignedInUser {
   identity?: { issuer: string; subject: string } | null
 }
 
-/** How long a proof of identity permits changes that need a recent one. */
+/** How long a proof of identity permits changes that require a recent one. */
 export const confirmedForMs = 10 * minute
 
 /**
- * Requires that the user has recently proved their identity: by signing in, or on the confirmation page. Other callers
- * pass. Fails with `confirmation_required`. See docs/people.md, "Signing in".
+ * Requires that the user has recently proved their identity, by signing in or on the confirmation page. Agents, admin
+ * credentials and the process itself pass. Fails with `confirmation_required`, or outside an account with
+ * `not_allowed`. See docs/people.md, "Signing in".
  */
 export function requireConfirmed(actor: Actor | SignedInUser, now: number): void {
   if ('type' in actor && actor.type !== 'user') return
   if (!('type' in actor)) requireWholeSession(actor)
   const { confirmedAt } = actor as UserActor | SignedInUser
-  // A time in the future does not count as recent either: the clock was set back.
+  // A future time does not count as recent. It means that the clock was set back.
   if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
   throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
 }
 
 /**
- * Requires a session that was not started by an account's provider: whoever runs the provider could act as any of its
- * users. Fails with `not_allowed`. See docs/people.md, "Single sign-on".
+ * Requires a session that was not started by an account's provider, because the provider's operator could act as any of
+ * its users. Fails with `not_allowed`. See docs/people.md, "Single sign-on".
  */
 export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAccount'>): void {
   if (onlyAccount == null) return
@@ -81,13 +82,13 @@ export function requireWholeSession({ onlyAccount }: Pick<SignedInUser, 'onlyAcc
   )
 }
 
-/** A member's roles in an account, strongest first. */
+/** The roles that a member can have in an account, strongest first. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
 /**
  * Whether a session can open an account. If the account requires its provider, an owner with a second factor can still
- * get in without it. See docs/people.md, "Single sign-on".
+ * open it without the provider. See docs/people.md, "Single sign-on".
  */
 export function opensAccount(
   { onlyAccount, user }: { onlyAccount: string | null; user: { hasSecondFactor: boolean } },
@@ -98,7 +99,7 @@ export function opensAccount(
 }
 
 /**
- * The roles with each permission. This is the only list of roles.
+ * The roles that have each permission. Roles are defined only here.
  *
  * - `view`: read everything in the account.
  * - `use`: act as the account's agents.
@@ -120,19 +121,19 @@ export function allows(role: Role, permission: Permission): boolean {
   return (permissions[permission] as readonly Role[]).includes(role)
 }
 
-/** Fails with `wrong_credential` for other callers. */
+/** Returns the calling agent. Fails with `wrong_credential` for other callers. */
 export function callingAgent(actor: Actor): AgentActor {
   if (actor.type !== 'agent') throw new GridError('wrong_credential', 'Only an agent can do this. Use an agent key.')
   return actor
 }
 
-/** Fails with `wrong_credential` for other callers. */
+/** Returns the calling user. Fails with `wrong_credential` for other callers. */
 export function callingUser(actor: Actor): UserActor {
   if (actor.type !== 'user') throw new GridError('wrong_credential', 'Only a signed-in user can do this.')
   return actor
 }
 
-/** Returns the id of the user who is reading; null for programs. */
+/** Returns the id of the reading user. Null for programs. */
 export function readingUser(actor: Actor): string | null {
   return actor.type === 'user' ? actor.userId : null
 }
@@ -155,7 +156,7 @@ export function requirePermission(actor: Actor, permission: Permission): void {
   if (!allows(role, permission)) throw notAllowed(permission)
 }
 
-/** Creates the error `not_allowed`, naming the roles that have the permission. `before` is a sentence to put first. */
+/** Creates the error `not_allowed`, which names the roles with the permission. `before` is its first sentence. */
 export function notAllowed(permission: Permission, before = ''): GridError {
   const message = `${before && `${before} `}Only ${allowedCallers[permission]} can do this.`
   return new GridError('not_allowed', message, { allowedRoles: permissions[permission] })

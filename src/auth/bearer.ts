@@ -14,13 +14,14 @@ import type { AccessToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
 import type { Actor, AdminActor, AgentActor } from './actor.ts'
 
-/** Precision of "last used", so that not every request writes to the database. */
+/** Precision of "last used". It avoids a database write on every request. */
 const lastUsedPrecisionMs = minute
 
 /**
- * Authenticates a request by its `Authorization` header. Tokens are looked up in the database every time. With a local
- * file, keys may come from a `KeyCache`, which is cleared by every write that could revoke a key. So every process
- * refuses a revoked key on the next request. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
+ * Authenticates a request by its `Authorization` header. Access tokens are looked up in the database every time. With a
+ * local file, keys may come from a `KeyCache`, which every write that could revoke a key clears. Every process
+ * therefore refuses a revoked key on the next request. See docs/security.md, "Keys and tokens". Fails with
+ * `unauthenticated`.
  *
  * A long-running call authenticates again and passes its original store as `previous`. This fails with `unavailable` if
  * the agent was moved to another account.
@@ -28,8 +29,8 @@ const lastUsedPrecisionMs = minute
 export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
 /**
- * Creates authentication against the credentials in a store. See docs/protocol/README.md, "Credentials". @see RFC 6750
- * §2.1
+ * Creates a function that authenticates against the credentials in a store. See docs/protocol/README.md, "Credentials".
+ * @see RFC 6750 §2.1
  */
 export function createAuthenticator(store: Store): Authenticate {
   const recordedUses = new Map<string, number>()
@@ -43,7 +44,7 @@ export function createAuthenticator(store: Store): Authenticate {
   async function byHeader(authorization: string | null): Promise<AccountStore> {
     const token = bearerToken(authorization)
     if (token === undefined) throw missingKey('Sign in: send Authorization: Bearer <key>, or use OAuth')
-    // Rejects typos and floods without a database query.
+    // Reject typos and floods without a database query.
     switch (keyKind(token)) {
       case 'agent_key':
       case 'admin_key':
@@ -73,8 +74,8 @@ export function createAuthenticator(store: Store): Authenticate {
 }
 
 /**
- * Authentication for endpoints that are not OAuth resources: access tokens are refused like unknown keys. See
- * docs/security.md, "OAuth".
+ * Restricts authentication to keys, for endpoints that are not OAuth resources. Access tokens are refused like unknown
+ * keys. See docs/security.md, "OAuth".
  */
 export function keysOnly(authenticate: Authenticate): Authenticate {
   return async function authenticateKey(authorization, previous) {
@@ -85,40 +86,40 @@ export function keysOnly(authenticate: Authenticate): Authenticate {
   }
 }
 
-/** The caller of a request, authenticated or presumed. */
+/** A request whose caller is authenticated or presumed. */
 export interface AuthenticatedCall {
   /** The actual or presumed caller. */
   readonly actor: Actor
   /** Resolves to the caller's account once the credential has been looked up. */
   caller(): Promise<AccountStore>
   /**
-   * Answers the call, possibly before the caller has been looked up: with a remote database, a credential seen before
-   * is presumed to belong to the same agent as last time. Its account reads and writes nothing unless the lookup, which
-   * travels with the first reads, confirms that caller. If the lookup finds another caller, `answer` runs again for
-   * that one. Fails like `Authenticate`, and as `answer` does. See docs/security.md, "Keys and tokens".
+   * Answers the call, possibly before the caller has been looked up. With a remote database, a known credential is
+   * presumed to belong to the same agent as at its last lookup. The lookup travels with the first reads. Unless it
+   * confirms the presumed caller, this caller's account reads and writes nothing, and `answer` runs again for the
+   * actual caller. Fails like `Authenticate` and `answer`. See docs/security.md, "Keys and tokens".
    */
   serve<Answer>(answer: (account: AccountStore) => Promise<Answer>): Promise<Answer>
-  /** Authenticates a long-running call again, without counting it. Fails like `Authenticate` with `previous`. */
+  /** Authenticates a long-running call again without counting it. Fails like `Authenticate` with `previous`. */
   check(): Promise<AccountStore>
 }
 
 /**
- * Authenticates a request and counts it, before its body is read. If `serve` may presume the agent, the request is only
- * counted. Fails like `Authenticate`, or with `rate_limit_exceeded`: for the credential, its account, or refused keys
- * from the client address.
+ * Authenticates a request and counts it, before reading its body. If `serve` may presume the agent, the request is only
+ * counted. Fails like `Authenticate`, or with `rate_limit_exceeded` for the credential, its account, or the client
+ * address's refused keys.
  */
 export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 
 /** Maximum number of remembered agents. */
 const maxKnown = 5_000
 
-/** The agent that each credential belonged to at its last lookup. A guess for `serve`, never a permission. */
+/** The agent that each credential belonged to at its last lookup. `serve` uses it as a guess, never as a permission. */
 class KnownAgents {
-  /** By the token's hash. */
+  /** Agents by the hash of their token. */
   readonly #known = new LruMap<string, { accountId: string; actor: AgentActor }>(maxKnown)
   readonly #isKept: boolean
 
-  /** Undefined for a local file, where lookups are immediate. */
+  /** With a local file, nothing is remembered, because lookups are immediate. */
   constructor({ durability }: Pick<Store, 'durability'>) {
     this.#isKept = durability === 'remote'
   }
@@ -138,7 +139,7 @@ class KnownAgents {
 }
 
 /**
- * Creates the process's call limits, shared by all endpoints. Returns a function that adds them to an `Authenticate`.
+ * Creates the process's call limits, which all endpoints share. Returns a function that adds them to an `Authenticate`.
  * `ofRefusedKeys` counts by client address.
  */
 export function createCallLimits(
@@ -166,7 +167,7 @@ export function createCallLimits(
       const trace = c.get('trace')
       const known = knownAgents.get(token)
       const find = once(async () => {
-        // Looks up the key first, so that a valid key from the same address is never locked out.
+        // Look up the key first, so that a valid key is never locked out by refused keys from the same address.
         const account = await authenticate(authorization).catch((error) => {
           if (isRefusedKey(error)) {
             knownAgents.forget(token)
@@ -191,7 +192,7 @@ export function createCallLimits(
       try {
         countCall(caller)
       } catch (error) {
-        // If the credential has been revoked, fails with that error instead.
+        // If the credential has been revoked, fail with that error instead.
         await find()
         throw error
       }
@@ -204,7 +205,7 @@ export function createCallLimits(
           const [early] = await Promise.allSettled([answer(expected)])
           const isProven = await proof().then(() => true, () => false)
           if (!isProven) {
-            // Cancelling the stream undoes its effects in memory.
+            // Cancel the stream, which undoes its effects in memory.
             if (early.status === 'fulfilled' && early.value instanceof Response) await early.value.body?.cancel()
             caller = await find()
             trace.code = undefined
@@ -233,8 +234,8 @@ function actorOfKey(credential: Credential): AgentActor | AdminActor {
 }
 
 /**
- * Returns the agent or the admin that the user chose. An agent's token never falls back to the admin if the agent is
- * gone. See docs/protocol/oauth.md, "Account picker".
+ * Returns the agent or admin that the user chose. If the agent is deleted, its token never falls back to the admin. See
+ * docs/protocol/oauth.md, "Account picker".
  */
 function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
@@ -242,7 +243,7 @@ function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: A
   return { type: 'agent', agentId, alias, credentialId: id, userId, isUnlimited: onTrial === 0 }
 }
 
-/** Records in the background that a credential was used, at most once a minute. */
+/** Records the use of a credential in the background, at most once a minute. */
 function recordUse(
   store: Store,
   account: AccountStore,
@@ -259,7 +260,7 @@ function recordUse(
 
   const changes = [markUsed(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
-  // Written through the store: the account's trace would count it towards this call.
+  // Write through the store, because the account's trace would attribute this write to the call.
   store.write(changes).catch((error) => {
     if (!isStorageFull(error)) log.warn('The last use of a credential could not be recorded', { error })
   })
@@ -277,7 +278,7 @@ function unknownKey(): GridError {
   )
 }
 
-/** Describes the value sent in place of a key, without repeating it. */
+/** Describes the value sent instead of a key, without repeating it. */
 function notAKey(token: string): GridError {
   const isPrefixed = Object.values(keyPrefixes).some((prefix) => token.startsWith(prefix))
   const why = /\$\{|\$\w|\{\{|^%/.test(token)
@@ -296,7 +297,7 @@ function agentMoved(): GridError {
   })
 }
 
-/** Never reaches a client: `serve` refuses the call with the lookup's error or answers it again. */
+/** This error never reaches a client: `serve` answers the call again, or fails with the lookup's error. */
 function unproven(): GridError {
   return new GridError('unauthenticated', 'The caller is not the expected one.')
 }

@@ -1,5 +1,5 @@
 /**
- * Detects common passwords. It uses a list of words, because people append too many different endings to list whole
+ * Detects common passwords. The list contains words, because people append too many different endings to list
  * passwords.
  */
 
@@ -33,11 +33,11 @@ me you new old big our this that best first last i a`.trim().split(/\s+/).sort((
 
 /** Maximum length of an ending after the words, in characters. */
 const maxEnding = 8
-/** Minimum length of a password that consists of digits only. */
+/** Minimum length of a password that consists only of digits. */
 const minDigits = 16
 
 const commonWord = new RegExp(words.join('|'), 'g')
-/** A password with more words counts as a passphrase. */
+/** A password with more words than this counts as a passphrase. */
 const maxWords = 3
 const substitutions: Record<string, string> = {
   '@': 'a',
@@ -52,8 +52,8 @@ const substitutions: Record<string, string> = {
 }
 
 /**
- * Whether a password is common: up to three common words with a short ending of digits and symbols (also with
- * substitutions such as `@` for `a`), a repeated piece of up to four characters, or digits alone.
+ * Whether a password is common. It may consist of up to three common words with a short ending of digits and symbols
+ * (also with substitutions such as `@` for `a`), of a repeated piece of up to four characters, or of few digits.
  */
 export function isCommonPassword(password: string): boolean {
   const plain = password.toLowerCase()
@@ -72,7 +72,7 @@ function isWordsAndEnding(text: string): boolean {
   return rest.length <= maxEnding && /^[\d\W_]*$/.test(rest)
 }
 
-/** Whether the text consists of repetitions of up to four characters. */
+/** Whether the text repeats a piece of up to four characters. */
 function isRepeated(text: string): boolean {
   return [1, 2, 3, 4].some((size) => text === text.slice(0, size).repeat(text.length).slice(0, text.length))
 }

@@ -1,5 +1,5 @@
 /**
- * Passkeys: creates the options for the browser and verifies its response. See docs/people.md, "Signing in".
+ * Passkeys: creates the options for the browser, and verifies its response. See docs/people.md, "Signing in".
  * @see WebAuthn Level 3
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
@@ -10,7 +10,7 @@ import { parse } from '../lib/input.ts'
 import { once } from '../lib/lazy.ts'
 import { minute } from '../lib/time.ts'
 
-/** The site to which passkeys are bound. */
+/** The site that passkeys are bound to. */
 export interface PasskeySite {
   /** The host name. */
   id: string
@@ -19,22 +19,22 @@ export interface PasskeySite {
 
 export interface KnownPasskey {
   credentialId: string
-  /** A COSE key in base64url. */
+  /** The public key as a COSE key in base64url. */
   publicKey: string
   counter: number
   transports: string[]
 }
 
-/** Whether this challenge was issued. Each challenge can be answered once. */
+/** Resolves to whether this challenge was issued. Each challenge can be answered once. */
 export type IsExpected = (challenge: string) => Promise<boolean>
 
 export const passkeyTimeoutMs = 5 * minute
 
-// Loaded on first use: it includes certificate parsers, which most processes never need.
+// Loaded on first use, because it includes certificate parsers that most processes never need.
 const webauthn = once(() => import('@simplewebauthn/server'))
 
 /**
- * Returns the web application's passkey site. Undefined if browsers do not offer passkeys there: they require HTTPS or
+ * Returns the web application's passkey site. Undefined if browsers offer no passkeys there. They require HTTPS or
  * `localhost`, and a host name instead of an IP address.
  */
 export function passkeySite(appUrl: string): PasskeySite | undefined {
@@ -108,7 +108,7 @@ export function namedPasskey(answer: string): string {
   return readAnswer(authenticationAnswer, answer).id
 }
 
-/** Verifies that a passkey signed the challenge and returns its new signature counter. Fails with `invalid_input`. */
+/** Verifies that a passkey signed the challenge. Returns its new signature counter. Fails with `invalid_input`. */
 export async function verifyAuthentication(
   site: PasskeySite,
   answer: string,
@@ -186,7 +186,7 @@ function readAnswer<T>(schema: z.ZodType<T>, text: string): T {
   }
 }
 
-/** Converts the library's errors to ours. */
+/** Converts the library's errors to grid errors. */
 async function accepted<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify()

@@ -7,21 +7,21 @@ import { characterCount } from '../lib/text.ts'
 
 const minLength = 10
 const maxLength = 200
-/** In UTF-16 units, checked before normalisation: NFKC can expand one character into many. */
+/** Maximum length in UTF-16 units. Checked before normalisation, because NFKC can expand one character into many. */
 const maxUnits = 2 * maxLength
-/** Argon2id. A stored hash names its own cost. @see RFC 9106 §4 */
+/** Argon2id parameters. A stored hash contains its own parameters. @see RFC 9106 §4 */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 }
-/** A hash takes 19 MiB of memory and a core. See docs/security.md, "Overload". */
+/** Limits on concurrent hashing. A hash takes 19 MiB of memory and a core. See docs/security.md, "Overload". */
 const capacity = { maxConcurrent: 2, maxQueued: 16 }
 const hashing = new Semaphore(capacity)
 /**
- * Hashes on the runtime's threads, so that the event loop is not blocked. Loaded on first use: most processes never
- * need it.
+ * Argon2, which runs on the runtime's threads and does not block the event loop. Loaded on first use, because most
+ * processes never need it.
  */
 const argon2 = once(() => import('@node-rs/argon2'))
 
 /**
- * Verified for unknown users, so that sign-in takes as long for them as for known ones. See docs/security.md,
+ * The hash that is verified for unknown users, so that sign-in takes as long as for known users. See docs/security.md,
  * "Requests".
  */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$33dlXvzD+BYWARMf5jzNZA$gUArijg2zyFQEHDRlOMiM98LAUsf+u/20mu0twshsag'
@@ -44,9 +44,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password matches a hash. Without a hash (unknown user or no password) it takes the same time and returns
- * false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority` it does not queue
- * behind anonymous sign-ins, see docs/security.md, "Overload".
+ * Whether a password matches a hash. Without a hash (unknown user or no password), this takes the same time and returns
+ * false. Fails with `rate_limit_exceeded` if too many passwords are being hashed. With `hasPriority`, it does not wait
+ * for anonymous sign-ins. See docs/security.md, "Overload".
  */
 export async function verifyPassword(
   hash: string | null | undefined,
@@ -62,12 +62,12 @@ export async function verifyPassword(
   return isRight && hash != null && normal !== undefined
 }
 
-/** The same error for an unknown email address and a wrong password. */
+/** Creates the error for an unknown email address or a wrong password, which must look the same. */
 export function signInFailed(): GridError {
   return new GridError('sign_in_failed', 'The email address or the password is wrong.')
 }
 
-/** Normalises to NFKC, so that the password is the same on every keyboard. Undefined if it is far too long. */
+/** Normalises to NFKC, because keyboards encode characters differently. Undefined if the password is far too long. */
 function normalised(password: string): string | undefined {
   return password.length > maxUnits ? undefined : password.normalize('NFKC')
 }

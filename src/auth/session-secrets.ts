@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { createKeyRing, type KeyRing } from '../lib/key-ring.ts'
 
-/** The CSRF token. */
+/** Returns the CSRF token of a session or visit. */
 export function formToken(cookie: string): string {
   return createHmac('sha256', cookie).update('form').digest('base64url')
 }

@@ -1,5 +1,5 @@
 /**
- * Browser sessions, stored in the database and identified by a cookie, and CSRF protection for forms. See
+ * Browser sessions and CSRF protection of forms. A cookie identifies a session stored in the database. See
  * docs/people.md, "Signing in", and docs/security.md, "Pages".
  */
 import { GridError, isStorageFull } from '../errors.ts'
@@ -19,14 +19,14 @@ import { formToken, ringKeyId, ringOf } from './session-secrets.ts'
 
 export const sessionIdleMs = 12 * hour
 export const sessionLifetimeMs = 14 * day
-/** Precision of "last seen", so that not every page view writes to the database. */
+/** Precision of "last seen". It avoids a database write on every page view. */
 const lastSeenPrecisionMs = minute
 const maxUserAgentLength = 200
 /** Time limit for entering the second factor. */
 const halfSessionMs = 15 * minute
-/** Header of requests that a page makes on its own. They do not extend the session. */
+/** Marks requests that a page sends on its own. They do not extend the session. */
 const bySelfHeader = 'x-by-itself'
-/** How long a secret is kept for the page that shows it. */
+/** How long a secret is available to the page that shows it. */
 const oneTimeCookieMs = 5 * minute
 
 export interface SessionUser {
@@ -43,26 +43,26 @@ export interface SessionUser {
 export interface Visitor {
   user: SessionUser
   sessionId: string
-  /** When the user last proved their identity, in milliseconds since the epoch; null for sessions of older versions. */
+  /** When the user last proved their identity, in milliseconds since the epoch. Null for sessions of older versions. */
   confirmedAt: number | null
-  /** The user's current memberships that this session can open, in the order of joining. */
+  /** The user's current memberships that this session can open, in the order in which the user joined. */
   accounts: Membership[]
   /** The ids of the user's other accounts, which require a different sign-in. */
   closed: string[]
-  /** Deleted accounts that the user owns and can still restore. */
+  /** Deleted accounts that the user owns and can restore. */
   deleted: Membership[]
   /** The only account that the session can open, because that account's provider signed the user in. */
   onlyAccount: string | null
   /** The provider identity that started the session. */
   identity: Identity | null
-  /** CSRF token: the value of the field `csrf` in all forms of this session. */
+  /** The CSRF token: the value of the field `csrf` in all forms of this session. */
   csrf: string
 }
 
-/** CSRF protection of a form before sign-in: the value of the field `csrf` and the cookie it is derived from. */
+/** CSRF protection for a form before sign-in: the value of the field `csrf` and the cookie it is derived from. */
 interface AnonymousVisitor {
   csrf: string
-  /** `Set-Cookie`; undefined if the browser already has the cookie. */
+  /** The `Set-Cookie` header. Undefined if the browser already has the cookie. */
   cookie: string | undefined
 }
 
@@ -72,25 +72,22 @@ export interface ActiveSession extends ListedSession {
 
 /** How a user proved their identity. */
 export interface Proof {
-  /** For a password: the hash that it was verified against. */
+  /** The hash that the password was verified against. */
   passwordHash?: string
-  /** For a passkey or a code, or for a session that started with one. */
+  /** Whether the user used a passkey or a code, or the previous session started with one. */
   hasSecondFactor?: boolean
-  /**
-   * When the user proved their identity, if not just now: continuing another session is not a fresh proof. As in
-   * `Visitor`.
-   */
+  /** When the user proved their identity. Defaults to now. Continuing another session is not a new proof. */
   confirmedAt?: number | null
-  /** The account whose provider vouched for the user. The session cannot open any other. */
+  /** The account whose provider signed the user in. The session cannot open other accounts. */
   onlyAccount?: string | null
-  /** The identity at that provider, which must still belong to the user. As in `Visitor`. */
+  /** The identity at that provider. It must still belong to the user. */
   identity?: Identity | null
 }
 
 export type Sessions = ReturnType<typeof createSessions>
 
 /**
- * Manages the sessions of a grid served on `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, regardless of the
+ * Manages the sessions of a grid with these `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, regardless of the
  * other origins, because people sign in there.
  */
 export function createSessions(store: Store, origins: string[]) {
@@ -100,7 +97,7 @@ export function createSessions(store: Store, origins: string[]) {
   const anonymousCookie = cookieName('visit', isSecure)
   const oneTimeCookie = cookieName('once', isSecure)
 
-  /** Returns a request's live session, even if the second factor is still missing. */
+  /** Returns a request's live session, even if the second factor is missing. */
   async function sessionOf(request: Request) {
     const token = secretCookieOf(request, sessionCookie)
     if (token === undefined) return undefined
@@ -114,7 +111,7 @@ export function createSessions(store: Store, origins: string[]) {
     return await store.global.users.membershipsOfSession(hashForLookup(token), now(), now() - sessionIdleMs)
   }
 
-  /** Returns the statements that end a request's live session; none if there is no such session. */
+  /** Returns the statements that end a request's live session. Empty if there is no such session. */
   async function endSession(request: Request): Promise<Statement[]> {
     const session = await sessionOf(request)
     return session ? [store.global.sessions.end(session.user.id, session.id, now())] : []
@@ -129,7 +126,7 @@ export function createSessions(store: Store, origins: string[]) {
       })
   }
 
-  /** Checks only that one of the grid's pages sent the form. Fails with `forbidden_form`. */
+  /** Checks only that a page of the grid sent the form. Fails with `forbidden_form`. */
   function checkOrigin({ headers }: Request): void {
     const isSameOrigin = origins.includes(headers.get('origin') ?? '') &&
       ['same-origin', 'none'].includes(headers.get('sec-fetch-site') ?? 'same-origin')
@@ -148,14 +145,14 @@ export function createSessions(store: Store, origins: string[]) {
     isOfSession,
 
     /**
-     * Returns a request's signed-in user; undefined without a live session, or while the second factor is missing. With
-     * `isQuiet`, and for requests that a page makes on its own, the session does not count as used.
+     * Returns a request's signed-in user. Undefined without a live session, or while the second factor is missing. With
+     * `isQuiet`, which is the default for requests that a page sends on its own, the session does not count as used.
      */
     async visitor(
       request: Request,
       { isQuiet = request.headers.has(bySelfHeader) }: { isQuiet?: boolean } = {},
     ): Promise<Visitor | undefined> {
-      // In parallel: see docs/architecture.md, "Pages".
+      // Run both reads in parallel. See docs/architecture.md, "Pages".
       const [session, all] = await Promise.all([sessionOf(request), membershipsOf(request)])
       if (!session || session.awaitsSecondFactor) return undefined
       const { user, id: sessionId, confirmedAt, onlyAccount, identity, token } = session
@@ -167,7 +164,7 @@ export function createSessions(store: Store, origins: string[]) {
       return { user, sessionId, confirmedAt, onlyAccount, identity, accounts, closed, deleted, csrf: formToken(token) }
     },
 
-    /** Returns the user of a session that still lacks the second factor. */
+    /** Returns the user of a session without the required second factor. */
     async halfVisitor(request: Request): Promise<SessionUser | undefined> {
       const session = await sessionOf(request)
       return session?.awaitsSecondFactor ? session.user : undefined
@@ -183,9 +180,9 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Checks that one of the grid's pages sent the form: the `Origin` is ours, and `csrf` belongs to the session or,
+     * Checks that a page of the grid sent the form: the `Origin` belongs to the grid, and `csrf` to the session or,
      * before sign-in, to the browser. Fails with `forbidden_form`, or with `form_expired` if the form belongs to
-     * another session, as after a sign-in in another tab.
+     * another session, for example after a sign-in in another tab.
      */
     checkForm(request: Request, form: URLSearchParams, visitor: Visitor | undefined): void {
       checkOrigin(request)
@@ -198,9 +195,9 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Keeps a secret for the session's next page, for at most five minutes, in a cookie sealed for this session:
-     * neither another session nor someone who reads the cookie file can use it. See docs/security.md, "Keys and
-     * tokens".
+     * Stores a secret for the session's next page in a cookie, for at most five minutes. The cookie is sealed for this
+     * session, so that neither another session nor a reader of the cookie file can use it. See docs/security.md, "Keys
+     * and tokens".
      */
     async keepOnce(request: Request, secret: string): Promise<{ id: string; cookie: string }> {
       const id = newId()
@@ -214,7 +211,7 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Returns the stored secret and the `Set-Cookie` that removes it. Undefined if it was already taken or has expired.
+     * Returns the stored secret and the `Set-Cookie` header that removes it. Undefined if it was taken or has expired.
      */
     async takeOnce(request: Request, id: string): Promise<{ secret: string; cookie: string } | undefined> {
       if (!isId(id)) return undefined
@@ -232,9 +229,9 @@ export function createSessions(store: Store, origins: string[]) {
     },
 
     /**
-     * Starts a session for an authenticated user and ends the browser's previous one. Resolves to `Set-Cookie`. Without
-     * `hasSecondFactor`, the session is only half signed in if the user has a second factor. Fails with
-     * `sign_in_failed` if `passwordHash` or `identity` is no longer the user's.
+     * Starts a session for an authenticated user and ends the browser's previous one. Resolves to the `Set-Cookie`
+     * header. If the user has a second factor, a session without `hasSecondFactor` is only half signed in. Fails with
+     * `sign_in_failed` if `passwordHash` or `identity` no longer belongs to the user.
      */
     async begin(
       request: Request,
@@ -270,14 +267,14 @@ export function createSessions(store: Store, origins: string[]) {
       return serializeCookie(sessionCookie, token, { isSecure, maxAgeMs: sessionLifetimeMs })
     },
 
-    /** Ends a request's session. Resolves to the `Set-Cookie` that removes the cookie. */
+    /** Ends a request's session. Resolves to the `Set-Cookie` header that removes its cookie. */
     async end(request: Request): Promise<string> {
       const statements = await endSession(request)
       if (statements.length > 0) await store.write(statements)
       return serializeCookie(sessionCookie, '', { isSecure, maxAgeMs: 0 })
     },
 
-    /** Lists the user's live sessions, most recently used first. */
+    /** Lists the user's live sessions. The most recently used session comes first. */
     async list({ user, sessionId }: Visitor): Promise<ActiveSession[]> {
       const found = await store.global.sessions.ofUser(user.id, now(), now() - sessionIdleMs)
       return found.map((session) => ({ ...session, isCurrent: session.id === sessionId }))
@@ -295,9 +292,9 @@ export function createSessions(store: Store, origins: string[]) {
 
     /**
      * Returns the store of one of the user's accounts, with the user's current role as actor. Fails with
-     * `account_not_found`, with `other_sign_in_required` if this session does not open it, and with
-     * `second_factor_required` if the account demands one that the user does not have. `withoutSecondFactor` is for the
-     * pages where users add one.
+     * `account_not_found`, with `other_sign_in_required` if this session cannot open the account, or with
+     * `second_factor_required` if the user lacks a second factor that the account requires. `withoutSecondFactor` is
+     * for the pages where users add a second factor.
      */
     openAccount(
       visitor: Visitor,

@@ -2,15 +2,15 @@
 import { once } from '../lib/lazy.ts'
 import { second } from '../lib/time.ts'
 
-// The parameters that every authenticator app supports. Many apps ignore others.
+// The parameters that every authenticator app supports. Many apps ignore other values.
 const algorithm = 'SHA1'
 const digits = 6
 const periodSeconds = 30
 const secretBytes = 20
-/** How many periods the device's clock may be ahead or behind. */
+/** How many periods the device's clock may be fast or slow. */
 const window = 1
 
-// Loaded on first use: most requests never need it.
+// Loaded on first use, because most requests never need it.
 const otpauth = once(() => import('otpauth'))
 
 /** Creates a secret in base32. */
@@ -26,7 +26,7 @@ export async function totpUri(secret: string, { issuer, label }: { issuer: strin
 }
 
 /**
- * Returns a code's time step; undefined if the code is wrong or too old at `now`, in milliseconds since the epoch. The
+ * Returns a code's time step. Undefined if the code is wrong or too old at `now`, in milliseconds since the epoch. The
  * caller refuses a step that was used before.
  */
 export async function totpStep(secret: string, code: string, now: number): Promise<number | undefined> {

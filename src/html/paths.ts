@@ -38,7 +38,7 @@ const groups: readonly (readonly Section[])[] = [
   ],
 ]
 
-/** Adds the features' sections, each after the section `after`. */
+/** Adds the features' sections. Each follows the section `after`. */
 export function sectionsWith(added: readonly (Section & { after: string })[]): readonly (readonly Section[])[] {
   return groups.map((group) =>
     group.flatMap((section) => [section, ...added.filter(({ after }) => after === section.name)])

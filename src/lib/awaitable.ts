@@ -1,2 +1,2 @@
-/** A value or its promise. */
+/** A value or a promise of it. */
 export type Awaitable<T> = T | Promise<T>

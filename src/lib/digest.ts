@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * SHA-256 of a text, in hexadecimal. Native, because in JavaScript hashing a key takes three times as long, and a
- * megabyte (1 ms here) ten times.
+ * Returns the SHA-256 of a text, in hexadecimal. Uses native code, because JavaScript takes three times as long to hash
+ * a key, and ten times as long for a megabyte (1 ms here).
  */
 export function digestOf(text: string): string {
   return hash('sha256', text, 'hex')

@@ -1,12 +1,12 @@
 /**
- * Parses arguments as models and programs write them, using the call's JSON Schema: unambiguous deviations are
+ * Parses arguments as written by models and programs, using the call's JSON Schema. Unambiguous deviations are
  * accepted. See docs/protocol/README.md, "Arguments".
  */
 import leven from 'leven'
 import { invalidInput } from '../errors.ts'
 import { apiLimits, parseCall, unkeptNumber } from './http/body.ts'
 
-/** Arguments before validation. */
+/** The arguments before validation. */
 export type Arguments = Record<string, unknown>
 
 /** The part of JSON Schema used here. */
@@ -21,30 +21,30 @@ export interface ArgumentSchema {
 
 /** How a call treats unknown arguments. */
 export interface ArgumentRules {
-  /** The tool or route, as named in error messages. */
+  /** The tool or route, as error messages name it. */
   call: string
-  /** Refuses all unknown arguments: ignoring one could do the opposite of what the caller meant. */
+  /** Whether to refuse all unknown arguments, because ignoring one could do the opposite of the caller's intention. */
   isStrict: boolean
 }
 
-/** How the grid interpreted a call. */
+/** The grid's interpretation of a call. */
 export interface ReadArguments {
   args: Arguments
-  /** What the response must report, so that callers do not assume more was done. */
+  /** Changes that the response must report, so that callers do not assume that more was done. */
   remarks: { clipped?: Record<string, number>; ignored?: string[] }
 }
 
-/** Callers rely on these, so an empty value is an error instead of absent. */
+/** Arguments that callers rely on. An empty value is an error and does not count as absent. */
 const neverEmpty = ['acks', 'lease_id', 'message_ids', 'hash']
-/** Without these a call does more, so null is an error, too. */
+/** Arguments whose absence makes a call do more. For them, null is an error, too. */
 const neverNull = ['lease_id', 'message_ids', 'hash']
 const maxIgnored = 20
 const maxNameLength = 64
 
 /**
- * Treats null and empty texts as absent, converts texts where the schema requires another type, and reduces numbers to
- * their maximum. Fails with `invalid_input` for an unknown argument that resembles a known one, or if another one is
- * missing, or if the rules are strict; other unknown arguments are ignored.
+ * Treats null and empty texts as absent, converts texts to the type that the schema requires, and reduces numbers to
+ * their maximum. Fails with `invalid_input` for an unknown argument that resembles a known one, or if a required one is
+ * missing, or if the rules are strict. Otherwise ignores unknown arguments.
  */
 export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
   const clipped: Record<string, number> = {}
@@ -106,7 +106,7 @@ function readValue(
   return readMembers(schema, value, `${path}.`, clipped)
 }
 
-/** Entries that are objects are parsed as objects; others stay unchanged. */
+/** Parses an entry that is an object. Other entries are unchanged. */
 function readEntry(
   items: ArgumentSchema | undefined,
   entry: unknown,
@@ -118,8 +118,8 @@ function readEntry(
 }
 
 /**
- * Converts a text to this JSON Schema type; returns the text itself if the conversion is ambiguous. `path` is the
- * text's path.
+ * Converts a text to this JSON Schema type. Returns the text itself if the conversion is ambiguous. `path` is the
+ * argument's path.
  */
 export function fromText(text: string, type: unknown, path = ''): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text.trim())) return Number(text)
@@ -131,7 +131,7 @@ export function fromText(text: string, type: unknown, path = ''): unknown {
   return value
 }
 
-/** Contains no value if the text is not JSON. */
+/** Parses a text as JSON. The result has no value if the text is not JSON. */
 function parsedText(text: string): Partial<ReturnType<typeof parseCall>> {
   try {
     return parseCall(text, apiLimits)
@@ -144,7 +144,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether null clears the value. */
+/** Whether the schema accepts null, which clears the value. */
 function takesNull(schema: ArgumentSchema | undefined): boolean {
   return [schema?.type].flat().includes('null') || (schema?.anyOf?.some(takesNull) ?? false)
 }
@@ -180,7 +180,7 @@ function checkUnknown(
   if (ignored.length < maxIgnored) ignored.push(shown)
 }
 
-/** The probably intended name: the same letters, a prefix of a name, or a few different letters. */
+/** Returns the argument that was probably meant: the same letters, a longer name, or few different letters. */
 function resembled(name: string, known: string[]): string | undefined {
   const letters = folded(name.slice(0, maxNameLength))
   const isBeginning = (other: string) => letters.length >= 4 && folded(other).startsWith(letters)

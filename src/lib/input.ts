@@ -3,20 +3,18 @@ import * as z from 'zod'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { hasAtMost, wellFormed } from './text.ts'
 
-/** Validates input. Fails with `code` (default `invalid_input`); the message names the field and what it must be. */
+/** Validates input. Fails with `code` (default `invalid_input`). The message names the field and its requirement. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
   const result = check(schema, input)
   if (result.success) return result.data
-  // Values are included only for invalid input, because this costs several times as much.
+  // Report values only after validation failed, because this costs several times as much.
   const { field, problem } = describe(check(schema, input, { reportInput: true }).error!.issues[0])
   throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
 }
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/**
- * `safeParse`. zod compares an object's `length` with a limit even if the object is not a list, and may throw there.
- */
+/** Calls `safeParse`. zod compares the `length` of any object with a limit, which may throw if it is not a list. */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)
@@ -29,7 +27,7 @@ export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.P
 type Issue = z.core.$ZodIssue
 type WrongType = z.core.$ZodIssueInvalidType
 
-/** Describes which field is invalid, and why. Values are not repeated. */
+/** Describes which field is invalid, and why. The description does not contain values. */
 function describe(issue: Issue, parents: PropertyKey[] = []): { field: string; problem: string } {
   const path = [...parents, ...issue.path]
   const at = (problem: string, ...below: string[]) => ({ field: [...path, ...below].join('.'), problem })
@@ -48,7 +46,7 @@ function describe(issue: Issue, parents: PropertyKey[] = []): { field: string; p
     case 'too_big':
       return at(size(issue, 'most', issue.maximum))
     case 'invalid_union': {
-      // The intended alternative is the one whose type matches.
+      // The intended alternative is the alternative with the matching type.
       const intended = issue.errors.find(([first]) => !isWrongType(first))
       if (intended) return describe(intended[0], path)
       return at(`must be ${issue.errors.flat().filter(isWrongType).map(typeName).join(' or ')}`)
@@ -80,31 +78,31 @@ function size({ origin }: { origin: string }, end: 'least' | 'most', n: number |
 }
 
 /**
- * A text of at most `max` characters, counted as JSON Schema counts them (RFC 8259 §7 and §8.2: Unicode characters),
- * whereas zod's `max` counts UTF-16 code units. It comes last, because zod's methods drop the published `maxLength`.
+ * Limits a text to `max` characters, counted like in JSON Schema (RFC 8259 §7 and §8.2: Unicode characters). zod's
+ * `max` counts UTF-16 code units instead. Apply this last, because zod's methods drop the published `maxLength`.
  */
 export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
 }
 
-/** The name of a program that other agents see, for example `claude`. Too short for sentences. */
+/** The name of a program, as shown to other agents, for example `claude`. It is too short for sentences. */
 export const clientName = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',
 )
 
 export const maxIdentifierLength = 200
-/** Maximum length of a file name. */
+/** Maximum length of a file name, in UTF-8 bytes. */
 export const maxNameBytes = 255
 const plainText = (schema: z.ZodString) =>
   schema.refine((text) => wellFormed(text) === text, 'must be plain Unicode text')
 
-/** A name or an id. Must be well-formed Unicode, because it is looked up exactly as sent. */
+/** A name or an id. It must be well-formed Unicode, because it is looked up unchanged. */
 export const identifier = atMost(plainText(z.string()), maxIdentifierLength)
 /** A non-empty name or id. */
 export const requiredIdentifier = atMost(plainText(z.string().min(1)), maxIdentifierLength)
 
-/** The name of a file. */
+/** A file name. */
 export const filename = z.string()
   .refine((name) => wellFormed(name) === name, 'must be plain Unicode text')
   .refine((name) => new TextEncoder().encode(name).length <= maxNameBytes, `must have at most ${maxNameBytes} bytes`)
@@ -114,11 +112,11 @@ export const mediaType = atMost(
   100,
 )
 
-/** A message's parts. Their members are not in the schema, because each model pays for every byte of it. */
+/** A message's parts. The schema omits their members, because it is part of each model's context. */
 export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 
-/** Answers offered to a person. The grid explains what is wrong with one. */
+/** Answers offered to a person. The grid explains which of them is invalid. */
 export const choicesInput = z.array(z.string().max(120)).describe('Up to 6 choices for a person')
 
 /**
@@ -129,7 +127,7 @@ export const signupInput = z.object({
   // An email address or an alias that is too long has a separate error.
   owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
   alias: z.string().meta({ maxLength: 32 }).describe('Desired alias: 3 to 32 characters of a-z, 0-9 and -'),
-  // `signUp` checks the length without invisible characters.
+  // `signUp` checks the length after removing invisible characters.
   description: z.string().meta({ maxLength: 500 }).optional().describe('What the agent does'),
   skills: z.array(atMost(z.string().min(1), 64)).max(20).optional().describe('Names of skills'),
 })

@@ -12,14 +12,14 @@ export interface SealedToken {
 
 export interface KeyRing {
   readonly ids: readonly string[]
-  /** The keys of stored tokens that the ring lacks, as of the start of this process. */
+  /** The ids of keys that stored tokens need but the ring lacks, as of the start of this process. */
   missing: readonly string[]
-  /** Whether another process has such keys, and may lack ours: then this process encrypts nothing. */
+  /** Whether another process has such keys and may lack this process's keys. This process then encrypts nothing. */
   isForeign: boolean
   readonly canSeal: boolean
-  /** Called before each `seal`, which fails if this fails. */
+  /** Called before each `seal`. If it fails, `seal` fails. */
   beforeSeal?: () => Promise<void>
-  /** Encrypts with the newest key. `context` is authenticated: the token can be decrypted only with the same one. */
+  /** Encrypts with the newest key. `context` is authenticated, so decryption requires the same `context`. */
   seal(text: string, context: string): Promise<SealedToken>
   /** Encrypts a check text with the newest key. See `wrongKeys`. Fails with `invalid_input` if there is no key. */
   sealCheck(): Promise<SealedToken>
@@ -31,7 +31,7 @@ const ivBytes = 12
 const tagBytes = 16
 const keyBytes = 32
 
-/** Shell command that generates a key. The id changes every minute, because a reused id would name another key. */
+/** A shell command that generates a key. The id contains the current minute, because ids must not be reused. */
 export const newKeyInShell = '$(date +k%Y%m%d-%H%M):$(openssl rand -base64 32)'
 
 const checkText = 'agent-grid'
@@ -40,7 +40,7 @@ function checkContext(id: string): string {
   return `store_facts:key:${id}`
 }
 
-/** The ids whose key in the ring differs from the key that sealed their check text. */
+/** Returns the ids whose key in the ring differs from the key that sealed their check text. */
 export async function wrongKeys(ring: KeyRing, checks: readonly SealedToken[]): Promise<string[]> {
   const wrong: string[] = []
   for (const check of checks) {
@@ -61,12 +61,12 @@ export function isKeyRing(text: string): boolean {
   }
 }
 
-/** The ids of a ring's keys, newest first; none if the text is not a key ring. */
+/** Returns the ids of a ring's keys, newest first. Empty if the text is not a key ring. */
 export function keyIdsOf(text: string | undefined): string[] {
   return text !== undefined && isKeyRing(text) ? [...parseKeyRing(text).keys()] : []
 }
 
-/** Returns a new key ring with one key, in the format of `GRID_KEYS`. The random id allows merging two rings. */
+/** Returns a new key ring with one key, in the format of `GRID_KEYS`. Its random id allows merging two rings. */
 export function newKeyRing(): string {
   return `${crypto.randomUUID().slice(0, 8)}:${toBase64(crypto.getRandomValues(new Uint8Array(keyBytes)))}`
 }

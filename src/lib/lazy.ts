@@ -1,8 +1,8 @@
-/** Objects whose properties are created on first access, and then cached. */
+/** Objects whose properties are created on first access and then cached. */
 
 /**
- * A class of such objects with these properties; `make` creates the property with a name. The getters are in the class,
- * because objects with their own getters would each cost a hidden class.
+ * Creates a class of objects with these properties. `make` creates the property with a given name. The class contains
+ * the getters, because each object with its own getters would need its own hidden class.
  */
 export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (make: (name: keyof T) => unknown) => T {
   class Lazy {
@@ -24,12 +24,12 @@ export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (m
   return Lazy as unknown as new (make: (name: keyof T) => unknown) => T
 }
 
-/** One such object, from the functions that create its properties. */
+/** Creates one such object from the functions that create its properties. */
 export function lazy<T extends object>(make: { readonly [Name in keyof T]: () => T[Name] }): Readonly<T> {
   return new (lazyClass<T>(Object.keys(make) as (keyof T)[]))((name) => make[name]())
 }
 
-/** Returns a function that calls `create` on its first call, and returns that result on every call. */
+/** Returns a function that calls `create` once, and returns the same result on every call. */
 export function once<T>(create: () => T): () => T {
   let created: { value: T } | undefined
   return () => (created ??= { value: create() }).value

@@ -1,7 +1,7 @@
-/** A map with limited weight, which evicts the least recently used entries. An entry weighs 1, or as given to `set`. */
+/** A map with limited weight that evicts the least recently used entries. The default weight of an entry is 1. */
 export class LruMap<K, V> {
   readonly #maxWeight: number
-  /** The most recently used entry is at the end. */
+  /** The entries, with the most recently used one at the end. */
   readonly #entries = new Map<K, { value: V; weight: number }>()
   #weight = 0
 
@@ -13,7 +13,7 @@ export class LruMap<K, V> {
     return this.#entries.size
   }
 
-  /** A key's value. Counts as a use. */
+  /** Returns a key's value. This counts as a use. */
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (!entry) return undefined
@@ -22,7 +22,7 @@ export class LruMap<K, V> {
     return entry.value
   }
 
-  /** An entry heavier than the whole map is not stored. */
+  /** Stores an entry, unless it is heavier than the maximum weight. */
   set(key: K, value: V, weight = 1): void {
     this.delete(key)
     if (weight > this.#maxWeight) return

@@ -1,6 +1,6 @@
 /**
- * Names with wildcards, for example paths: `*` matches any characters within a segment, `?` a single one, and a segment
- * `**` any number of segments, including none. See docs/protocol/reservations.md, "Names".
+ * Names with wildcards, for example paths. `*` matches any characters within a segment, `?` a single character, and a
+ * segment `**` any number of segments, including none. See docs/protocol/reservations.md, "Names".
  */
 import { isPlainName, plainName } from './names.ts'
 import { hasAtMost } from './text.ts'
@@ -8,9 +8,9 @@ import { hasAtMost } from './text.ts'
 export const maxNameLength = 200
 
 /**
- * A name normalised for comparison: with `/`, and without `./`, doubled slashes and slashes at the ends. Case is
- * preserved. Undefined if nothing is left, or if the name has more than 200 characters, a segment `..`, controls or
- * invisible characters.
+ * Normalises a name for comparison: with `/`, and without `./`, doubled slashes and slashes at either end. Case is
+ * preserved. Undefined if the result is empty or has more than 200 characters, a segment `..`, controls or invisible
+ * characters.
  */
 export function normaliseName(given: string): string | undefined {
   const segments = given.trim().replaceAll('\\', '/').split('/').filter((segment) => segment !== '' && segment !== '.')
@@ -20,7 +20,7 @@ export function normaliseName(given: string): string | undefined {
 }
 
 /**
- * A space normalised for comparison: a git remote's URL becomes its host and path, without user and password, so that
+ * Normalises a space for comparison. A git remote's URL becomes its host and path, without user and password, so that
  * `git@host:a/b.git` and `https://host/a/b` are the same space.
  */
 export function normaliseSpace(given = ''): string {
@@ -30,7 +30,7 @@ export function normaliseSpace(given = ''): string {
   return `${host.toLowerCase()}/${path.replace(/\/*$/, '').replace(/\.git$/, '')}`
 }
 
-/** Whether some name matches both patterns. Takes at most time proportional to the product of their lengths. */
+/** Whether a name can match both patterns. Takes at most time proportional to the product of their lengths. */
 export function overlaps(one: string, other: string): boolean {
   return one === other || sequencesMeet(one.split('/'), other.split('/'), '**', segmentsMeet)
 }
@@ -45,12 +45,12 @@ function charactersMeet(one: string, other: string): boolean {
 
 type Meet = (one: string, other: string) => boolean
 
-/** Whether two sequences can match the same one, if `any` matches any number of elements. */
+/** Whether a sequence can match both patterns, in which `any` matches any number of elements. */
 function sequencesMeet(one: readonly string[], other: readonly string[], any: string, meet: Meet): boolean {
   if (!one.includes(any)) return other.includes(any) ? isFound(other, one, any, meet) : areAlike(one, other, meet)
   if (!other.includes(any)) return isFound(one, other, any, meet)
-  // Only the ends matter: an `any` of the other sequence matches everything between the first and the last `any` of
-  // this one.
+  // If both contain `any`, compare only the ends. An `any` of the other pattern matches all elements between the first
+  // and the last `any` of this one.
   const start = Math.min(one.indexOf(any), other.indexOf(any))
   const end = Math.min(one.length - one.lastIndexOf(any), other.length - other.lastIndexOf(any)) - 1
   return areAlike(one.slice(0, start), other.slice(0, start), meet) &&
@@ -61,7 +61,7 @@ function areAlike(one: readonly string[], other: readonly string[], meet: Meet):
   return one.length === other.length && one.every((element, n) => meet(element, other[n]))
 }
 
-/** Whether a pattern with `any` matches a sequence without. Each piece is matched as early as possible. */
+/** Whether a pattern with `any` matches a pattern without `any`. Each piece is matched as early as possible. */
 function isFound(pattern: readonly string[], sequence: readonly string[], any: string, meet: Meet): boolean {
   const first = pattern.indexOf(any)
   const last = pattern.length - 1 - pattern.lastIndexOf(any)

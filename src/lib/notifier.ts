@@ -1,8 +1,6 @@
 import { LruMap } from './lru-map.ts'
 
-/**
- * Remembers that it was raised until `raised` resolves. Raising it several times counts once. Supports one listener.
- */
+/** A signal that stays raised until `raised` resolves. Raising it several times counts once. Supports one listener. */
 export class Signal {
   #isRaised = false
   #resolve: (() => void) | undefined
@@ -12,7 +10,7 @@ export class Signal {
     this.#resolve?.()
   }
 
-  /** Resolves when the signal is raised, or at once if it was raised since the last call. Then resets it. */
+  /** Resolves when the signal is raised, or immediately if it was raised since the last call. Resets the signal. */
   async raised(): Promise<void> {
     if (!this.#isRaised) await new Promise<void>((resolve) => this.#resolve = resolve)
     this.#resolve = undefined
@@ -22,17 +20,17 @@ export class Signal {
 
 type Signals = Map<string, Set<Pick<Signal, 'raise'>>>
 
-/** For how many agents the notifier remembers when they stopped waiting. */
+/** Maximum number of agents for which the notifier remembers when their last caller stopped waiting. */
 const maxLeft = 10_000
 
 /**
- * Wakes this process's callers that wait for messages, by agent. An unnecessary notification does no harm. Agent ids
- * are unique across accounts, because the grid generates them.
+ * Wakes this process's callers that wait for messages, by agent. Unnecessary notifications are harmless. Agent ids are
+ * unique across accounts, because the grid generates them.
  */
 export class Notifier {
   readonly #signals: Signals = new Map()
   readonly #watchers: Signals = new Map()
-  /** When the last waiter stopped waiting, by agent. */
+  /** When each agent's last caller stopped waiting. */
   readonly #left = new LruMap<string, number>(maxLeft)
   readonly #onFirst: () => void
 
@@ -58,13 +56,13 @@ export class Notifier {
     return this.isAwaited(agentId) || performance.now() - (this.#left.get(agentId) ?? -Infinity) < ms
   }
 
-  /** Raises `signal` at each notification of the agent. Returns the function that unsubscribes. */
+  /** Raises `signal` at each notification for the agent. Returns the function that unsubscribes. */
   subscribe(agentId: string, signal: Signal): () => void {
     return this.#follow(this.#signals, agentId, signal, () => this.#left.set(agentId, performance.now()))
   }
 
   /**
-   * Raises `signal` at each notification of an agent or a task, for a caller that does not wait for the agent's
+   * Raises `signal` at each notification for an agent or a task, for a caller that does not wait for the agent's
    * messages. Returns the function that unsubscribes.
    */
   watch(id: string, signal: Pick<Signal, 'raise'>): () => void {

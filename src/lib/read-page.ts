@@ -1,27 +1,27 @@
-/** Lists returned in pages, so that no response exceeds its budget. See docs/protocol/mcp.md. */
+/** Reads lists in pages, so that no response exceeds its budget. See docs/protocol/mcp.md. */
 import { Buffer } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 
-/** A list ordered by a key that is unique in it. */
+/** A list ordered by a unique key. */
 export interface PageSource<Row, Entry> {
-  /** Up to `limit` rows with keys after the given one, in key order. All keys come after the empty text. */
+  /** Reads up to `limit` rows with keys after the given one, in key order. All keys come after the empty text. */
   read(after: string, limit: number): Promise<Row[]>
   keyOf(row: Row): string
-  /** How a row is shown; undefined for a row that the list omits. */
+  /** Returns a row's entry. Undefined for a row that the list omits. */
   entryOf(row: Row): Entry | undefined
 }
 
-/** A page's maximum size, and how many rows are read at once to fill it. */
+/** A page's maximum size, and how many rows one read fetches. */
 export interface PageBudget {
   entries: number
-  /** Maximum size of the JSON text in UTF-8. A page always has one entry, however large it is. */
+  /** Maximum size of the JSON text in UTF-8. A page contains at least one entry, of any size. */
   bytes: number
   chunk: number
-  /** Maximum number of rows read for one page, if the list may omit many. Then a page may be empty. */
+  /** Maximum number of rows read for one page, for lists that may omit many. A page may then be empty. */
   rows?: number
 }
 
-/** Reading more rows at once would block others. Between two chunks, other reads get their turn. */
+/** Maximum number of rows per read. A larger read would block other reads, which run between two chunks. */
 const maxChunk = 100
 
 export interface Page<Entry> {
@@ -39,7 +39,7 @@ export async function readPage<Row, Entry>(
   let bytes = 0
   let { chunk, rows: left = Infinity } = budget
   while (true) {
-    // Includes the row after a full page, which shows that there is another page.
+    // Also read the row after a full page, which shows that there is another page.
     const limit = Math.min(chunk, left, budget.entries - entries.length + 1)
     const rows = await read(last, limit)
     const before = entries.length
@@ -61,7 +61,7 @@ export async function readPage<Row, Entry>(
   }
 }
 
-/** The size of a value in a JSON list. The texts created for this are discarded. */
+/** Returns the size of a value in a JSON list. The text created for this is discarded. */
 function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value)) + ','.length
 }

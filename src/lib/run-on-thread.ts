@@ -3,7 +3,7 @@ import process from 'node:process'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { Worker } from 'node:worker_threads'
 
-/** What a thread loads: the part of `thread.ts` that contains its jobs. */
+/** The program that a thread loads: the part of `thread.ts` that contains its jobs. */
 export type ThreadProgram = 'backup' | 'guardrails'
 
 export interface ThreadJob {
@@ -11,16 +11,16 @@ export interface ThreadJob {
   input: unknown
 }
 
-/** A thread sends `ready` once, and then one result per job. */
+/** A thread's message. It sends `ready` once, and then one result per job. */
 export type ThreadAnswer = 'ready' | { result: unknown } | { error: { message: string; code?: string } }
 
-/** A thread's program is in the source folder, or next to the program built from it. */
+/** A thread's program is in the source folder, or next to the built program. */
 const isSource = import.meta.url.endsWith('.ts')
 const program = new URL(isSource ? '../thread.ts' : './thread.js', import.meta.url)
-/** Node cannot run a thread from sources, as in tests and `npm run dev`. There the caller does the work. */
+/** Node cannot run a thread from sources, as in tests and `npm run dev`. The caller then does the work. */
 export const hasThreads = !isSource || 'deno' in process.versions || 'bun' in process.versions
 
-/** Deno cannot terminate a busy thread. */
+/** Whether a busy thread can be terminated, which Deno does not support. */
 const endsBusyThreads = !('deno' in process.versions)
 
 /** A job exceeded its time limit. */
@@ -28,9 +28,9 @@ export class JobTooLong extends Error {}
 
 /** A thread that runs one job at a time. */
 export class Thread {
-  /** The thread accepts no more jobs, because it has failed or a job took too long. */
+  /** Whether the thread accepts no more jobs, because it failed or a job took too long. */
   hasEnded = false
-  /** After a job that took too long: resolves when the thread has stopped working. */
+  /** Resolves when the thread has stopped working after a job that took too long. */
   gone: Promise<unknown> = Promise.resolve()
   readonly #worker: Worker
   #answer: (answer: ThreadAnswer) => void = () => {}
@@ -56,7 +56,7 @@ export class Thread {
   }
 
   /**
-   * Resolves to a job's result, or fails with its error. Fails with `JobTooLong` after `maxMs`, and ends the thread.
+   * Resolves to a job's result, or fails with its error. After `maxMs`, fails with `JobTooLong` and ends the thread.
    */
   async run<Result>(job: ThreadJob, maxMs = Infinity): Promise<Result> {
     const answered = this.#nextAnswer()
@@ -67,7 +67,7 @@ export class Thread {
       this.#fail(new JobTooLong(`${job.name} took longer than ${maxMs} ms`))
       this.gone = this.#leave()
     }
-    // A result that arrived while this thread itself was busy is read first.
+    // First read a result that arrived while this thread itself was busy.
     const timer = maxMs === Infinity ? undefined : setTimeout(() => setImmediate(tooLong), maxMs)
     try {
       const answer = await answered as Exclude<ThreadAnswer, 'ready'>
@@ -79,7 +79,7 @@ export class Thread {
     }
   }
 
-  /** Whether the thread keeps the process alive. */
+  /** Sets whether the thread keeps the process alive. */
   keepAlive(isNeeded: boolean): void {
     if (isNeeded) this.#worker.ref()
     else this.#worker.unref()
@@ -107,7 +107,7 @@ export class Thread {
   }
 }
 
-/** Resolves to the result of a backup job, which equals that of `work`, or fails with its error. */
+/** Runs a backup job. Resolves to its result, which equals the result of `work`, or fails with its error. */
 export async function runOnThread<Input, Result>(
   name: string,
   work: (input: Input) => Promise<Result>,

@@ -1,5 +1,5 @@
 /**
- * Normalises texts for searching: words without case and accents, and pairs of characters in scripts without spaces.
+ * Normalises texts for searching: words without case and accents. Unspaced scripts are split into pairs of characters.
  */
 
 const word = /[\p{L}\p{N}\p{M}]+/gu
@@ -7,27 +7,24 @@ const marks = /(?![\u3099\u309a])\p{Mn}/gu
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu
 const isAscii = /^[\0-\x7f]*$/
-/** Longer words, such as encoded files, are truncated for comparison. */
+/** Maximum length of a compared word. Longer words, such as encoded files, are truncated. */
 const maxWordLength = 40
 const maxQueryWords = 12
 
-/** Returns a text's distinct words, as they are stored. */
+/** Returns a text's distinct words, in the form in which they are stored. */
 export function searchWords(text: string): string[] {
   return [...new Set(placesOf(text).map((place) => place.word))]
 }
 
-/**
- * The words of a query. A text matches if each of them is the prefix of one of its words, or equals the word if it is
- * short.
- */
+/** Returns the words of a query. Each must be a prefix of one of a text's words, or equal to one if it is short. */
 export function queryWords(text: string): string[] {
   const places = placesOf(text)
-  // A single character stands only for the end of a script without spaces, unless it is the whole query.
+  // A single character marks the end of a run without spaces. Omit it unless it is the only character of the run.
   const needed = places.filter(({ isEnd }, n) => !isEnd || places[n - 1]?.end !== places[n].end)
   return [...new Set(needed.map((place) => place.word))].slice(0, maxQueryWords)
 }
 
-/** Whether a query word must match completely: prefixes of one or two letters or digits match too many words. */
+/** Whether a query word must match a complete word. Prefixes of one or two letters or digits match too many words. */
 export function isShort(word: string): boolean {
   return /^[a-z\d]{1,2}$/.test(word)
 }
@@ -42,7 +39,7 @@ export interface ExcerptPiece {
   isMatch: boolean
 }
 
-/** About `length` characters of a text around the first match, on one line, with matches separated. */
+/** Returns about `length` characters of a text around the first match, on one line, split at the matches. */
 export function excerptOf(text: string, words: readonly string[], length = 160): ExcerptPiece[] {
   const matches = placesOf(text).filter((place) => words.some((word) => isMatch(place.word, word)))
   const from = beginOf(text, (matches[0]?.at ?? 0) - Math.floor(length / 3))
@@ -67,7 +64,7 @@ export function excerptOf(text: string, words: readonly string[], length = 160):
   return pieces
 }
 
-/** A position near `at` where a word begins. */
+/** Returns a position near `at` where a word begins. */
 function beginOf(text: string, at: number): number {
   if (at <= 0) return 0
   const space = text.slice(at, at + 20).search(/\s/)
@@ -94,7 +91,7 @@ function placesOf(text: string): WordPlace[] {
 
 function addFolded(places: WordPlace[], raw: string, index: number): void {
   const folded = raw.normalize('NFKD').replace(marks, '').normalize('NFKC').toLowerCase()
-  // Text that case folding made longer or shorter is treated as one position.
+  // If case folding changed the length of a text, all its words get the position of the complete text.
   const isSame = folded.length === raw.length
   const add = (word: string, at: number, length: number, isEnd = false) =>
     places.push({

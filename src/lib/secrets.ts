@@ -20,10 +20,10 @@ const secretLength = 43
 const checkLength = 6
 const encoder = new TextEncoder()
 
-/** A new key: `key` is shown to its owner once, and the rest is stored. */
+/** A new key. `key` is shown to its owner once. The other members are stored. */
 export interface MintedKey {
   key: string
-  /** SHA-256 in hexadecimal. */
+  /** The key's SHA-256 in hexadecimal. */
   hash: string
   last4: string
 }
@@ -35,7 +35,7 @@ export function mintKey(kind: KeyKind): MintedKey {
   return { key, hash: hashForLookup(key), last4: key.slice(-4) }
 }
 
-/** The kind of a well-formed key, otherwise undefined. Rejects typos and floods without a database query. */
+/** Returns the kind of a well-formed key, otherwise undefined. Rejects typos and floods without a database query. */
 export function keyKind(text: string): KeyKind | undefined {
   for (const [kind, prefix] of Object.entries(keyPrefixes)) {
     if (!text.startsWith(prefix)) continue
@@ -46,7 +46,7 @@ export function keyKind(text: string): KeyKind | undefined {
   return undefined
 }
 
-/** Returns SHA-256 in hexadecimal, as stored. Keys have 256 random bits, so they need no slow hash. */
+/** Returns the SHA-256 that is stored, in hexadecimal. Keys have 256 random bits, so they need no slow hash. */
 export function hashForLookup(secret: string): string {
   return digestOf(secret)
 }
@@ -61,7 +61,7 @@ export function mintLinkToken(): { token: string; hash: string } {
   return { token, hash: hashForLookup(token) }
 }
 
-/** A recovery code: 16 of 31 characters (79 random bits), in groups of four. Without `0`, `1`, `i`, `l` and `o`. */
+/** Creates a recovery code: 16 of 31 characters (79 random bits), in groups of four. Omits `0`, `1`, `i`, `l`, `o`. */
 export function mintRecoveryCode(): string {
   return generateRandomString(random, 'abcdefghjkmnpqrstuvwxyz23456789', 16).replace(/.{4}(?!$)/g, '$&-')
 }
@@ -72,7 +72,7 @@ export function codeChallengeOf(verifier: string): string | undefined {
   return encodeBase64urlNoPadding(sha256(encoder.encode(verifier)))
 }
 
-/** Unused random bytes. The library takes one per character, and each system request costs 10 us. */
+/** Unused random bytes. The library reads one per character, and each system request costs 10 us. */
 const stock = new Uint8Array(4096)
 let used = stock.length
 const random: RandomReader = {

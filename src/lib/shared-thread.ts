@@ -1,56 +1,55 @@
-/** One thread for the short jobs of many owners, scheduled by the time that their jobs took. */
+/** A thread that many owners share for short jobs. The time that an owner's jobs took determines its next turn. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { LruMap } from './lru-map.ts'
 import { hasThreads, JobTooLong, Thread, type ThreadProgram } from './run-on-thread.ts'
 
-/** The job was not started within its waiting time. It has done nothing. */
+/** The job was not started within its waiting time, and has done nothing. */
 export class NoTurn extends Error {}
 
 interface Job {
-  /** Number of characters. */
+  /** The number of characters that the job reads. */
   readonly size: number
-  /** Resolves to how many milliseconds the thread worked on the job. Never fails. */
+  /** Runs the job. Resolves to the milliseconds that the thread worked on it. Never fails. */
   run(): Promise<number>
-  /** When it is refused because it has not been started. */
+  /** Refuses the job if it has not been started in time. */
   readonly timer: NodeJS.Timeout
 }
 
 /** One owner's jobs. */
 interface Lane {
   readonly jobs: Set<Job>
-  /** Increases by the milliseconds that this owner's jobs take. */
+  /** The owner's virtual time. Increases by the milliseconds that the owner's jobs take. */
   turn: number
-  /** How long the owner's recent jobs took, in milliseconds, and each character of its last large job. */
+  /** How long the owner's recent jobs took, and how long each character of its last large job took, in milliseconds. */
   recentMs: number
   characterMs: number
-  /** The owner's last job took too long. */
+  /** Whether the owner's last job took too long. */
   isTooLong: boolean
 }
 
 const mostLanes = 10_000
-/** Estimate for an unknown owner: assumes the slowest expressions. */
+/** The estimated time per character for an unknown owner, which assumes the slowest expressions. */
 const unknownCharacterMs = .005
-/** Smaller jobs say nothing about the time per character. */
+/** The minimum size of a job from which the time per character is estimated. */
 const largeJob = 10_000
-/** After this much of a job's time limit, the next thread is started, because this one may have to end. */
+/** If a job runs for this long, the next thread is started, because this one may have to end. */
 const longJobMs = 300
 
 export interface SharedThreadOptions {
   program: ThreadProgram
   maxMegabytes: number
-  /** Maximum waiting time of a job. */
   maxWaitMs: number
-  /** Builds the program where Node runs sources and would have no thread (tests). */
+  /** Builds the program for tests, where Node runs sources and has no thread otherwise. */
   build?: () => Promise<URL>
 }
 
 /**
- * Runs first the job that would end first if each owner had a thread with an equal share. So a slow job does not delay
- * owners whose jobs are quick, however many owners have slow ones.
+ * Runs first the job that would end first if each owner had a thread with an equal share. A slow job therefore does not
+ * delay owners whose jobs are quick, even if many owners have slow ones.
  *
- * The thread starts with the first job and ends with a job that takes too long; the next job starts another. Deno
- * cannot terminate a busy thread: there such a job continues next to the new thread, and jobs that may take as long
- * wait until it is done.
+ * The first job starts the thread. A job that takes too long ends it, and the next job starts another. Deno cannot
+ * terminate a busy thread. There, such a job continues next to the new thread, and jobs that may take as long wait
+ * until it is done.
  *
  * @see Goyal, Vin, Cheng: "Start-time fair queueing", 1996; Demers, Keshav, Shenker: "Analysis and simulation of a fair
  * queueing algorithm", 1989, for the order by ends
@@ -61,10 +60,10 @@ export class SharedThread {
   readonly #waiting = new Set<Lane>()
   #thread: Thread | undefined
   #nextThread: Promise<Thread> | undefined
-  /** The number of threads still working on jobs that took too long. */
+  /** The number of threads that still work on jobs that took too long. */
   #leaving = 0
   #isServing = false
-  /** The virtual start time of the job started last. An owner that was idle starts here, without credit. */
+  /** The virtual start time of the last started job. An owner that was idle starts here, without credit. */
   #turn = 0
 
   constructor(options: SharedThreadOptions) {
@@ -72,9 +71,9 @@ export class SharedThread {
   }
 
   /**
-   * Resolves to the result of the job `name`, which equals that of `work`, or fails with its error. `size` is
-   * approximately how many characters it reads. Fails with `NoTurn`, or with `JobTooLong` if it takes longer than
-   * `maxMs` once started.
+   * Runs the job `name`. Resolves to its result, which equals the result of `work`, or fails with its error. `size` is
+   * the approximate number of characters that it reads. Fails with `NoTurn`, or with `JobTooLong` if it runs for more
+   * than `maxMs`.
    */
   run<Input, Result>(
     owner: string,
@@ -144,7 +143,7 @@ export class SharedThread {
     return first?.lane
   }
 
-  /** Starting a thread is not the fault of the job's owner, so it does not count. */
+  /** Performs a job. The time for starting a thread does not count, because the job's owner did not cause it. */
   async #perform<Result>(
     lane: Lane,
     job: { name: string; input: unknown },
@@ -189,7 +188,7 @@ export class SharedThread {
 
   #startNext(): Promise<Thread> {
     this.#nextThread ??= this.#start()
-    // The failure is reported by the job that needs the thread.
+    // The job that needs the thread reports the failure.
     this.#nextThread.catch(() => {})
     return this.#nextThread
   }

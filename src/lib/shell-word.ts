@@ -1,4 +1,4 @@
-/** A text as one word for a POSIX shell, quoted if necessary. */
+/** Returns a text as one word for a POSIX shell, quoted if necessary. */
 export function shellWord(text: string): string {
   return /^[\w:./@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

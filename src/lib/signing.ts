@@ -10,19 +10,19 @@ export type { JWK }
 
 const algorithm = 'ES256'
 
-/** A key pair, each as a JWK. The public one has the members listed in a key set. @see RFC 7517 §4 */
+/** A key pair, each key as a JWK. The public key has the members that a key set lists. @see RFC 7517 §4 */
 export interface SigningKeyPair {
   publicKey: JWK
   privateKey: JWK
 }
 
-/** The detached signature of a text. Both members are base64url. */
+/** A text's detached signature. Both members are base64url. */
 export interface DetachedSignature {
   protected: string
   signature: string
 }
 
-/** Signs a text. `type` identifies its kind, for the header `typ`. */
+/** Signs a text. `type` is its kind, which goes into the header `typ`. */
 export type Sign = (text: string, type?: string) => Promise<DetachedSignature>
 
 export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
@@ -34,7 +34,7 @@ export async function newSigningKeyPair(kid: string): Promise<SigningKeyPair> {
   }
 }
 
-/** Prepares signing with a key. `jku` is the URL of its key set. @see RFC 7515 §4.1 */
+/** Prepares a key for signing. `jku` is the URL of its key set. @see RFC 7515 §4.1 */
 export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string; jku?: string }): Promise<Sign> {
   const { FlattenedSign, importJWK } = await library()
   const key = await importJWK(privateKey, algorithm)
@@ -46,7 +46,7 @@ export async function createSigner(privateKey: JWK, { kid, jku }: { kid: string;
   }
 }
 
-/** Whether the key's holder signed the text as `type`. */
+/** Whether the owner of the key signed the text as `type`. */
 export async function isSignedBy(
   publicKey: JWK,
   text: string,
@@ -65,7 +65,7 @@ export async function isSignedBy(
   }
 }
 
-/** The SHA-256 of a public key, in base64url after `SHA256:`, so that it never looks like an option. @see RFC 7638 */
+/** Returns a public key's SHA-256 in base64url, after `SHA256:` so that it never looks like an option. @see RFC 7638 */
 export async function fingerprintOf(publicKey: JWK): Promise<string> {
   return `SHA256:${await (await library()).calculateJwkThumbprint(publicKey)}`
 }
@@ -73,7 +73,7 @@ export async function fingerprintOf(publicKey: JWK): Promise<string> {
 /** Loaded on first use, because not every process signs. */
 const library = once(() => import('jose'))
 
-/** The key information in a signature. Fails if it is malformed. */
+/** Returns the key information in a signature. Fails if the signature is malformed. */
 export async function signedBy(signature: DetachedSignature): Promise<{ kid?: string; jku?: string }> {
   const { decodeProtectedHeader } = await library()
   return decodeProtectedHeader(signature)

@@ -10,7 +10,7 @@ export function startOfDay(at: number): number {
   return Math.floor(at / day) * day
 }
 
-/** Whether this much time has passed. True if the clock was set back, so that nothing stalls. */
+/** Whether this much time has passed. Also true if the clock was set back, so that nothing stalls. */
 export function hasPassed(since: number, ms: number, now: number): boolean {
   return now < since || now - since >= ms
 }
@@ -20,21 +20,21 @@ export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
-/** For people whose time zone is unknown. */
+/** The zone for people whose time zone is unknown. */
 export const utc = 'UTC'
 
-/** Number of cached zones. */
+/** Maximum number of cached zones. */
 const maxZones = 600
-/** Beyond this, in milliseconds, times are invalid dates. So is NaN. */
+/** Times from this number of milliseconds on are invalid dates, like NaN. */
 const maxKnown = 8.6e15
 
 const formats = new LruMap<string, Intl.DateTimeFormat>(maxZones)
 
-/** The zone with this name, if the runtime knows it. */
+/** Returns the zone with this name. Undefined if the runtime does not know it. */
 export function knownZone(name: string | undefined): string | undefined {
   if (name === undefined || !/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return undefined
   try {
-    // As formatted by the runtime, so that there are no more names than zones.
+    // Use the runtime's name, so that there are no more names than zones.
     const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
     return isUtc(zone) ? utc : zone
   } catch {
@@ -46,24 +46,24 @@ function isUtc(zone: string): boolean {
   return ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT'].includes(zone)
 }
 
-/** The local date and time in a zone, as a `Date` whose UTC fields are to be read. `zone` comes from `knownZone`. */
+/** Returns the local time in a zone from `knownZone`, as a `Date` whose UTC fields contain it. */
 export function clockAt(zone: string, at: number): Date {
   return new Date(at + offsetAt(zone, at))
 }
 
-/** When clocks in a zone show a date and time: `shown` is its `Date.UTC`. If they show it twice, either of both. */
+/** Returns when clocks in a zone show a time, given as `Date.UTC`. If they show it twice, returns either time. */
 export function instantOf(zone: string, shown: number): number {
   const near = shown - offsetAt(zone, shown)
   return shown - offsetAt(zone, near)
 }
 
-/** The time `afterMidnightMs` into the day after `at`, by the zone's clocks. */
+/** Returns the time `afterMidnightMs` after the midnight that follows `at`, by the zone's clocks. */
 export function nextDayAt(zone: string, at: number, afterMidnightMs: number): number {
   const shown = clockAt(zone, at).getTime()
   return instantOf(zone, Math.floor(shown / day) * day + day + afterMidnightMs)
 }
 
-/** A zone's offset from UTC, in milliseconds. */
+/** Returns a zone's offset from UTC, in milliseconds. */
 function offsetAt(zone: string, at: number): number {
   if (zone === utc || !(Math.abs(at) < maxKnown)) return 0
   let format = formats.get(zone)

@@ -1,4 +1,4 @@
-/** This program's version. The builds of the package and of the binary replace the names in capitals. */
+/** This program's version. Builds of the package and the binary replace the names in capitals. */
 
 import process from 'node:process'
 
@@ -6,32 +6,32 @@ declare const AGENT_GRID_COMMIT: string | undefined
 declare const AGENT_GRID_BUILD: string | undefined
 declare const AGENT_GRID_COMMAND: string | undefined
 
-/** The program's version in all protocols. A test compares it with package.json. */
+/** The program's version in all protocols. A test compares it with `package.json`. */
 export const version = '1.0.0'
 
-/** The commit that a package or a binary was built from; undefined in a checkout, where git knows it. */
+/** The commit that a package or a binary was built from. Undefined in a checkout, where git can tell. */
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
 
 const build = typeof AGENT_GRID_BUILD === 'string' ? AGENT_GRID_BUILD : undefined
 
-/** The version with the commit and a hash of the sources, as far as known, so that two builds of one version differ. */
+/** The version with the commit and a hash of the sources, if known, so that two builds of one version differ. */
 export const fullVersion = [version, ...[commit, build].filter((id) => id !== undefined).map((id) => `(${id})`)].join(
   ' ',
 )
 
 /**
- * Whether this process is the single binary, whose program has a path outside the file system.
+ * Whether this process is the single binary. Its program has a path outside the file system.
  *
  * @see https://bun.sh/docs/bundler/executables
  */
 export const isBinary = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i.test(process.argv[1] ?? '')
 
-/** Whether this is a release's npm package. */
+/** Whether the program is a release's npm package. */
 export const isPackage = typeof AGENT_GRID_COMMAND === 'string'
 
 /**
- * How the operator runs this program: the binary as it was called, such as `./agent-grid`. In a package, a command that
- * runs only what is installed.
+ * The command with which the operator runs this program. For the binary, the name it was called by, such as
+ * `./agent-grid`. In a package, a command that runs only installed code.
  */
 export const ownCommand = isBinary
   ? /^[\w./-]+$/.test(process.argv0) ? process.argv0 : 'agent-grid'

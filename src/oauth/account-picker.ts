@@ -1,21 +1,21 @@
-/** The account picker: the identities for which a user can currently authorize a client. See docs/protocol/oauth.md. */
+/** The account picker: the identities for which a user can authorize a client. See docs/protocol/oauth.md. */
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import type { AdministeredAccount, UsableAgent } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'
 
-/** Number of agents on the page. The search field finds the others. */
+/** Maximum number of agents on the page. The search field finds the others. */
 const maxAgents = 50
-/** Minimum number of entries for showing the search field. */
+/** Minimum number of entries at which the search field is shown. */
 const searchFrom = 8
 const maxAccounts = 200
 const maxSearchLength = 100
 
-/** One entry of the picker: the account's admin or one of its agents. */
+/** An entry of the picker: the account's admin or one of its agents. */
 export interface AccountEntry {
-  /** The value of the form field `pick`. */
+  /** The entry's value in the form field `pick`. */
   pick: string
   accountId: string
-  /** Null for the account's admin. */
+  /** The agent's id. Null for the account's admin. */
   agentId: string | null
 }
 
@@ -27,20 +27,21 @@ export interface AccountPicker {
   scopes: OAuthScope[]
   admins: AdminEntry[]
   agents: AgentEntry[]
-  /** More agents match than the page lists. */
+  /** Whether more agents match than the page lists. */
   hasMore: boolean
-  /** Whether to show the search. */
+  /** Whether to show the search field. */
   isLong: boolean
   /** The accounts in which the user may create an agent. */
   newAgentAccounts: { accountId: string; accountName: string }[]
   search: string
-  /** The agent that the client requested, or its alias if the user may not act as it. */
+  /** The requested agent's entry, or its alias if the user may not act as the agent. */
   hinted?: { entry: AgentEntry } | { missing: string }
 }
 
 /**
- * Returns a user's entries. Only entries for the requested scopes are offered, so a client never gets more than it
- * requested. `hint` is the alias requested by the client. Its agent is among the entries if the user may act as it.
+ * Returns the entries that a user can choose. Only entries for the requested scopes are offered, so a client never gets
+ * more than it requested. `hint` is the alias that the client requested. Its agent is included if the user may act as
+ * it.
  */
 export async function loadAccountPicker(
   { global }: Store,

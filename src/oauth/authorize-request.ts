@@ -1,4 +1,4 @@
-/** Parses and validates authorization requests, in an order that never redirects to an unregistered address. */
+/** Parses and validates authorization requests. The order of checks prevents redirects to unregistered addresses. */
 import { GridError } from '../errors.ts'
 import type { Client, OAuthParts } from './clients.ts'
 import { parameter, rejectRepeatedParameters } from './form.ts'
@@ -6,10 +6,10 @@ import { isAllowedRedirect, isSameRedirect, withParameters } from './redirect-ur
 import type { OAuthScope } from '../store/global/oauth-grants.ts'
 import { oauthCode } from '../wire.ts'
 
-/** The query is stored with the request, so its length is limited. */
+/** Maximum length of the query. The limit is needed because the query is stored with the request. */
 const maxQueryLength = 8_000
 
-/** A known client and one of its registered redirect URIs. From this point on, errors may be sent to the client. */
+/** A known client and one of its registered redirect URIs. Later errors may be sent to the client. */
 export interface ClientRedirect {
   client: Client
   redirectUri: string
@@ -20,7 +20,7 @@ export interface AuthorizationRequest extends ClientRedirect {
   codeChallenge: string
   /** One of the grid's resource URLs, normalised. */
   resource: string
-  /** The requested scopes that exist; both scopes if none of the requested ones do. */
+  /** The known scopes among the requested ones. All scopes if the request names no known scope. */
   scopes: OAuthScope[]
 }
 
@@ -80,14 +80,14 @@ export function readAuthorizationRequest(
   return { ...redirect, codeChallenge, resource, scopes: readScopes(parameter(query, 'scope')) }
 }
 
-/** Parses a `scope` parameter. Ignores unknown scopes. Without a known scope, all scopes are requested. */
+/** Parses a `scope` parameter. Ignores unknown scopes. Returns all scopes if none is known. */
 export function readScopes(text: string | undefined): OAuthScope[] {
   const requested = (text ?? '').split(' ')
   const known = (['admin', 'agent:use'] as const).filter((scope) => requested.includes(scope))
   return known.length === 0 ? ['admin', 'agent:use'] : known
 }
 
-/** Returns the address that reports an error to the client. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
+/** Returns the redirect URI that reports an error to the client. @see RFC 6749 §4.1.2.1, RFC 9207 §2 */
 export function errorAddress(
   { redirectUri, state }: Omit<ClientRedirect, 'client'>,
   error: GridError,
@@ -96,12 +96,12 @@ export function errorAddress(
   return withParameters(redirectUri, { error: oauthCode(error), error_description: error.message, state, iss })
 }
 
-/** 303, so that browsers do not repost the form to the new address. */
+/** Uses 303, so that browsers do not repost the form to the new address. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location } })
 }
 
-/** 32 bytes in base64url. */
+/** Matches 32 bytes in base64url. */
 function isCodeChallenge(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }

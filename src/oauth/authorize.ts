@@ -1,6 +1,6 @@
 /**
- * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page. For the order of checks, see
- * docs/protocol/oauth.md, "Authorization".
+ * `GET /oauth/authorize`: the authorization endpoint, which shows the consent page. See docs/protocol/oauth.md,
+ * "Authorization", for the order of checks.
  * @see OAuth 2.1 §4.1.1, RFC 7636, RFC 8707, RFC 9207
  */
 import type { Sessions, Visitor } from '../auth/session.ts'
@@ -29,7 +29,7 @@ export interface AuthorizeParts extends OAuthParts {
   issuerAt(host: string | undefined): string
 }
 
-/** The consent page's own query parameters, in addition to the client's. */
+/** The query parameters that the consent page adds to the client's. */
 export const searchParameter = 'find'
 export const chosenParameter = 'chosen'
 
@@ -49,11 +49,11 @@ async function authorize(parts: AuthorizeParts, request: Request, issuer: string
   const { pathname, searchParams: query, search } = new URL(request.url)
   const visitor = await parts.sessions.visitor(request)
   const signInFirst = () => seeOther(`/sign-in?next=${encodeURIComponent(pathname + search)}`)
-  // Anonymous callers cannot make the grid fetch a client document.
+  // Require a sign-in, so that anonymous callers cannot make the grid fetch a client document.
   if (!visitor && isDocumentUrl(query.get('client_id') ?? '')) return signInFirst()
 
   const redirect = await readClientRedirect(query, parts, visitor?.user.id)
-  // Required before any redirect to the client, see `reportToClient`.
+  // Require a sign-in before any redirect to the client. See `reportToClient`.
   if (!visitor) return signInFirst()
   let authorization: AuthorizationRequest
   try {
@@ -66,7 +66,7 @@ async function authorize(parts: AuthorizeParts, request: Request, issuer: string
 }
 
 /**
- * Redirects to the client if the user has already authorized it, otherwise shows a page with a link. Anyone can
+ * Redirects to the client if the user has already authorized it. Otherwise shows a page with a link: anyone can
  * register a client, so a link to the grid must not lead to arbitrary addresses without a click. @see RFC 9700 §4.11.2
  */
 async function reportToClient(
@@ -123,7 +123,7 @@ function openedBy({ accounts }: Visitor, picker: AccountPicker): AccountPicker {
   }
 }
 
-/** Returns the alias that a client requests; undefined for other hints, such as email addresses. */
+/** Returns the alias that a client requests. Undefined for other hints, such as email addresses. */
 function hintedAlias(query: URLSearchParams): string | undefined {
   const alias = normaliseAlias(parameter(query, 'login_hint') ?? '')
   return aliasPattern.test(alias) ? alias : undefined
@@ -143,7 +143,7 @@ function choicesOf(
   }
 }
 
-/** Returns the client's parameters, without those of the consent page. */
+/** Returns the client's query parameters, without the consent page's own. */
 function clientParameters(query: URLSearchParams): [string, string][] {
   return [...query].filter(([name]) => name !== searchParameter && name !== chosenParameter)
 }

@@ -1,4 +1,4 @@
-/** Clients whose id is their metadata document's URL (OAuth Client ID Metadata Document, draft 00). */
+/** Clients that use the URL of their metadata document as their id (OAuth Client ID Metadata Document, draft 00). */
 import * as z from 'zod'
 import { clearTimeout, setInterval, setTimeout } from 'node:timers'
 import type { Deps } from '../deps.ts'
@@ -9,11 +9,11 @@ import { check } from '../lib/input.ts'
 import { plainName } from '../lib/names.ts'
 import { hour, second } from '../lib/time.ts'
 
-/** See docs/security.md, "OAuth". */
+/** The limits for fetching a document. See docs/security.md, "OAuth". */
 export const documentLimits = { maxBytes: 64 * 1024, timeoutMs: 5_000 } as const
 
 const maxFreshMs = 24 * 3_600_000
-/** For documents without `max-age`. */
+/** How long a document without `max-age` is fresh. */
 const defaultFreshMs = 5 * 60_000
 const maxRedirectUris = 20
 
@@ -27,16 +27,16 @@ const metadata = z.object({
   client_secret_expires_at: z.undefined().optional(),
 })
 
-/** Whether a client id is a document URL: a normalised https URL with a path, and without user and fragment. */
+/** Whether a client id is a document URL: a normalised https URL with a path, but without a user or a fragment. */
 export function isDocumentUrl(id: string): boolean {
   if (id.length > 2_000 || !id.startsWith('https://') || id.includes('#') || !URL.canParse(id)) return false
   const url = new URL(id)
-  // URLs with dot segments, capitals in the host or unusual escapes are not normalised.
+  // This excludes URLs with dot segments, capitals in the host or unusual escapes.
   return url.href === id && url.pathname !== '/' && url.username === '' && url.password === ''
 }
 
 /**
- * The metadata that the grid uses. A copy may be used for `freshMs`. All these clients are public. Fails with
+ * Returns the metadata that the grid uses. A copy is fresh for `freshMs`. All these clients are public. Fails with
  * `invalid_client` and a message for the document's author.
  */
 export function parseClientDocument(url: string, { status, text, header }: SafeResponse) {
@@ -48,7 +48,7 @@ export function parseClientDocument(url: string, { status, text, header }: SafeR
   if (!result.success) throw unusable(`its ${result.error.issues[0].path.join('.') || 'content'} is invalid`)
   const { client_id, client_name, redirect_uris, token_endpoint_auth_method: one, ...rest } = result.data
   if (client_id !== url) throw unusable('its client_id is not its URL')
-  // Defaults to `none`: a document is public, so the client has no secret.
+  // The default is `none`, because a document is public and its client has no secret.
   const methods = [...(one === undefined ? [] : [one]), ...rest.token_endpoint_auth_methods_supported ?? []]
   if (methods.length > 0 && !methods.includes('none')) {
     throw unusable('it does not support the authentication method none')
@@ -68,7 +68,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** @see RFC 9111 §5.2.2 */
+/** Returns how long a document is fresh. @see RFC 9111 §5.2.2 */
 function freshnessMs(cacheControl: string | undefined): number {
   const directives = (cacheControl ?? '').toLowerCase()
   if (/\bno-(store|cache)\b/.test(directives)) return 0
@@ -80,20 +80,20 @@ function unusable(reason: string): GridError {
   return new GridError('invalid_client', `The metadata document of this client cannot be used: ${reason}.`)
 }
 
-/** A widely used client's document. */
+/** The document of a widely used client, fetched as a test. */
 const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
 
-/** Long enough that a process whose start fails sends no request. */
+/** The delay before the first check. A process that fails to start exits before it sends the request. */
 const firstCheckMs = second
 
 /**
- * With `OAUTH_CIMD=auto`, checks shortly after the start and then every hour, in the background. Support for documents
- * is advertised while the last check has succeeded.
+ * Checks whether documents can be fetched, with `OAUTH_CIMD=auto`: shortly after the start and then every hour, in the
+ * background. The grid advertises support for documents if the last check succeeded.
  */
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps) {
   let isFetchable: boolean | undefined
 
-  /** Fetches the probed document and stores whether that worked. Never fails. */
+  /** Fetches the probed document and stores whether the fetch succeeded. Never fails. */
   async function check(): Promise<void> {
     const before = isFetchable
     try {
@@ -102,7 +102,7 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
     } catch {
       isFetchable = false
     }
-    // Logged only on changes: a grid without internet access would otherwise log it every hour.
+    // Log only changes. Otherwise a grid without internet access would log every check.
     if (isFetchable !== before) {
       log.info('Checked whether OAuth client documents can be fetched', { areRead: isFetchable })
     }
@@ -122,7 +122,7 @@ export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping 
 
 const maxLength = 80
 
-/** The name on a single line of at most 80 characters, without invisible ones. */
+/** Returns the name on a single line of at most 80 characters, without invisible characters. */
 export function cleanName(text: string): string {
   return plainName(text, maxLength) || 'Unnamed client'
 }

@@ -8,11 +8,11 @@ import type { Store } from '../store/store.ts'
 import { documentLimits, isDocumentUrl, parseClientDocument } from './client-document.ts'
 import { parameter } from './form.ts'
 
-/** Lifetimes since registration and since the last use. See docs/security.md, "OAuth". */
+/** The lifetime of a client since its registration, and since its last use. See docs/security.md, "OAuth". */
 export const unusedClientMs = 30 * day
 export const usedClientMs = 90 * day
 
-/** Maximum number of stored documents that were never used for a login. */
+/** Maximum number of stored documents that no login has used. */
 const maxUnusedDocuments = 1_000
 /** Maximum number of concurrent document fetches. */
 const fetchLimits = { perKey: 2, perGroup: 2, total: 8 }
@@ -22,9 +22,9 @@ export interface Client {
   name: string
   redirectUris: string[]
   authMethod: AuthMethod
-  /** SHA-256; null for public clients. */
+  /** The secret's SHA-256. Null for public clients. */
   secretHash: string | null
-  /** The metadata document's host; undefined for a client that registered itself. */
+  /** The metadata document's host. Undefined for a client that registered itself. */
   domain: string | undefined
 }
 
@@ -34,22 +34,20 @@ export type Clients = ReturnType<typeof createClients>
 export interface OAuthParts {
   store: Store
   clients: Clients
-  /**
-   * Returns the grid's resource URL for a `resource` parameter; the default for undefined. Fails with `invalid_target`.
-   */
+  /** Returns the grid's resource URL for a `resource` parameter, or the default URL. Fails with `invalid_target`. */
   resourceOf(requested: string | undefined): string
 }
 
-/** All clients of this grid: registered ones, and those with a metadata document. */
+/** Finds this grid's clients: registered clients, and clients with a metadata document. */
 export function createClients({ global, write, deps }: Store) {
   const { config, log, now, safeFetch } = deps
   const places = new ConcurrencyLimit(fetchLimits)
   const fetches = new Map<string, Promise<Client | undefined>>()
 
   /**
-   * Returns the client with this id, or undefined. For authorization, the stored copy of its document must be fresh;
-   * otherwise it is fetched for `user`. For issuing a token, any stored copy suffices: logins survive an outage of the
-   * client's web server, and anonymous callers cannot make the grid send requests.
+   * Returns the client with this id, or undefined. Authorization requires a fresh copy of the document; otherwise it is
+   * fetched for `user`. Issuing a token accepts any stored copy, so that logins survive an outage of the client's web
+   * server, and anonymous callers cannot make the grid send requests.
    */
   async function find(id: string, purpose: 'authorize' | 'token', user = ''): Promise<Client | undefined> {
     const isDocument = isDocumentUrl(id)
@@ -66,8 +64,8 @@ export function createClients({ global, write, deps }: Store) {
   }
 
   /**
-   * Shares one fetch among concurrent lookups of the same document. A user whose documents are slow takes no slots from
-   * others.
+   * Shares one fetch among concurrent lookups of the same document. Slow documents of one user take no slots from other
+   * users.
    */
   function fetchOnce(url: string, user: string): Promise<Client | undefined> {
     const running = fetches.get(url)
@@ -91,7 +89,7 @@ export function createClients({ global, write, deps }: Store) {
       await write(global.oauth.clients.saveDocument({ ...copy, ...times }, maxUnusedDocuments, at))
       return toClient({ ...copy, kind: 'document', authMethod: 'none', secretHash: null })
     } catch (error) {
-      // Errors are not cached, so the next login fetches again.
+      // Errors are not cached, so the next login tries the fetch again.
       log.info('The metadata document of an OAuth client could not be used', { host: new URL(url).host, error })
       return undefined
     }
@@ -108,8 +106,8 @@ function toClient(
 }
 
 /**
- * Authenticates the client that sends a form. Accepts only the method that the client registered with. Fails with
- * `invalid_client`, or with `invalid_request` if it authenticates in two ways.
+ * Authenticates the client that sent a form. Accepts only the method that the client registered. Fails with
+ * `invalid_client`, or with `invalid_request` if the header and the body contain different credentials.
  * @see RFC 6749 §2.3.1, §3.2.1
  */
 export async function authenticateClient(clients: Clients, request: Request, form: URLSearchParams): Promise<Client> {
@@ -131,7 +129,7 @@ interface ClientCredentials {
   id: string | undefined
   method: AuthMethod
   secret?: string
-  /** The header and the body contain the same secret. */
+  /** Whether the header and the body contain the same secret. */
   isInBoth?: boolean
 }
 
@@ -148,13 +146,13 @@ function credentialsOf(authorization: string | null, form: URLSearchParams): Cli
   if (differs(inBody.secret, basic.secret) || differs(inBody.id, basic.id)) {
     throw new GridError('invalid_request', 'The client in the Authorization header and that in the body differ.')
   }
-  // Some clients send only their id in this way.
+  // Some clients send only their id in the header.
   return basic.secret === ''
     ? { id: basic.id, method: 'none' }
     : { ...basic, method: 'client_secret_basic', isInBoth: inBody.secret !== undefined }
 }
 
-/** Id and secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
+/** The id and the secret are form-encoded before they are joined. @see RFC 6749 §2.3.1 */
 function parseBasic(authorization: string): { id: string; secret: string } | undefined {
   const encoded = authorization.match(/^Basic +([A-Za-z0-9+/]+={0,2})$/i)?.[1]
   if (encoded === undefined) return undefined

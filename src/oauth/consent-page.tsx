@@ -15,7 +15,7 @@ import type { AccountPicker, AdminEntry, AgentEntry } from './account-picker.ts'
 import { isLoopbackRedirect, redirectHost } from './redirect-uri.ts'
 
 interface ConsentView {
-  /** `domain` is the host of the client's metadata document; undefined for a client that registered itself. */
+  /** The client. `domain` is the host of its metadata document, or undefined if it registered itself. */
   client: { name: string; domain: string | undefined }
   redirectUri: string
   /** The signed-in user's email address. */
@@ -23,11 +23,10 @@ interface ConsentView {
   csrf: string
   handle: string
   picker: AccountPicker
-  /** The preselected entry's `pick`. */
+  /** The value `pick` of the preselected entry. */
   chosen: string | undefined
-  /** The page's path. */
   path: string
-  /** The client's query parameters, which the search form repeats. */
+  /** The client's query parameters, which the search form sends again. */
   searchFields: [string, string][]
 }
 
@@ -208,7 +207,7 @@ function NewAgent({ view }: ViewProps) {
   )
 }
 
-/** Returns the entry that was just created or that the client requested, or the only one. */
+/** Whether an entry is preselected: it was just created, the client requested it, or it is the only one. */
 function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
   const { hinted } = picker
   if (chosen !== undefined) return chosen === pick
@@ -218,7 +217,7 @@ function isPreselected({ picker, chosen }: ConsentView, pick: string): boolean {
 
 /**
  * Shows the user why authorization failed. Never redirects to the client. `returnTo` is the address that reports the
- * error to the client. The page shows its host and links to it.
+ * error to the client. The page shows the host of this address and links to it.
  */
 export async function authorizationErrorPage(
   error: GridError,

@@ -30,11 +30,11 @@ import type { Handler } from '../request-context.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 
-/** Clients redeem a code immediately. */
+/** The lifetime of a code. Clients redeem codes immediately. */
 const codeLifetimeMs = 60 * second
-/** Refreshing does not extend the lifetime of a grant. */
+/** The lifetime of a grant. Refreshing does not extend it. */
 const grantLifetimeMs = 90 * day
-/** Maximum number of self-registered clients per user who authorized them. The least recently used are removed. */
+/** Maximum number of self-registered clients that one user has authorized. The least recently used are removed. */
 const clientsPerUser = 100
 
 /** Handles the consent page's form. Form errors are shown to the user. */
@@ -87,10 +87,10 @@ async function allow(
 }
 
 /**
- * Stores the grant and its row in the account's activity log. Fails with `confirmation_required` for `@admin` unless
- * the user has recently proved their identity, with `invalid_request` if the page has already been answered, with
- * `access_denied` if the user has lost the role or the agent was deleted after the page was shown, and with
- * `write_conflict`.
+ * Stores the grant and its row in the account's activity log. Fails with `write_conflict`, or with
+ * - `confirmation_required` for `@admin` if the user has not proved their identity recently,
+ * - `invalid_request` if the page has already been answered,
+ * - `access_denied` if the user lost the role, or the agent was deleted, after the page was shown.
  */
 async function createGrant(
   { store: { global, deps }, sessions }: AuthorizeParts,
@@ -99,7 +99,7 @@ async function createGrant(
   codeHash: string,
   requestId: string,
 ): Promise<void> {
-  // Former members leave no rows in the account's activity log.
+  // Stop here, so that former members leave no rows in the account's activity log.
   if (!visitor.accounts.some(({ id }) => id === accountId)) throw accessLost()
   const account = sessions.openAccount(visitor, accountId)
   if (agentId === null) requireConfirmed(account.actor, deps.now())
@@ -117,20 +117,19 @@ async function createGrant(
       await recording.write([
         global.oauth.requests.complete(proof, id, at),
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
-        // `add` stores nothing if the page was already answered or the user lost access. In that case, the whole unit
-        // fails.
+        // `add` stores nothing if the page was already answered or the user lost access. The entire unit then fails.
         recording.change.grants.requireLive(id),
         global.oauth.clients.removeOfUser(visitor.user.id, clientId, clientsPerUser, at),
       ])
     }))
 }
 
-/** Redirects to the page where users prove their identity, and then to a new consent page. */
+/** Redirects to the page where users prove their identity, which leads to a new consent page. */
 function confirmFirst(parts: AuthorizeParts, { choices }: PendingRequest): Response {
   return seeOther(`/confirm?next=${encodeURIComponent(pageAgain(parts, choices, choices.query))}`)
 }
 
-/** Whether the user may currently authorize a client for this entry. `grants.add` checks this again in SQL. */
+/** Whether the user may authorize a client for this entry. `grants.add` checks this again in SQL. */
 async function mayAuthorize(account: AccountStore, userId: string, agentId: string | null): Promise<boolean> {
   const member = await account.read.team.member(userId)
   if (!member || !allows(member.role, agentId === null ? 'manage' : 'use')) return false
@@ -145,7 +144,7 @@ async function deny(parts: AuthorizeParts, pending: PendingRequest, error: GridE
   return clearConsentCookie(parts, pending.proof, seeOther(errorAddress(pending, error, pending.choices.issuer)))
 }
 
-/** Returns the chosen entry. Accepts only entries that the page offered. Fails with `invalid_request`. */
+/** Returns the chosen entry, which must be one that the page offered. Fails with `invalid_request`. */
 function findEntry({ entries }: ConsentChoices, pick: string | undefined): AccountEntry {
   const entry = entries.find((offered) => offered.pick === pick)
   if (!entry) throw new GridError('invalid_request', 'Choose one of the entries on the page.')
@@ -162,8 +161,8 @@ function accessLost(): GridError {
 }
 
 /**
- * Creates an agent in an account that the page offered and that the user still administers, then shows the consent page
- * again with this agent selected. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
+ * Creates an agent, then shows the consent page again with this agent selected. The page must have offered the account,
+ * and the user must still administer it. Fails like `createAgent`, and with `invalid_request` or `access_denied`.
  */
 async function createAgentDuringConsent(
   parts: AuthorizeParts,

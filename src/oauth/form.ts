@@ -6,8 +6,8 @@ import type { AppContext, Handler } from '../request-context.ts'
 import { oauthError } from '../wire.ts'
 
 /**
- * Reads the fields of a form, or of a JSON object, which some clients send. Fails with `invalid_request` for other
- * content types and repeated fields, and with `payload_too_large`.
+ * Reads the fields of a form. Also accepts a JSON object, because some clients send one. Fails with `invalid_request`
+ * for other content types and repeated fields, and with `payload_too_large`.
  */
 export async function readOAuthForm(bodies: Bodies, request: Request): Promise<URLSearchParams> {
   if (mediaType(request) === 'application/json') {
@@ -29,22 +29,22 @@ function formOf(json: unknown): URLSearchParams {
   return new URLSearchParams(fields)
 }
 
-/** Only `resource` may be repeated (RFC 8707 §2). Fails with `invalid_request`. @see RFC 6749 §3.1 */
+/** Refuses repeated parameters, except `resource` (RFC 8707 §2). Fails with `invalid_request`. @see RFC 6749 §3.1 */
 export function rejectRepeatedParameters(parameters: URLSearchParams): void {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
-    // Does not contain the parameter's name, which is untrusted text.
+    // The message omits the parameter's name, because it is untrusted text.
     if (name !== 'resource' && seen.has(name)) throw new GridError('invalid_request', 'A parameter was sent twice.')
     seen.add(name)
   }
 }
 
-/** Returns a parameter's value. An empty one counts as omitted. @see RFC 6749 §3.1 */
+/** Returns a parameter's value. An empty value counts as missing. @see RFC 6749 §3.1 */
 export function parameter(parameters: URLSearchParams, name: string): string | undefined {
   return parameters.get(name) || undefined
 }
 
-/** Wraps an endpoint's handler: converts errors and forbids caching. */
+/** Wraps an endpoint's handler. Converts errors to OAuth responses, and forbids caching. */
 export function oauthEndpoint(handle: (c: AppContext) => Promise<Response>): Handler {
   return async function endpoint(c) {
     const response = await handle(c).catch((error) => {

@@ -6,15 +6,15 @@ import type { AppContext, Handler } from '../request-context.ts'
 
 const prefix = '/.well-known/oauth-protected-resource'
 
-/** The paths of the MCP endpoint. Each is a resource on each served origin. */
+/** The paths of the MCP endpoint. On each served origin, each path is a resource. */
 const resourcePaths = ['/mcp/v1/grid', '/api/v1/grid']
 
-/** Returns the grid's origin that received a request. */
+/** Returns the grid's origin that the request was sent to. */
 type OriginOf = (request: Request) => string
 
 /**
- * The resources' metadata documents. Each origin is its own authorization server, because a client may reach the grid
- * by this name only.
+ * The resources' metadata documents. Each origin is its own authorization server, because a client may know the grid by
+ * that name only.
  */
 export function protectedResources(originOf: OriginOf) {
   return {
@@ -45,9 +45,9 @@ function resourceUrls(origins: readonly string[]): string[] {
 }
 
 /**
- * Returns a function that maps a `resource` parameter to one of the grid's URLs. It ignores query, fragment and
- * trailing slash, and maps a bare origin to its first resource: all of the grid's URLs are one audience. Undefined maps
- * to the first URL. The function fails with `invalid_target`. @see RFC 8707 §2
+ * Returns a function that maps a `resource` parameter to one of the grid's URLs, which are all one audience. It ignores
+ * query, fragment and trailing slash, maps a bare origin to its first resource, and undefined to the first URL. It
+ * fails with `invalid_target`. @see RFC 8707 §2
  */
 export function resourceReader(origins: readonly string[]): (requested: string | undefined) => string {
   const urls = resourceUrls(origins)
@@ -64,18 +64,18 @@ export function resourceReader(origins: readonly string[]): (requested: string |
 
 const serverPrefix = '/.well-known/oauth-authorization-server'
 
-/** The document's paths: at the root, and below the MCP endpoint's paths, where older clients look. */
+/** The document's paths: at the root, and below the MCP endpoint's paths, where older clients expect it. */
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
 
 /**
- * The consent page's path on `APP_URL`. It contains any other issuer's host, because it cannot have a query: many
- * clients append `?` to the address.
+ * Returns the consent page's path on `APP_URL`. The path contains any other issuer's host. A query is not possible,
+ * because many clients append `?` to the address.
  */
 export function authorizePath(issuer: string, { appUrl }: Pick<Config, 'appUrl'>): string {
   return issuer === appUrl ? '/oauth/authorize' : `/oauth/authorize/${encodeURIComponent(new URL(issuer).host)}`
 }
 
-/** Returns the issuer for the host in that page's path. Fails with `not_found`. */
+/** Returns the issuer whose host is in the consent page's path. Fails with `not_found`. */
 export function issuerAt(host: string | undefined, origins: readonly string[], { appUrl }: Config): string {
   const issuer = host === undefined ? appUrl : origins.find((origin) => new URL(origin).host === host)
   if (issuer === undefined) throw new GridError('not_found', 'This address names no host of the grid.')
@@ -83,8 +83,8 @@ export function issuerAt(host: string | undefined, origins: readonly string[], {
 }
 
 /**
- * Serves the authorization server's metadata, with the requested origin as issuer. `canFetchDocuments` says whether to
- * advertise client metadata documents: clients that see them advertised do not register. @see RFC 8414 §2, §3.3
+ * Serves the authorization server's metadata, with the requested origin as issuer. If `canFetchDocuments` returns true,
+ * it advertises client metadata documents, and clients that support them do not register. @see RFC 8414 §2, §3.3
  */
 export function serverMetadata(config: Config, originOf: OriginOf, canFetchDocuments: () => boolean): Handler {
   const authMethods = ['none', 'client_secret_post', 'client_secret_basic']

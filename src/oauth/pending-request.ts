@@ -1,4 +1,4 @@
-/** Authorization requests waiting for the user's decision, stored between the consent page and its answer. */
+/** Authorization requests that wait for the user's decision. They are stored while the consent page is open. */
 import type { Visitor } from '../auth/session.ts'
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
@@ -10,14 +10,14 @@ import type { AuthorizationRequest } from './authorize-request.ts'
 import type { ConsentProof } from '../store/global/oauth-requests.ts'
 import type { Store } from '../store/store.ts'
 
-/** The entries that the consent page offered. Nothing else can be chosen. Stored as JSON. */
+/** The entries that the consent page offered, stored as JSON. Others cannot be chosen. */
 export interface ConsentChoices {
   entries: AccountEntry[]
   /** Ids of the accounts in which the page offered to create an agent. */
   makeIn: string[]
-  /** The authorization request's query, for showing the page again. */
+  /** The authorization request's query, used to show the page again. */
   query: string
-  /** The issuer whose metadata the client read. */
+  /** The issuer whose metadata the client used. */
   issuer: string
 }
 
@@ -32,14 +32,14 @@ export interface PendingRequest {
   choices: ConsentChoices
 }
 
-/** A consent page's secrets: the handle is in its form, the cookie in its browser. */
+/** A consent page's secrets. The form contains the handle, the browser the cookie. */
 interface ConsentHandle {
   token: string
   hash: string
   cookie: string
 }
 
-/** Stores a request. Only its page's form has the handle, and only the browser that opened it has the cookie. */
+/** Stores a request. Only the page's form has the handle. Only the browser that opened it has the cookie. */
 export async function savePendingRequest(
   { global, write, deps }: Store,
   authorization: AuthorizationRequest,
@@ -105,15 +105,15 @@ export function requestNotPending(): GridError {
 
 const lifetimeMs = 10 * minute
 const prefix = 'consent-'
-/** Maximum number of consent cookies per browser. */
+/** Maximum number of consent cookies in a browser. */
 const maxCookies = 10
 
-/** Returns the name of a handle's cookie. */
+/** Returns the name of the cookie that belongs to a handle. */
 function consentCookieName(handleHash: string, config: Config): string {
   return cookieName(prefix + handleHash.slice(0, 12), isSecure(config))
 }
 
-/** `Set-Cookie` headers of a consent page: set its own cookie and remove older ones beyond `maxCookies`. */
+/** Returns the `Set-Cookie` headers that set a consent page's cookie and remove the oldest beyond `maxCookies`. */
 export function consentCookies(request: Request, { hash, cookie }: ConsentHandle, config: Config): string[] {
   const names = cookieNames(request).filter((name) => name.startsWith(cookieName(prefix, isSecure(config))))
   const surplus = names.slice(0, Math.max(0, names.length - maxCookies + 1))
@@ -123,7 +123,7 @@ export function consentCookies(request: Request, { hash, cookie }: ConsentHandle
   ]
 }
 
-/** `Set-Cookie` that removes an answered page's cookie. */
+/** Returns the `Set-Cookie` header that removes an answered page's cookie. */
 export function endConsentCookie({ handleHash }: ConsentProof, config: Config): string {
   return serializeCookie(consentCookieName(handleHash, config), '', { isSecure: isSecure(config), maxAgeMs: 0 })
 }

@@ -1,22 +1,22 @@
-/** Redirect URIs: which ones can be registered, and how a requested one is compared. See docs/protocol/oauth.md. */
+/** Redirect URIs: which of them can be registered, and how a requested one is compared. See docs/protocol/oauth.md. */
 
 const maxLength = 2_000
-/** Loopback addresses; native apps use a different port for each login. @see RFC 8252 §7.3 */
+/** Matches loopback addresses. Native apps use a different port for each login. @see RFC 8252 §7.3 */
 const loopback = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?(?=[/?]|$)/
-/** Private-use schemes are reversed domain names, so they contain a dot. @see RFC 8252 §7.1 */
+/** Matches private-use schemes, which are reversed domain names and contain a dot. @see RFC 8252 §7.1 */
 const privateUse = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/(?!\/*$)/
 /**
- * URL parsers also accept `;` and `,` in a host, but these are separators in the consent page's content security
- * policy.
+ * Matches hosts without `;` and `,`. URL parsers accept these characters, but they are separators in the consent page's
+ * content security policy.
  */
 const plainHost = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
-/** Parameters that the grid appends, so a redirect URI must not contain them. */
+/** Parameters that the grid appends. A redirect URI must not contain them. */
 const responseParameters = ['code', 'error', 'error_description', 'iss', 'state']
 
 /**
- * Whether a redirect URI is of an allowed kind: https, http on a loopback address, a private-use scheme with a dot, or
- * one of `allow`, where a trailing `*` stands for one segment. Rejects fragments, users, wildcards and URIs that are
- * not normalised, because parsers may interpret these differently.
+ * Whether a redirect URI is allowed: https, http on a loopback address, a private-use scheme with a dot, or an entry of
+ * `allow`, where a trailing `*` stands for one segment. Rejects fragments, users, wildcards and URIs that are not
+ * normalised, because parsers may interpret these differently.
  */
 export function isAllowedRedirect(uri: string, allow: readonly string[]): boolean {
   if (allow.some((entry) => entry.endsWith('*') ? isBelow(uri, entry.slice(0, -1)) : entry === uri)) return true
@@ -24,15 +24,15 @@ export function isAllowedRedirect(uri: string, allow: readonly string[]): boolea
 }
 
 /**
- * Whether a URI extends a prefix by one plain segment, such as the id that an editor gives each server. A segment of
- * dots would lead to another path.
+ * Whether a URI extends a prefix by one plain segment, such as the id that an editor assigns to each server. A segment
+ * of dots is refused, because it leads to another path.
  */
 function isBelow(uri: string, beginning: string): boolean {
   return uri.startsWith(beginning) && /^(?!\.{1,2}$)[\w.()-]{1,200}$/.test(uri.slice(beginning.length))
 }
 
 function isAllowedKind(uri: string): boolean {
-  // Visible ASCII without the characters that browsers rewrite, so that browsers follow exactly the compared string.
+  // Allow only visible ASCII that browsers do not rewrite, so that they use exactly the compared text.
   if (uri.length > maxLength || !/^[!$-;=?-[\]_a-z~]+$/.test(uri) || !URL.canParse(uri)) return false
   const url = new URL(uri)
   if (responseParameters.some((name) => url.searchParams.has(name))) return false
@@ -42,14 +42,14 @@ function isAllowedKind(uri: string): boolean {
   return url.protocol === 'https:' && plainHost.test(url.hostname) && isNormalized(uri)
 }
 
-/** Whether browsers send the same request for both, apart from the port of loopback addresses. */
+/** Whether browsers send the same request for both URIs, apart from the port of loopback addresses. */
 export function isSameRedirect(registered: string, requested: string): boolean {
   const [one, other] = [registered, requested].map(withPlainOrigin)
   if (one === other) return true
   return isLoopbackRedirect(one) && isLoopbackRedirect(other) && withoutPort(one) === withoutPort(other)
 }
 
-/** Normalises a web address: scheme and host in lower case, and a root path as `/`. The rest must match exactly. */
+/** Normalises a web address: scheme and host in lower case, and the root path as `/`. The rest is unchanged. */
 function withPlainOrigin(uri: string): string {
   const [origin] = uri.match(/^https?:\/\/[\w.:[\]-]+(?=[/?]|$)/i) ?? []
   if (origin === undefined) return uri
@@ -63,7 +63,7 @@ export function isLoopbackRedirect(uri: string): boolean {
   return port !== null && Number(port[1] ?? 80) <= 65_535
 }
 
-/** Returns the host that the user is redirected to, or an app's scheme. */
+/** Returns the host to which the user is redirected, or an app's scheme. */
 export function redirectHost(uri: string): string {
   const url = new URL(uri)
   return /^https?:$/.test(url.protocol) ? url.host : url.protocol

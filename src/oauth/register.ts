@@ -1,6 +1,5 @@
 /**
- * Dynamic client registration (RFC 7591). It is lenient: unusable metadata is dropped, and the response contains what
- * was stored.
+ * Dynamic client registration (RFC 7591). Unusable metadata is ignored, and the response contains the stored metadata.
  */
 import type { Config } from '../config.ts'
 import { GridError } from '../errors.ts'
@@ -18,12 +17,12 @@ import type { AuthMethod } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Limits on registered clients. Unused clients are kept for 15 minutes, so that their users can sign in, even if this
- * exceeds `total`, up to `most`. See docs/security.md, "OAuth".
+ * Limits on registered clients. Unused clients are kept for 15 minutes, so that their users can sign in. This may
+ * exceed `total`, up to `most`. See docs/security.md, "OAuth".
  */
 const clientLimits = { total: 10_000, most: 20_000 } as const
 const youngMs = 15 * minute
-/** Clients in use get tokens more often: an access token lasts at most a day. */
+/** Clients without a token request for this long count as idle. An access token lasts at most a day. */
 const idleMs = 7 * day
 const maxRedirectUris = 20
 
@@ -64,7 +63,7 @@ export function registerClient(store: Store) {
     const body = {
       client_id: id,
       client_id_issued_at: seconds(at),
-      // Clients expire unless they are used.
+      // The secret does not expire, but the client does unless it is used.
       ...(secret && { client_secret: secret.key, client_secret_expires_at: 0 }),
       client_name: name,
       redirect_uris: redirectUris,
@@ -98,13 +97,13 @@ function allowedRedirectUris(uris: unknown, { oauthRedirectAllow }: Config): str
   )
 }
 
-/** Returns the first of the submitted URIs. */
+/** Returns the first three of the submitted URIs. */
 function shownUris(uris: unknown): string {
   const first = (Array.isArray(uris) ? uris : [uris]).filter((uri) => typeof uri === 'string').slice(0, 3)
   return first.length === 0 ? 'none.' : `${first.map((uri) => uri.slice(0, 200)).join(', ')}.`
 }
 
-/** Clients are public unless they request a secret. */
+/** Returns the authentication method. Clients are public unless they request a secret. */
 function authMethodOf(method: unknown): AuthMethod {
   return method === 'client_secret_post' || method === 'client_secret_basic' ? method : 'none'
 }

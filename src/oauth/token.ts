@@ -1,5 +1,5 @@
 /**
- * `POST /oauth/token` exchanges authorization codes and refresh tokens for token pairs; `POST /oauth/revoke` revokes
+ * `POST /oauth/token` exchanges authorization codes and refresh tokens for token pairs. `POST /oauth/revoke` revokes
  * tokens.
  * @see OAuth 2.1 §4.1.3 and §4.3, RFC 7009, RFC 7636, RFC 8707
  */
@@ -18,11 +18,11 @@ import type { NewOAuthToken } from '../store/global/oauth-tokens.ts'
 import type { Store } from '../store/store.ts'
 
 const adminTokenMs = hour
-/** Since the last refresh. */
+/** The lifetime of a refresh token. Each refresh yields a new one. */
 const refreshTokenMs = 30 * day
-/** How long a used refresh token can be used again. */
+/** How long a used refresh token can be reused. */
 const refreshGraceMs = 2 * minute
-/** How many more token pairs a used refresh token yields in the grace period, and the minimum interval between them. */
+/** How many more token pairs a used refresh token yields in this time, and the minimum interval between them. */
 const maxRepeats = 5
 const repeatMs = second
 
@@ -43,7 +43,7 @@ export function tokenEndpoint(parts: OAuthParts) {
 async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResponse> {
   const form = await readOAuthForm(parts.store.deps.bodies, request)
   const presented = presentedToken(parts.store, form)
-  // Avoids an unhandled rejection if the client is refused.
+  // Avoid an unhandled rejection if the client is refused.
   presented?.catch(() => {})
   const client = await authenticateClient(parts.clients, request, form)
   switch (parameter(form, 'grant_type')) {
@@ -59,7 +59,7 @@ async function tokensFor(parts: OAuthParts, request: Request): Promise<TokenResp
 }
 
 /**
- * Exchanges an authorization code for tokens. A rejected exchange does not consume the code. If its client uses the
+ * Exchanges an authorization code for tokens. A rejected exchange does not consume the code. If the client uses the
  * code twice, the grant and all its tokens are revoked. See docs/protocol/oauth.md, "Tokens". Fails with
  * `invalid_grant`, `invalid_request` or `invalid_target`.
  *
@@ -99,8 +99,8 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
 
 /**
  * Exchanges a refresh token for a new token pair of the same grant, after checking the user's current role. Reuse
- * within two minutes yields a few more pairs, at most one a second, in case a response was lost or several processes
- * share the token. Any later reuse counts as theft or replay and revokes the grant. Fails with `invalid_grant`,
+ * within two minutes yields a few more pairs, at most one a second, because a response may be lost or several processes
+ * may share the token. Later reuse counts as theft or replay and revokes the grant. Fails with `invalid_grant`,
  * `invalid_scope`, `invalid_target`, `invalid_request` or `rate_limit_exceeded`.
  *
  * @see OAuth 2.1 §4.3, RFC 9700 §4.14.2, RFC 8707 §2.2.
@@ -113,7 +113,7 @@ async function refresh(
 ) {
   const { global, write, deps } = store
   const text = required(form, 'refresh_token')
-  // Any of the grid's URLs is accepted, because they are one audience.
+  // Accept any of the grid's URLs, because they are one audience.
   for (const requested of form.getAll('resource').filter(Boolean)) resourceOf(requested)
   if (keyKind(text) !== 'refresh_token') throw invalidGrant('This refresh token is unknown.')
   const hash = hashForLookup(text)
@@ -146,12 +146,12 @@ async function refresh(
     const message = 'This refresh token was used a moment ago. Use the tokens of that answer, or try again in a second.'
     throw limitReached('rate_limit_exceeded', message, limit, limit.windowSeconds)
   }
-  // A separate unit, because the revocation must be stored although the request fails.
+  // Write a separate unit, because the revocation must be stored although the request fails.
   await write([global.oauth.grants.revoke(now.accountId, now.grantId, at)])
   throw invalidGrant('This refresh token was already used. Sign in again.')
 }
 
-/** Looks up a form's refresh token together with the client, so that a remote database answers both at once. */
+/** Looks up a form's refresh token at the same time as its client, so that a remote database answers both at once. */
 function presentedToken({ global }: Store, form: URLSearchParams) {
   const text = form.get('refresh_token')
   return text !== null && keyKind(text) === 'refresh_token'
@@ -159,15 +159,13 @@ function presentedToken({ global }: Store, form: URLSearchParams) {
     : undefined
 }
 
-/** Reusing a code means that it was stolen or replayed, so its grant is revoked. @see RFC 6749 §10.5 */
+/** Revokes the grant of a reused code, because the code was stolen or replayed. @see RFC 6749 §10.5 */
 async function revokeReusedCode({ global, write, deps }: Store, grant: { accountId: string; id: string }) {
   await write([global.oauth.grants.revoke(grant.accountId, grant.id, deps.now())])
   return invalidGrant('This code was already used.')
 }
 
-/**
- * A `resource` must match the grant's, although all of the grid's URLs are one audience. Fails with `invalid_target`.
- */
+/** Requires the grant's `resource`, although all of the grid's URLs are one audience. Fails with `invalid_target`. */
 function requireSameResource(form: URLSearchParams, granted: string, resourceOf: OAuthParts['resourceOf']): void {
   for (const requested of form.getAll('resource').filter(Boolean)) {
     if (resourceOf(requested) !== granted) {
@@ -177,9 +175,9 @@ function requireSameResource(form: URLSearchParams, granted: string, resourceOf:
 }
 
 /**
- * Handles revocation (RFC 7009) of an access token, or of a refresh token together with its grant and all of the
- * grant's tokens. Silently ignores unknown tokens and tokens of other clients. Records the revocation of a grant in its
- * account's activity log. Fails with `invalid_client` or `invalid_request`.
+ * Handles revocation (RFC 7009). An access token is revoked alone. A refresh token is revoked with its grant and all of
+ * the grant's tokens, and the account's activity log records this. Ignores unknown tokens and tokens of other clients.
+ * Fails with `invalid_client` or `invalid_request`.
  */
 export function revokeEndpoint(parts: OAuthParts) {
   return async function revokeEndpoint(c: AppContext): Promise<Response> {
@@ -204,12 +202,12 @@ async function revoke({ store, clients }: OAuthParts, request: Request, requestI
   }
   if (token.revokedAt !== null) return
   await revokeGrantByClient(store, token, requestId).catch((error) => {
-    // A concurrent request has revoked the grant, so the client's request is fulfilled.
+    // A concurrent request has already revoked the grant, so nothing is left to do.
     if (!(error instanceof GridError) || error.code !== 'credential_not_found') throw error
   })
 }
 
-/** Creates two tokens. Neither outlives its grant. */
+/** Creates an access token and a refresh token. Neither outlives its grant. */
 function mintPair(
   config: Config,
   scope: OAuthScope,

@@ -101,7 +101,7 @@ export function SwitchForm(
   )
 }
 
-/** A card that deletes the page's subject. `noun` names its kind; `lead` explains what else the deletion affects. */
+/** A card that deletes the page's subject. `noun` is its kind. `lead` explains what else the deletion affects. */
 export function DeleteCard(
   { noun, lead, action, label = `Delete ${noun}`, question }: {
     noun: string

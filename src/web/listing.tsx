@@ -96,7 +96,7 @@ export function listPage(
     /** The noun for one row, such as `skill`. */
     noun: string
     lead: Child
-    /** Shown while the account has no such rows. */
+    /** Shown while the account has no items of this kind. */
     empty: Child
     at: ListPosition & { path: string }
     /** Total number of rows. */

@@ -58,8 +58,8 @@ const waitingPages: Partial<Record<ErrorCode, string>> = {
 }
 
 /**
- * Runs `answer`. If the user must first sign in or confirm their identity, forwards the form to that page, provided
- * that its own page can show it again.
+ * Runs `answer`. If the user must first sign in or confirm their identity, and `canWait` is set, forwards the form to
+ * the page for this.
  */
 export async function answerOrWait(
   bodies: Bodies,

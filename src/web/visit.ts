@@ -210,7 +210,7 @@ export interface PublicPages extends Pages<PublicVisit> {
   keep(path: string, page: PageHandler<PublicVisit>): void
 }
 
-/** Returns methods that register pages for signed-out visitors, too. */
+/** Returns methods that register pages with or without a signed-in user. */
 export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): PublicPages {
   async function visitOf(c: Context<AppEnv>): Promise<{ visit: PublicVisit; cookie: string | undefined }> {
     const request = c.req.raw
@@ -254,10 +254,10 @@ export function publicPages(app: Hono<AppEnv>, { store, sessions }: PageDeps): P
 
 /**
  * Returns methods that register an account's pages, below `/accounts/ID`. The pages fail with `unauthenticated`, with
- * `account_not_found` if the user does not belong to the account, or with `second_factor_required` if the account
- * requires one that the user does not have, unless `withoutSecondFactor` is set. With `isOfUser`, they are about the
- * user in all accounts, and fail with `not_allowed` in a session for a single account. `may` is the forms' default
- * permission. The forms are added to `routes`.
+ * `account_not_found` if the user does not belong to the account, or with `second_factor_required` if the user lacks a
+ * required second factor, unless `withoutSecondFactor` is set. With `isOfUser`, they are about the user in all
+ * accounts, and fail with `not_allowed` in a session for a single account. `may` is the forms' default permission. The
+ * forms are added to `routes`.
  */
 export function accountPages(
   app: Hono<AppEnv>,

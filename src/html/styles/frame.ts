@@ -1,4 +1,4 @@
-/** Page layout: header, navigation and content; pages without an account. */
+/** Page layout: header, navigation, content, and pages outside an account. */
 export const frame = `
 .app { display: grid; grid-template: 'head head' auto 'side main' 1fr / var(--side) minmax(0, 1fr) }
 .head { grid-area: head; position: sticky; top: 0; z-index: 10; display: flex; align-items: center; gap: var(--s2);

@@ -4,10 +4,10 @@ import { GridError, invalidInput } from '../../errors.ts'
 import { SharedBudget } from '../limits/shared-budget.ts'
 import { withoutTinyChunks } from './tiny-chunks.ts'
 
-/** Shared, because creating a decoder costs as much as decoding a message. It keeps no state between calls. */
+/** Shared by all bodies, because creating a decoder is as expensive as decoding a message. It is stateless. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Limits on one body. See docs/security.md, "Requests". */
+/** The limits on one body. See docs/security.md, "Requests". */
 export interface BodyLimits {
   maxBytes: number
   maxDepth: number
@@ -15,19 +15,19 @@ export interface BodyLimits {
 }
 
 export const apiLimits: BodyLimits = { maxBytes: 256 * 1024, maxDepth: 32, maxTokens: 5_000 }
-/** A message with parts, which are a third larger in base64. */
+/** Limits for a message with parts, which are a third larger in base64. */
 export const messageLimits: BodyLimits = { ...apiLimits, maxBytes: 512 * 1024 }
-/** For a message with files. */
+/** Limits for a message with files. */
 export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 }
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
 /**
- * Bodies up to this size arrive in one or two pieces, and are counted when they are declared; larger ones as they
- * arrive.
+ * Maximum size of a small body. Small bodies arrive in one or two pieces, and are counted when they are declared.
+ * Larger bodies are counted as they arrive.
  */
 const smallBytes = 16 * 1024
 
-/** One caller alone may use at most an eighth of the budget. */
+/** With this divisor, a single caller may use at most an eighth of the budget. */
 const shareDivisor = 7
 
 interface Held {
@@ -36,8 +36,8 @@ interface Held {
 }
 
 /**
- * Reads request bodies, and limits how many bytes the process holds from the start of reading until the response. The
- * edge begins and releases each request.
+ * Reads request bodies. Limits how many bytes the process holds from the start of reading until the response. The edge
+ * begins and releases each request.
  */
 export class Bodies {
   readonly #budget: SharedBudget
@@ -57,7 +57,7 @@ export class Bodies {
 
   /**
    * Reads a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or has
-   * tiny chunks, or with `unavailable` if too many bodies are in flight. A small `Content-Length` is not trusted.
+   * tiny chunks, or with `unavailable` if too many bodies are being processed. A small `Content-Length` is not trusted.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     const bytes = await this.readBytes(request, limits)
@@ -93,7 +93,7 @@ export class Bodies {
     held.bytes += bytes
   }
 
-  /** Call this after the response. Does nothing if the request had no body, or was released. */
+  /** Call this after the response. Does nothing if the request had no body or was already released. */
   release(request: Request): void {
     const held = this.#byRequest.get(request)
     if (!held) return
@@ -130,14 +130,15 @@ export function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';')[0].trim().toLowerCase()
 }
 
-/** Fails with `payload_too_large` if the request declares a body that is too large. Nothing is read. */
+/** Fails with `payload_too_large` if the request declares a body that is too large. Does not read the body. */
 export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLimits, 'maxBytes'>): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
 /**
  * Parses JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with
- * `invalid_request` if it is too deep or has too many values, or with `invalid_input` for a number that would change.
+ * `invalid_request` if it is too deep or has too many values, or with `invalid_input` for a number that parsing
+ * changes.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
   checkLimits(text, limits, refuseNumber)
@@ -145,8 +146,8 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
 }
 
 /**
- * The same for a call whose refusal must reach its caller: `refused` is the error for a number in `value` that was
- * changed by parsing, with its path as `details.field`.
+ * Parses JSON like `parseBody`, for a call whose error must reach its caller. `refused` is the error for a number in
+ * `value` that parsing changed. Its `details.field` is the number's path.
  */
 export function parseCall(text: string, limits: BodyLimits): { value: unknown; refused?: GridError } {
   let refused: GridError | undefined
@@ -157,8 +158,8 @@ export function parseCall(text: string, limits: BodyLimits): { value: unknown; r
 }
 
 /**
- * The same for a server's response. Nobody can resend it, so numbers that would change are kept as text. `text` is the
- * JSON that was parsed.
+ * Parses a server's response like `parseBody`. Numbers that parsing would change become texts, because nobody can
+ * resend the response. `text` is the JSON that was parsed.
  */
 export function parseAnswer(given: string, limits: BodyLimits): { value: unknown; text: string } {
   const pieces: string[] = []
@@ -183,20 +184,20 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await request.arrayBuffer())
 }
 
-/** Each runtime fails differently when the caller disconnects or sends a broken body. The grid is not at fault. */
+/** Reports an incomplete body. Runtimes fail differently when a caller disconnects, which is no fault of the grid. */
 function cutOff(error: unknown): never {
   if (error instanceof GridError) throw error
   throw new GridError('invalid_request', 'The body ended early.')
 }
 
-/** The start of a member's name, as written. */
+/** Maximum length of a member's name as written in the JSON. */
 const maxNameLength = 1_000
 
 type OnNumber = (text: string, from: number, end: number) => void
 
 /**
- * Checks depth and size before parsing: the parser handles deep values, but code that traverses them does not.
- * `onUnkept` is called for each number that parsing would change.
+ * Checks depth and size before parsing, because the parser handles deep values, but code that traverses them does not.
+ * Calls `onUnkept` for each number that parsing would change.
  */
 function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept: OnNumber): void {
   let depth = 0
@@ -230,10 +231,10 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept
   }
 }
 
-/** The shortest number that can change. */
+/** The length of the shortest number that parsing can change. */
 const shortestUnkept = '1e309'.length
 
-/** Whether an integer keeps its value, or another number is finite. Decimals are rounded to the nearest double. */
+/** Whether parsing keeps an integer's value, or another number finite. Decimals are rounded to the nearest double. */
 function isKept(digits: string): boolean {
   const number = Number(digits)
   if (Number.isNaN(number) || Number.isSafeInteger(number)) return true
@@ -244,12 +245,12 @@ function refuseNumber(text: string, from: number): void {
   throw unkeptNumber(pathTo(text, from))
 }
 
-/** Returns the error for the number at a path. */
+/** Returns the error for a number that parsing would change. */
 export function unkeptNumber(path: string): GridError {
   return invalidInput(`${path || 'The body'} has more digits than a number keeps. Send it as text.`, path)
 }
 
-/** Returns the path of the value that begins at `end`, such as `data.ids.0`. */
+/** Returns the path of the value that begins at the position `end`, such as `data.ids.0`. */
 function pathTo(text: string, end: number): string {
   const path: (string | number)[] = []
   let name = ''
@@ -282,7 +283,7 @@ function isDigit(char: number): boolean {
   return char >= 48 && char <= 57
 }
 
-/** Whether a character is a digit, a point, a sign, or starts an exponent. */
+/** Whether a character is a digit, a point, a sign, or the start of an exponent. */
 function isOfNumber(char: number): boolean {
   return isDigit(char) || char === 46 || char === 43 || char === 45 || (char | 32) === 101
 }

@@ -1,22 +1,22 @@
 /** A request's connection: whether the caller has closed it, and whether the caller received the response. */
 import { setImmediate } from 'node:timers/promises'
 
-/** What the server reports about a connection. Not every runtime does. */
+/** The server's reports about a connection. Not every runtime provides them. */
 export interface ConnectionReports {
   /**
-   * Resolves to whether the caller has disconnected by now. It takes a moment, because a runtime notices a closed
-   * connection only when it checks.
+   * Resolves to whether the caller has disconnected. This takes a moment, because a runtime notices a closed connection
+   * only when it checks.
    */
   hasLeft?(): Promise<boolean>
   /**
-   * Call this before the handler returns its response. Resolves to whether the caller received the whole response, as
-   * far as this machine can know: false if the operating system did not accept all of it, or if the caller reset the
-   * connection soon afterwards. See docs/delivery.md, "Reading".
+   * Call this before the handler returns its response. Resolves to whether the caller received the complete response,
+   * as far as this machine can know. False if the operating system did not accept all of the response, or if the caller
+   * reset the connection soon afterwards. See docs/delivery.md, "Reading".
    */
   answerTaken?(): Promise<boolean>
   /**
-   * Call this before the handler returns its response. Resolves when the operating system has accepted all of it, or
-   * the connection is closed, at the latest after `withinMs`.
+   * Call this before the handler returns its response. Resolves when the operating system has accepted all of the
+   * response or the connection is closed, at the latest after `withinMs`.
    */
   answerSent?(withinMs: number): Promise<void>
 }
@@ -31,15 +31,15 @@ export class CallerConnection {
     this.#reports = reports
   }
 
-  /** See `ConnectionReports`. Falls back to the request's signal if the server does not report it. */
+  /** Whether the caller has disconnected. Uses the request's signal if the server does not report this. */
   async hasLeft(): Promise<boolean> {
     if (this.#reports.hasLeft) return await this.#reports.hasLeft()
-    // A local commit may not yield to the event loop, and a closed connection is only noticed after a turn of it.
+    // A local commit may not yield to the event loop, which notices a closed connection only in its next iteration.
     await setImmediate()
     return this.#request.signal.aborted
   }
 
-  /** See `ConnectionReports`. This and the next method return undefined if the server does not report it. */
+  /** See `ConnectionReports`. Like the next method, returns undefined if the server does not report it. */
   answerTaken(): Promise<boolean> | undefined {
     return this.#reports.answerTaken?.()
   }

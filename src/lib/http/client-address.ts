@@ -1,4 +1,4 @@
-/** Identifies the sender of a request: the client address used by rate limits, and a hint of the account. */
+/** Identifies the sender of a request: the client address for rate limits, and a hint about the account. */
 import ipaddr from 'ipaddr.js'
 import { crc32 } from 'node:zlib'
 import type { Config } from '../../config.ts'
@@ -6,13 +6,13 @@ import { LruMap } from '../lru-map.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Stands for clients with an unknown address. */
+/** The address of clients whose address is unknown. */
 export const unknownAddress = 'unknown'
 
 /**
- * The client's address: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies it is taken
- * from `X-Forwarded-For`, which is read from the right as long as addresses are trusted proxies; anything but an IP
- * address ends that. The header is ignored if no proxies are trusted. See docs/security.md, "Requests".
+ * Returns the client's address: an IPv4 address, the /64 of an IPv6 address, or `unknown`. Behind trusted proxies, the
+ * address comes from `X-Forwarded-For`. The header is read from the right until an address is not a trusted proxy, or
+ * an entry is not an IP address. It is ignored if no proxies are trusted. See docs/security.md, "Requests".
  */
 export function clientAddress(
   socketAddress: string,
@@ -44,7 +44,7 @@ function rateLimitUnit(address: IpAddress): string {
   return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
 
-/** The factor between the limits of an IPv6 /48 and a /64. See docs/people.md, "Signing in". */
+/** The limit of an IPv6 /48 as a multiple of the limit of a /64. See docs/people.md, "Signing in". */
 export const networkFactor48 = 10
 
 /** Returns the /48 of an IPv6 client address from `clientAddress`. Undefined for IPv4. */
@@ -55,7 +55,7 @@ export function ipv6Prefix48(address: string): string | undefined {
 
 function parse(text: string): IpAddress | undefined {
   if (!ipaddr.isValid(text)) return undefined
-  // Accepts only four decimal parts, because not all software reads `0x7f.1` or `2130706433` as addresses.
+  // Accept only four decimal parts, because not all software reads `0x7f.1` or `2130706433` as addresses.
   if (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text)) return undefined
   return ipaddr.process(text)
 }
@@ -69,18 +69,18 @@ function contains(range: string, address: IpAddress): boolean {
 /** Maximum number of remembered keys. */
 const maxKept = 20_000
 
-/** Unverified information in a request about its caller. */
+/** The unverified information in a request about its caller. */
 export interface UncheckedRequest {
   readonly remoteAddress: string
   header(name: string): string | null
 }
 
 /**
- * The accounts of recently used keys, which identify a caller before its key is looked up. Only a hint for fair
- * scheduling, never a permission. See docs/security.md, "Overload".
+ * Remembers the accounts of recently used keys, to identify a caller before its key is looked up. This is only a hint
+ * for fair scheduling, never a permission. See docs/security.md, "Overload".
  */
 export class CallerHints {
-  /** By the token's checksum, so that keys are not kept in memory. */
+  /** Accounts by the token's checksum, so that keys are not kept in memory. */
   readonly #accounts = new LruMap<number, string>(maxKept)
   readonly #trustedProxies: readonly string[]
 
@@ -88,19 +88,19 @@ export class CallerHints {
     this.#trustedProxies = trustedProxies
   }
 
-  /** Records that a request with this `Authorization` was authenticated for this account. */
+  /** Records that a request with this `Authorization` was authenticated for the account. */
   learn(authorization: string, account: string): void {
     const token = bearerToken(authorization)
     if (token !== undefined) this.#accounts.set(crc32(token), account)
   }
 
-  /** A request with this `Authorization` was refused: its key no longer belongs to its account. */
+  /** Records that a request with this `Authorization` was refused, so its key no longer belongs to an account. */
   forget(authorization: string | null): void {
     const token = bearerToken(authorization)
     if (token !== undefined) this.#accounts.delete(crc32(token))
   }
 
-  /** The account of a request's key. For an unknown key, the client address, or the /48 of an IPv6 address. */
+  /** Returns the account of a request's key. For an unknown key, returns the client address or its IPv6 /48. */
   callerOf(request: UncheckedRequest): string {
     const token = bearerToken(request.header('authorization'))
     const account = token === undefined ? undefined : this.#accounts.get(crc32(token))

@@ -2,7 +2,9 @@
 import { parse, serialize } from 'hono/utils/cookie'
 import { second } from '../time.ts'
 
-/** `__Host-` prevents other hosts from setting the cookie, but requires HTTPS. @see RFC 6265bis §4.1.3.2 */
+/**
+ * Returns the full name. `__Host-` requires HTTPS, and prevents other hosts from setting it. @see RFC 6265bis §4.1.3.2
+ */
 export function cookieName(name: string, isSecure: boolean): string {
   return `${isSecure ? '__Host-' : ''}grid-${name}`
 }
@@ -17,7 +19,7 @@ export function serializeCookie(
   return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure, maxAge })
 }
 
-/** The value of the request's cookie: the first, if the name occurs twice. */
+/** Returns the value of a request's cookie. If the name occurs twice, returns the first value. */
 export function cookieOf(request: Request, name: string): string | undefined {
   return parse(request.headers.get('cookie') ?? '', name)[name]
 }
@@ -27,8 +29,8 @@ export function cookieNames(request: Request): string[] {
 }
 
 /**
- * The value of a cookie that consists of 43 base62 characters. Undefined if the name occurs twice, because another site
- * or process must have set one of them.
+ * Returns the value of a cookie that consists of 43 base62 characters. Undefined if the name occurs twice, because
+ * another site or process must have set one of the cookies.
  */
 export function secretCookieOf(request: Request, name: string): string | undefined {
   const pairs = (request.headers.get('cookie') ?? '').split(';')

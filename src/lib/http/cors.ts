@@ -1,5 +1,5 @@
 /**
- * Cross-origin access to routes that use no cookies: a page of any origin may call them with its own credential. See
+ * Cross-origin access to routes that use no cookies. Pages of any origin may call them with their own credential. See
  * docs/protocol/README.md, "Hosts".
  */
 import type { MiddlewareHandler } from 'hono'
@@ -8,7 +8,7 @@ import { cors } from 'hono/cors'
 const anyOrigin = cors({
   origin: '*',
   allowMethods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-  // Listed individually, because `*` would not cover `Authorization`.
+  // The headers are listed individually, because `*` would not cover `Authorization`.
   allowHeaders: [
     'Authorization',
     'Content-Type',
@@ -26,7 +26,7 @@ const anyOrigin = cors({
   maxAge: 86_400,
 })
 
-/** Answers `OPTIONS` and adds the CORS headers. Only browsers read them, so other requests get none. */
+/** Answers `OPTIONS` and adds the CORS headers. Only browsers read these headers, so other responses omit them. */
 export const publicCors: MiddlewareHandler = function publicCors(c, next) {
   return c.req.method === 'OPTIONS' || c.req.raw.headers.has('origin') ? anyOrigin(c, next) : next()
 }

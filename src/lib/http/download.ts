@@ -1,9 +1,9 @@
 /**
- * Downloads files so that no browser displays or executes them as a page of the grid: their senders chose type and
- * content.
+ * Headers for downloads. They prevent browsers from displaying or executing a file as a page of the grid, because its
+ * sender chose its type and content.
  */
 
-/** Returns a file's headers. `isText`: its bytes are UTF-8. */
+/** Returns a file's headers. `isText` means that its bytes are UTF-8. */
 export function downloadHeaders(
   { mediaType, filename, isText }: { mediaType: string; filename?: string; isText: boolean },
 ): Record<string, string> {
@@ -14,7 +14,7 @@ export function downloadHeaders(
   }
 }
 
-/** Returns the file name without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
+/** Returns the header parameter for a file name, without folders. @see RFC 6266 §4.3, RFC 8187 §3.2 */
 function asParameter(filename: string): string {
   const name = filename.split(/[/\\]/).at(-1)!.toWellFormed()
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)

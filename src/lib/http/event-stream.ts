@@ -4,17 +4,17 @@ import { streamedBody } from './streamed-body.ts'
 
 export const eventStreamType = 'text/event-stream'
 
-/** The headers of every stream. Proxies must not buffer or transform it. */
+/** The headers of every event stream. Proxies must not buffer or transform the stream. */
 export const streamHeaders = {
   'Content-Type': eventStreamType,
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 }
 
-/** Tells clients to wait 15 s before they reopen a lost stream. Otherwise some retry every second. */
+/** Tells clients to wait 15 s before they reopen a lost stream. Without it, some clients retry every second. */
 export const retryHint = retryAfter(15_000)
 
-/** Formats a retry hint, without a blank line, after which Python clients (httpx-sse) would dispatch an empty event. */
+/** Formats a retry hint. No blank line follows, because Python clients (httpx-sse) would dispatch an empty event. */
 export function retryAfter(ms: number): string {
   return `retry: ${ms}\n`
 }
@@ -22,15 +22,15 @@ export function retryAfter(ms: number): string {
 /** A comment that keeps the stream alive. */
 export const heartbeat = ': heartbeat\n'
 
-/** Formats one event. `data` must not contain line breaks. The client sends the last `id` when it reopens the stream. */
+/** Formats one event. `data` must not contain line breaks. A client that reopens the stream sends its last `id`. */
 export function event(data: string, name?: string, id?: number): string {
   const fields = [id !== undefined && `id: ${id}`, name !== undefined && `event: ${name}`, `data: ${data}`]
   return `${fields.filter((field) => field !== false).join('\n')}\n\n`
 }
 
 /**
- * A response that streams frames. The next frame is generated when the client has read the previous one. A client that
- * reads no frame for a minute is disconnected; it can reconnect, and numbered streams then report what it missed.
+ * A response that streams frames. Each frame is generated when the client has read the previous one. A client that
+ * reads no frame for a minute is disconnected. After it reconnects, numbered streams report the missed events.
  */
 export function eventStream(
   frames: AsyncGenerator<string>,

@@ -1,9 +1,9 @@
 import { GridError } from '../../errors.ts'
 import { type Bodies, mediaType } from './body.ts'
 
-/** The fields of a message with 10,000 four-byte characters, each byte as `%XX`. */
+/** Maximum size of the fields: enough for a message with 10,000 four-byte characters, each byte as `%XX`. */
 const maxBytes = 160 * 1024
-/** The maximum size of a form's file. */
+/** Maximum size of a form's file. */
 export const maxFormFileBytes = 4 * 1024 * 1024
 
 /** A posted form's fields and files. */
@@ -19,14 +19,14 @@ export async function readForm(bodies: Bodies, request: Request): Promise<Posted
   const form = new PostedFields()
   for (const [name, value] of await entriesOf(bodies, request)) {
     if (typeof value !== 'string') {
-      // No file was chosen if it is empty.
+      // An empty file means that the user chose none.
       if (value.size > 0) form.files.push(value)
       continue
     }
     if (`${name}${value}`.includes('\0')) {
       throw new GridError('invalid_request', 'A form must not contain NUL characters.')
     }
-    // Browsers send line breaks as CRLF, but `maxlength` counts them as one character.
+    // Browsers send line breaks as CRLF, but `maxlength` counts each as one character.
     form.append(name, value.replaceAll('\r\n', '\n'))
   }
   return form

@@ -1,27 +1,27 @@
 /**
- * The headers of every response. Browsers must not guess its type, and must stay on HTTPS if the grid uses it. See
- * docs/security.md, "Requests".
+ * The headers of every response. Browsers must not guess its media type, and must use only HTTPS if the grid uses
+ * HTTPS. See docs/security.md, "Requests".
  */
 
 const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const
 const cacheControl = 'Cache-Control'
 const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 
-/** Marks responses that have all headers. A `WeakSet` would cost the garbage collector more than it saves. */
+/** Marks responses that have all headers. A `WeakSet` would add more garbage collection than it saves work. */
 const complete = Symbol('complete')
 type MarkedResponse = Response & { [complete]?: true }
 
-/** Adds the headers to responses, when they are finished or, more cheaply, when they are created. */
+/** Adds the headers to responses when they are finished, or at lower cost when they are created. */
 export class ResponseHeaders {
   readonly #headers: Readonly<Record<string, string>>
 
-  /** `isSecure`: all of the grid's origins use HTTPS. */
+  /** `isSecure` means that all of the grid's origins use HTTPS. */
   constructor(isSecure: boolean) {
     this.#headers = isSecure ? { ...commonHeaders, ...hsts } : commonHeaders
   }
 
   /**
-   * Returns a 200 response with JSON and all headers that `finish` would add. On Node a response's headers remain a
+   * Returns a 200 response with JSON and all headers that `finish` would add. On Node, a response's headers remain a
    * plain object until they are read. Converting them to `Headers` and back costs a tenth of a request.
    */
   json(body: unknown, requestId: string): Response {
@@ -41,7 +41,7 @@ export class ResponseHeaders {
     return response[complete] ? response : withHeaders(response, requestId, this.#headers)
   }
 
-  /** Finishes an error response, without HSTS, because the request may have been for another host. */
+  /** Finishes an error response. Omits HSTS, because the request may have been for another host. */
   finishError(response: Response, requestId: string): Response {
     return withHeaders(response, requestId, commonHeaders)
   }

@@ -1,21 +1,21 @@
-/** Whether clients received the responses. For `node:http` servers, on Node and Deno. */
+/** Detects whether clients received their responses, for `node:http` servers on Node and Deno. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'
 
-/** A reset within this time after a response means that the client did not receive it. */
+/** A reset within this time after a response, in milliseconds, means that the client did not receive it. */
 const resetMs = 1_000
 
-/** Error codes of a connection that the client reset. */
+/** The error codes of a connection that the client has reset. */
 const resetCodes = ['ECONNRESET', 'EPIPE']
 
 interface Answer {
-  /** Whether the operating system accepted all of it. */
+  /** Whether the operating system accepted all of the response. */
   isSent: boolean
   settle(isTaken: boolean): void
 }
 
-/** Resolves when a response is sent or its connection is closed, at the latest after `withinMs`. */
+/** Resolves when a response is sent or its connection is closed. Closes the connection after `withinMs`. */
 export function untilSent(answer: ServerResponse, socket: Socket, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => socket.destroy(), withinMs).unref()
@@ -29,8 +29,8 @@ export function untilSent(answer: ServerResponse, socket: Socket, withinMs: numb
 }
 
 /**
- * The pending responses of one connection. A client that dies before it has read a response resets the connection; one
- * that has read it sends its next request or closes. @see RFC 9293 §3.10.4, RFC 2525 §2.17
+ * The pending responses of one connection. A client that dies before reading a response resets the connection. A client
+ * that has read the response sends its next request or closes the connection. @see RFC 9293 §3.10.4, RFC 2525 §2.17
  */
 export class SentAnswers {
   static readonly #bySocket = new WeakMap<Socket, SentAnswers>()
@@ -38,14 +38,14 @@ export class SentAnswers {
   readonly #socket: Socket
   #answers: Answer[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Ends the connection once its last response was sent. */
+  /** Ends the connection after its last response was sent. */
   #end: (() => void) | undefined
 
   constructor(socket: Socket) {
     this.#socket = socket
     socket.once('close', () => this.#settle(!this.#isReset))
     const { destroySoon } = socket
-    // `node:http` calls this after the last response. If the connection is closed then, a reset goes unnoticed.
+    // `node:http` calls this after the last response. Closing the connection at this time would hide a later reset.
     socket.destroySoon = () => {
       if (this.#answers.length === 0) return destroySoon.call(socket)
       this.#end = () => destroySoon.call(socket)
@@ -53,14 +53,14 @@ export class SentAnswers {
     }
   }
 
-  /** Resolves to whether the client received this response, which must not have been sent yet. */
+  /** Resolves to whether the client received this response. Call this before the response is sent. */
   static isTaken(answer: ServerResponse, socket: Socket): Promise<boolean> {
     let answers = SentAnswers.#bySocket.get(socket)
     if (!answers) SentAnswers.#bySocket.set(socket, answers = new SentAnswers(socket))
     return answers.#isTaken(answer)
   }
 
-  /** This connection's client has sent another request, so it received the earlier responses. */
+  /** Records that the connection's client has sent another request, and therefore received the earlier responses. */
   static nextRequest(socket: Socket): void {
     const answers = SentAnswers.#bySocket.get(socket)
     if (answers) answers.#settleSent(true)
@@ -72,7 +72,7 @@ export class SentAnswers {
       this.#answers.push(answer)
       response.once('finish', () => {
         answer.isSent = true
-        // Also emitted if the connection broke during the last write.
+        // This event is also emitted if the connection broke during the last write.
         if (this.#socket.errored) return this.#settleSent(false)
         clearTimeout(this.#timer)
         this.#timer = setTimeout(() => this.#settleSent(true), resetMs)
@@ -90,7 +90,7 @@ export class SentAnswers {
     this.#end?.()
   }
 
-  /** Ends all pending responses with the connection. Those that were not sent were not received. */
+  /** Settles all pending responses when the connection closes. Responses that were not sent were not received. */
   #settle(isTaken: boolean): void {
     this.#settleSent(isTaken)
     for (const { settle } of this.#answers.splice(0)) settle(false)

@@ -1,10 +1,10 @@
-/** Compressed responses that are the same for everybody. See docs/security.md, "Requests". */
+/** Compressed responses that are the same for all callers. See docs/security.md, "Requests". */
 import { parseAccept } from 'hono/utils/accept'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import { once } from '../lazy.ts'
 
-/** By content coding, the most effective first. @see RFC 9110 §8.4.1, RFC 7932 */
+/** The compressors by content coding, the most effective first. @see RFC 9110 §8.4.1, RFC 7932 */
 const compressors: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
   br: promisify(brotliCompress),
   gzip: promisify(gzip),
@@ -13,8 +13,8 @@ type Coding = 'br' | 'gzip'
 const codings = Object.keys(compressors) as Coding[]
 
 /**
- * Answers every request with the result of `make`, which is called once and must not depend on a request or a user. It
- * is compressed once for each coding that clients accept.
+ * Answers every request with the result of `make`, which is called once and must not depend on a request or a user. The
+ * result is compressed once for each coding that clients accept.
  */
 export function staticAnswer(make: () => Response | Promise<Response>): (request: Request) => Promise<Response> {
   const original = once(async () => {
@@ -29,7 +29,7 @@ export function staticAnswer(make: () => Response | Promise<Response>): (request
   return async function staticAnswer(request) {
     const { headers, status, bytes } = await original()
     const coding = bestCoding(request.headers.get('accept-encoding') ?? '')
-    // A copy, because Node's server may keep the object with which a response was created.
+    // Copy the headers, because Node's server may keep the object that was passed to a response.
     const response = new Response(coding ? await compressed[coding]() : bytes, {
       status,
       headers: new Headers(headers),

@@ -1,21 +1,21 @@
-/** Bodies that are generated while they are being sent: downloads and event streams. */
+/** Bodies that are generated while they are sent: downloads and event streams. */
 import { minute } from '../time.ts'
 import type { CallerConnection } from './caller-connection.ts'
 
 interface StreamedBody {
-  /** How many pieces are generated ahead of the client. */
+  /** How many pieces are generated before the client reads them. */
   ahead: 0 | 1
   /** A client that reads no piece for this long is disconnected. */
   maxStallMs?: number
-  /** A client that has not read everything by then is disconnected. */
+  /** A client that has not read the complete body after this time is disconnected. */
   maxMs?: number
-  /** Called once, when no more pieces are in memory. */
+  /** Called once, when no pieces are left in memory. */
   release?(): void
 }
 
 /**
- * The next piece is generated when the previous one was read, so nothing is buffered for a slow client. When the client
- * leaves or is disconnected, `connection` is closed.
+ * Streams pieces. Each piece is generated when the previous one was read, so nothing is buffered for a slow client.
+ * When the client leaves or is disconnected, `connection` is closed.
  */
 export function streamedBody(
   pieces: AsyncIterator<Uint8Array>,
@@ -33,17 +33,17 @@ export function streamedBody(
     clearTimeout(stalled)
     clearTimeout(late)
     connection.close()
-    // The client has left, so nobody awaits this: a rejection would terminate the process.
+    // The client has disconnected and nobody awaits this call, so a rejection would terminate the process.
     await pieces.return?.().catch(() => {})
     release?.()
   }
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      // The truncated body must not look complete.
+      // Makes sure that the truncated body does not look complete.
       const disconnect = () => {
         if (hasEnded) return
-        // Where the server does not close it, an error of the body does.
+        // If the server does not close the connection, an error in the body closes it.
         if (connection.answerSent(0) === undefined) controller.error(new Error('The client took too long.'))
         void end()
       }
@@ -55,7 +55,7 @@ export function streamedBody(
       clearTimeout(stalled)
       try {
         const { value, done } = await pieces.next()
-        // The client has left, so nothing can be written or closed.
+        // The client has disconnected, so nothing can be written or closed.
         if (hasEnded) return
         if (done) controller.close()
         else controller.enqueue(value)

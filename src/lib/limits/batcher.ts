@@ -12,8 +12,8 @@ interface Lane<Item> {
 }
 
 /**
- * Runs a key's items in batches: the first item at once, and those that arrive within `everyMs` together. An item
- * settles as its batch does. Batches of one key run one after the other.
+ * Runs a key's items in batches. The first item runs immediately. Items that arrive within `everyMs` after it run
+ * together. An item settles with its batch. A key's batches run one after the other.
  */
 export class Batcher<Item> {
   readonly #lanes = new Map<string, Lane<Item>>()
@@ -23,7 +23,7 @@ export class Batcher<Item> {
     this.#everyMs = everyMs
   }
 
-  /** Runs an item, perhaps later and together with others of its key. */
+  /** Runs an item, possibly later and together with other items of its key. */
   add(key: string, item: Item, run: (items: Item[]) => Promise<void>): Promise<void> {
     const lane = this.#lanes.get(key) ?? { waiting: [], run }
     this.#lanes.set(key, lane)
@@ -54,7 +54,7 @@ export class Batcher<Item> {
       (error) => items.forEach(({ reject }) => reject(error)),
     ).finally(() => {
       lane.running = undefined
-      // Set even if nothing waits, so that the lane is removed afterwards.
+      // Set the timer even if no items wait, so that it removes the lane.
       lane.timer = setTimeout(() => this.#run(key, lane), Math.max(0, due - performance.now()))
     })
   }

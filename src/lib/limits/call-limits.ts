@@ -1,6 +1,6 @@
 /**
- * Limits the calls of a credential and an account, and the refused keys of a client address. Counted by token buckets
- * in each process's memory. See docs/protocol/README.md, "Call limits".
+ * Limits the calls of a credential and an account, and the refused keys from a client address. Token buckets in each
+ * process's memory count them. See docs/protocol/README.md, "Call limits".
  */
 import type { Config } from '../../config.ts'
 import { limitReached, type ReachedLimit } from '../../errors.ts'
@@ -8,7 +8,7 @@ import { minute, second } from '../time.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 export interface CallLimit {
-  /** Fails with `rate_limit_exceeded` if the key's bucket is empty. Takes no token. */
+  /** Fails with `rate_limit_exceeded` if the key's bucket is empty. Does not take a token. */
   check(key: string, at: number): void
   count(key: string, at: number): void
 }
@@ -19,7 +19,7 @@ const credentialsOfAccount = 5
 const burstSeconds = { credential: 25, account: 20 }
 const refusedKeysPerMinute = 120
 
-/** By credential. Undefined if calls are not limited, like the next one. */
+/** Limits calls by credential. Like the next function, returns undefined if calls are not limited. */
 export function credentialCallLimit({ callsPerSecond }: Config): CallLimit | undefined {
   return callLimit('calls', 'this credential', callsPerSecond, burstSeconds.credential)
 }
@@ -45,7 +45,7 @@ export function refusedKeyLimit(): CallLimit {
   })
 }
 
-/** Rate per minute. */
+/** Creates a limit with a rate of `quota` per minute. */
 export function minuteLimit(name: string, quota: number, said: { what: string; advice: string }): CallLimit {
   const windowSeconds = minute / second
   const buckets = new TokenBuckets({ perSecond: quota / windowSeconds, burst: quota })

@@ -1,17 +1,17 @@
-/** The limit that was reached: the key's, the account's, or the process's. */
+/** The limit that was reached: the key's, the account's or the process's. */
 export interface Reached {
   by: 'key' | 'account' | 'grid'
   quota: number
 }
 
-/** The limits of one group. */
+/** A concurrency limit for the keys of one group. */
 export type GroupLimit = ReturnType<ConcurrencyLimit['of']>
 
 /** Limits how many slots one key, one group of keys, and all keys in total may hold at a time. */
 export class ConcurrencyLimit {
-  /** For each key, the functions that evict its slots, oldest first. */
+  /** The functions that evict each key's slots, oldest first. */
   readonly #slots = new Map<string, (() => void)[]>()
-  /** Number of slots that the keys of each group hold. */
+  /** How many slots the keys of each group hold. */
   readonly #groups = new Map<string, number>()
   readonly #perKey: number
   readonly #perGroup: number
@@ -28,24 +28,24 @@ export class ConcurrencyLimit {
     return this.#count
   }
 
-  /** The limit that would make `acquire` fail; undefined if it would succeed. */
+  /** Returns the limit that would make `acquire` fail. Undefined if it would succeed. */
   reached(key: string, group: string): Reached | undefined {
     return this.#slotsOf(key).length >= this.#perKey ? { by: 'key', quota: this.#perKey } : this.#full(group)
   }
 
-  /** Returns a function that releases the slot. Undefined if a limit is hit. */
+  /** Takes a slot and returns the function that releases it. Undefined if a limit is reached. */
   acquire(key: string, group: string): (() => void) | undefined {
     return this.reached(key, group) ? undefined : this.#add(key, group, () => {})
   }
 
-  /** Like `acquire`, but at the key's limit it evicts the key's oldest slot: releases it and calls its `onEvicted`. */
+  /** Like `acquire`, but at the key's limit it first evicts the key's oldest slot and calls its `onEvicted`. */
   acquireOrEvictOldest(key: string, group: string, onEvicted: () => void): (() => void) | undefined {
     const slots = this.#slotsOf(key)
     if (slots.length >= this.#perKey) slots[0]()
     return this.#full(group) ? undefined : this.#add(key, group, onEvicted)
   }
 
-  /** Returns the same methods for the keys of one group. */
+  /** Returns the same methods, for the keys of one group. */
   of(group: string) {
     return {
       reached: (key: string) => this.reached(key, group),

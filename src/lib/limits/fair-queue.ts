@@ -1,10 +1,9 @@
 /** A queue that serves keys round robin, one entry per turn. A key's entries stay in order. */
 export class FairQueue<T> {
-  /** Keys in order of their turns. No list is empty. */
+  /** Entries by key, in the order of the keys' turns. No list is empty. */
   readonly #waiting = new Map<string, T[]>()
   #size = 0
 
-  /** The number of waiting entries. */
   get size(): number {
     return this.#size
   }
@@ -26,7 +25,7 @@ export class FairQueue<T> {
     this.#size += entries.length
   }
 
-  /** Removes the first entry of the key whose turn it is. */
+  /** Removes and returns the first entry of the key whose turn it is. */
   next(): [key: string, entry: T] | undefined {
     for (const [key, entries] of this.#waiting) {
       const entry = entries.shift()!
@@ -37,7 +36,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** Removes all of a key's entries. */
+  /** Removes and returns all of a key's entries. */
   removeAll(key: string): T[] {
     const entries = this.#waiting.get(key) ?? []
     this.#waiting.delete(key)
@@ -54,7 +53,7 @@ export class FairQueue<T> {
     return longest
   }
 
-  /** Removes a key's newest entry. */
+  /** Removes and returns a key's newest entry. */
   removeNewest(key: string): T | undefined {
     const entries = this.#waiting.get(key)
     const entry = entries?.pop()
@@ -63,7 +62,7 @@ export class FairQueue<T> {
     return entry
   }
 
-  /** Removes each key's oldest entries, as long as `isOver` returns true. */
+  /** Removes each key's oldest entries while `isOver` returns true for them. */
   removeOldest(isOver: (entry: T) => boolean): T[] {
     const removed: T[] = []
     for (const [key, entries] of this.#waiting) {

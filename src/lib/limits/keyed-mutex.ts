@@ -2,7 +2,7 @@
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** Settles as `task` does. */
+  /** Runs `task` when its key's earlier tasks have settled. Settles like `task`. */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
     const running = (this.#last.get(key) ?? Promise.resolve()).then(task)
     const ended = running.catch(() => {})

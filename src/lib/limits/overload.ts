@@ -1,24 +1,24 @@
 /**
- * Detects when there is more to do than this process can handle: a request waited too long because its caller has too
- * many others, or the event loop is blocked. See docs/security.md, "Overload".
+ * Detects overload of this process: a request waited too long because its caller has too many others, or the event loop
+ * is blocked. See docs/security.md, "Overload".
  */
 import { GridError } from '../../errors.ts'
 import type { Log } from '../log.ts'
 
 /** How often the event loop delay is measured. */
 const sampleMs = 250
-/** This many samples in a row change the state, so that a single slow call does not. */
+/** This many consecutive samples change the state, so that a single slow call does not. */
 const samplesToChange = 4
 const retryAfterSeconds = 2
 
 export class Overload {
-  /** The delay above which all requests are refused, until it falls below half of this value. */
+  /** Above this delay, all requests are refused until the delay falls below half of this value. */
   readonly #aboveMs: number
   readonly #log: Log
   #isOverloaded = false
-  /** Longest delay since the last sample. */
+  /** The longest delay since the last sample, in milliseconds. */
   #longestMs = 0
-  /** Number of consecutive samples that indicate the other state. */
+  /** The number of consecutive samples that indicate the other state. */
   #against = 0
   #refused = 0
   #longestSinceTaken = 0
@@ -34,8 +34,8 @@ export class Overload {
   }
 
   /**
-   * Fails with `unavailable` while the process is overloaded, or if a request waited too long. Called before any work
-   * for the request.
+   * Fails with `unavailable` while the process is overloaded, or if a request waited too long. Call this before any
+   * work for the request.
    */
   check(waitedMs = 0): void {
     if (this.#isOverloaded) {
@@ -45,7 +45,7 @@ export class Overload {
     if (waitedMs > this.#aboveMs) throw refusal('Too many of your calls wait.')
   }
 
-  /** Measures the event loop until the returned function is called: a timer that fires late was delayed by it. */
+  /** Measures event loop delays until the returned function is called. A late timer shows the delay. */
   watch(): () => void {
     let due = performance.now() + sampleMs
     const timer = setInterval(() => {

@@ -2,20 +2,20 @@
  * Schedules requests in the event loop.
  *
  * An iteration of the event loop that serves hundreds of busy connections takes as long as all of their requests. A new
- * connection has to wait for it, on Node for many iterations, because Node accepts one connection per iteration. So an
- * iteration serves requests for a limited time, and the others wait here. Callers are served round robin, one request
- * each, so that a caller with many connections does not delay the others.
+ * connection must wait for this iteration. On Node it waits for many iterations, because Node accepts one connection
+ * per iteration. Therefore, an iteration serves requests for a limited time, and the others wait here. Callers are
+ * served round robin, one request each, so that a caller with many connections does not delay others.
  */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'
 import { FairQueue } from './fair-queue.ts'
 
 /**
- * How long an iteration serves requests. Requests that write in the same iteration share a commit, so it is not
- * shorter.
+ * How long an iteration serves requests. It is not shorter, because requests that write in the same iteration share a
+ * commit.
  */
 const iterationMs = 8
-/** Maximum number of waiting requests of one caller. */
+/** Maximum number of waiting requests per caller. */
 const maxWaiting = 4_000
 
 interface WaitingRequest {
@@ -25,9 +25,9 @@ interface WaitingRequest {
 
 export class RequestScheduler {
   readonly #now: () => number
-  /** Waiting requests by caller. */
+  /** The waiting requests by caller. */
   readonly #waiting = new FairQueue<WaitingRequest>()
-  /** Until when this iteration serves requests. Undefined if it has served none yet. */
+  /** The time until which this iteration serves requests. Undefined if it has not served any yet. */
   #until: number | undefined
   #hasAccepted = false
 
@@ -44,8 +44,8 @@ export class RequestScheduler {
   }
 
   /**
-   * Resolves when a request of this caller may be served, to how long it waited. `Infinity` if too many are already
-   * waiting: then it must be refused.
+   * Resolves when a request of this caller may be served, to the time that it waited. If too many requests are already
+   * waiting, returns `Infinity`, and the request must be refused.
    */
   turn(caller: string): number | Promise<number> {
     const since = this.#now()
@@ -58,16 +58,15 @@ export class RequestScheduler {
     return new Promise((start) => this.#waiting.add(caller, { since, start }))
   }
 
-  /** Runs once per iteration, after its new requests have been read. */
+  /** Serves waiting requests. Runs once per iteration, after the iteration's new requests have been read. */
   async #serveWaiting(): Promise<void> {
-    // More connections may be waiting behind the accepted one, so only one request is served before the next
-    // connection.
+    // More connections may be waiting behind the accepted one, so serve only one request before the next connection.
     this.#until = this.#now() + (this.#hasAccepted ? 0 : iterationMs)
     this.#hasAccepted = false
     for (let next = this.#waiting.next(); next; next = this.#now() < this.#until ? this.#waiting.next() : undefined) {
       const [, { since, start }] = next
       start(this.#now() - since)
-      // Runs after all work that the request does without waiting for I/O.
+      // Continue after all work that the request does without waiting for I/O.
       await new Promise<void>((resolve) => process.nextTick(resolve))
     }
     if (this.#waiting.size > 0) nextIteration(() => void this.#serveWaiting())
@@ -75,7 +74,7 @@ export class RequestScheduler {
   }
 }
 
-/** Calls `run` once the event loop has polled the connections. On Deno only timers run after that. */
+/** Calls `run` after the event loop has polled the connections. On Deno, only timers run after that. */
 export const nextIteration: (run: () => void) => void = 'Deno' in globalThis
   ? (run) => setTimeout(run, 0)
   : (run) => setImmediate(run)

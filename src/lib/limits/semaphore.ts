@@ -1,7 +1,7 @@
 /**
- * Limits the number of concurrent tasks. A limited number may wait; further ones are rejected. Tasks with priority wait
- * in a separate queue: while tasks of both kinds wait, every second one that starts has priority, so neither kind can
- * starve the other.
+ * Limits the number of concurrent tasks. A limited number may wait; further tasks are rejected. Tasks with priority
+ * wait in a separate queue. While both queues contain tasks, every second task that starts has priority, so neither
+ * queue can starve the other.
  */
 export class Semaphore {
   readonly #maxConcurrent: number
@@ -17,7 +17,7 @@ export class Semaphore {
     this.#maxQueued = limits.maxQueued
   }
 
-  /** Settles as `task` does. Rejects with the error of `createError` if too many tasks of its kind are waiting. */
+  /** Runs `task` and settles like it. Rejects with the error of `createError` if its queue is full. */
   async run<T>(task: () => Promise<T>, createError: () => Error, hasPriority = false): Promise<T> {
     if (this.#running >= this.#maxConcurrent) {
       const queue = hasPriority ? this.#prior : this.#ordinary

@@ -1,6 +1,6 @@
 /**
- * A budget that callers share. The less of it is left, the less each caller may hold: concurrent callers converge to
- * equal shares, and leave some for the next one.
+ * A budget that callers share. The less of it is left, the less each caller may hold. Concurrent callers converge to
+ * equal shares, and part of the budget stays free for new callers.
  */
 export class SharedBudget {
   readonly total: number
@@ -8,7 +8,7 @@ export class SharedBudget {
   #held = 0
   readonly #holders = new Map<string, number>()
 
-  /** A caller may hold at most `1 / divisor` of what the others leave: alone, `1 / (divisor + 1)` of `total`. */
+  /** A caller may hold at most `1 / divisor` of the free budget. Alone, it may hold `1 / (divisor + 1)` of `total`. */
   constructor(total: number, divisor: number) {
     this.total = total
     this.#divisor = divisor
@@ -18,7 +18,7 @@ export class SharedBudget {
     return this.#held
   }
 
-  /** Maximum that a single caller may hold. */
+  /** The maximum that a single caller may hold. */
   get share(): number {
     return Math.floor(this.total / (this.#divisor + 1))
   }

@@ -13,10 +13,10 @@ interface Bucket {
   at: number
 }
 
-/** Rounding error allowed for a whole token. */
+/** Tolerance for rounding errors when checking for a full token. */
 const rounding = 1e-9
 
-/** One bucket per key. A bucket that has not been used lately is dropped, which makes it full again. */
+/** One bucket per key. Buckets that were not used recently are dropped, and are full when they are used again. */
 export class TokenBuckets {
   readonly #rate: Rate
   readonly #buckets: LruMap<string, Bucket>
@@ -30,7 +30,7 @@ export class TokenBuckets {
     return this.#buckets.size
   }
 
-  /** Takes one token and returns 0. If there is none, takes nothing and returns the seconds until there is one. */
+  /** Takes one token and returns 0. Without a token, takes nothing and returns the seconds until there is one. */
   take(key: string, now: number): number {
     const bucket = this.#filled(key, now)
     const seconds = this.#secondsUntil(bucket)
@@ -38,7 +38,7 @@ export class TokenBuckets {
     return seconds
   }
 
-  /** The whole seconds until there is a token; 0 if there is one. Takes nothing. */
+  /** Returns the whole seconds until there is a token, or 0 if there is one. Takes nothing. */
   secondsUntil(key: string, now: number): number {
     return this.#secondsUntil(this.#filled(key, now))
   }
@@ -47,7 +47,7 @@ export class TokenBuckets {
     return tokens < 1 - rounding ? Math.max(1, Math.ceil((1 - tokens) / this.#rate.perSecond - rounding)) : 0
   }
 
-  /** A key's bucket, with its current tokens. */
+  /** Returns a key's bucket with its current tokens. */
   #filled(key: string, now: number): Bucket {
     const { perSecond, burst } = this.#rate
     let bucket = this.#buckets.get(key)

@@ -3,25 +3,26 @@ import ipaddr from 'ipaddr.js'
 import { invalidInput } from '../../errors.ts'
 
 export interface EgressPolicy {
-  /** Whether loopback, private networks and `http:` are allowed, too. */
+  /** Whether loopback addresses, private networks and `http:` are allowed, too. */
   readonly allowPrivateTargets: boolean
   /** IP addresses and CIDR ranges that the operator blocks. */
   readonly blockedTargets: readonly string[]
 }
 
-/** Ranges that `allowPrivateTargets` allows. Of all others, only public addresses are ever allowed. */
+/** Ranges that `allowPrivateTargets` allows. In all other ranges, only public addresses are ever allowed. */
 const privateRanges = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
 
-/** Cloud providers' metadata services, which return credentials without authentication. Never allowed. */
+/** Cloud providers' metadata services, which return credentials without authentication. They are never allowed. */
 const metadataServices = ['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254']
 
-/** The public IPv6 addresses. `ipaddr.js` also classifies others as `unicast`. */
+/** The public IPv6 addresses. `ipaddr.js` also classifies other addresses as `unicast`. */
 const publicIPv6 = ipaddr.parseCIDR('2000::/3')
 
-/** Below this port, only 80 and 443 are allowed. */
+/** Below this port, only the ports 80 and 443 are allowed. */
 const firstUserPort = 1024
 /**
- * Databases, caches, clusters, remote desktops, email, telephony: services that could interpret a request as commands.
+ * Ports of services that might run a request as commands: databases, caches, clusters, remote desktops, email,
+ * telephony.
  */
 const blockedPorts = new Set([
   ...[1433, 1521, 1719, 1720, 1723, 2049, 2375, 2376, 2379, 2380, 3268, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432],
@@ -34,7 +35,7 @@ const blockedPorts = new Set([
  * Otherwise returns undefined.
  */
 export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPolicy): URL | undefined {
-  // The parser removes line breaks and tabs, so the text could differ from the one checked elsewhere.
+  // The parser removes line breaks and tabs, so another check could see a different text.
   if (text.length > 2_000 || !/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   const isAllowedScheme = url.protocol === 'https:' || (url.protocol === 'http:' && allowPrivateTargets)
@@ -43,8 +44,8 @@ export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPol
 }
 
 /**
- * Parses the URL of a server that will be called later, if the URL itself would be allowed: an IP address in it is
- * checked, a host name is resolved with each call.
+ * Parses the URL of a server that will be called later, if it is allowed. An IP address in it is checked now. A host
+ * name is resolved with each call.
  */
 export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | undefined {
   const url = parseAllowedUrl(text, policy)
@@ -55,7 +56,7 @@ export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | un
   return !isIpAddress(address) || isAllowedAddress(address, policy) ? url : undefined
 }
 
-/** The same for the URL in a request's field, in normal form. Fails with `invalid_input`. */
+/** Returns the URL in a request's field in normal form, with the same checks. Fails with `invalid_input`. */
 export function requireAllowedTarget(text: string, policy: EgressPolicy, field: string): string {
   const url = parseAllowedTarget(text, policy)
   if (url) return url.href
@@ -70,12 +71,12 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-/** The host for a resolver or TLS: an IPv6 address without brackets. */
+/** Returns the host for a resolver or TLS: an IPv6 address has no brackets. */
 export function hostnameOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Whether a host is an IP address instead of a name. */
+/** Whether a host is an IP address, not a name. */
 export function isIpAddress(host: string): boolean {
   return ipaddr.isValid(host)
 }
@@ -93,7 +94,7 @@ export function isAllowedAddress(text: string, { allowPrivateTargets, blockedTar
   return range === 'unicast' && (address.kind() === 'ipv4' || address.match(publicIPv6))
 }
 
-/** Whether an IP address belongs to this machine: loopback, or one of its own addresses. */
+/** Whether an IP address belongs to this machine: a loopback address, or one of its network addresses. */
 export function isLocalAddress(text: string, machineAddresses: readonly string[]): boolean {
   const address = ipaddr.process(text)
   return address.range() === 'loopback' ||

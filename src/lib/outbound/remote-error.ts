@@ -27,19 +27,19 @@ export type RemoteErrorReason =
  */
 export class RemoteError extends GridError {
   readonly reason: RemoteErrorReason
-  /** Written only to the log. */
+  /** Details that are written only to the log. */
   readonly detail: string
-  /** Only logged. */
+  /** Whether the failure has been logged. */
   isReported = false
-  /** The whole request was sent. */
+  /** Whether the complete request was sent. */
   isSent = false
   /** The response's status, if there was one. */
   status: number | undefined
   /**
-   * Set if a retry is probably useless: the request arrived completely, but got no response in time, or an invalid one.
+   * Set if a retry is probably useless, because the complete request arrived, but the response is missing or invalid.
    */
   unanswered: 'timeout' | 'useless' | undefined
-  /** Set if the server responded: the reason shown to the account's people, and the time the server asks to wait. */
+  /** Set if the server responded: the reason shown to the account's people, and how long the server asks to wait. */
   answered: { shown: string; retryAfterMs?: number } | undefined
 
   constructor(reason: RemoteErrorReason, detail: string) {
@@ -49,7 +49,7 @@ export class RemoteError extends GridError {
     this.detail = detail
   }
 
-  /** A reason for the account's people, who know the server. Never contains the server's own text. */
+  /** The reason shown to the account's people, who know the server. It never contains the server's own text. */
   get why(): string {
     switch (this.reason) {
       case 'refused':
@@ -73,7 +73,7 @@ export class RemoteError extends GridError {
   }
 }
 
-/** Error codes of systems and runtimes; the first match applies. */
+/** Patterns for error codes of systems and runtimes. The first match applies. */
 const faults: Record<'not_connected' | 'invalid_response', [RegExp, string][]> = {
   not_connected: [
     [/proxy/i, 'The proxy of this grid did not reach it.'],

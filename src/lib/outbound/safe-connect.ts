@@ -6,7 +6,7 @@ import { hostnameOf, isIpAddress, portOf } from './egress-policy.ts'
 import { RemoteError } from './remote-error.ts'
 
 export interface ConnectOptions {
-  /** The certificate must be valid for its host. */
+  /** The URL. A certificate must be valid for its host. */
   url: URL
   /** The checked IP address to connect to. */
   address: string
@@ -40,7 +40,7 @@ function tls(socket: Socket, host: string, ca: string | undefined, signal: Abort
   return whenOpen(connectTls({ socket, host, servername, ca, ALPNProtocols: ['http/1.1'] }), 'secureConnect', signal)
 }
 
-/** @see RFC 9110 §9.3.6 */
+/** Connects through a proxy with CONNECT. @see RFC 9110 §9.3.6 */
 async function connectThroughProxy(proxy: URL, address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const plain = await tcp(hostnameOf(proxy), portOf(proxy), signal)
   try {
@@ -55,19 +55,19 @@ async function connectThroughProxy(proxy: URL, address: string, port: number, si
     if (!/^HTTP\/1\.[01] 2\d\d[ \r]/.test(response)) {
       throw new RemoteError('not_connected', `The proxy responded ${response.slice(0, 50)}`)
     }
-    // Further bytes would be read as the response of the server, which has not received a request yet.
+    // Further bytes would be read as the server's response, although the server has not received a request yet.
     if (response.indexOf(headEnd) !== response.length - headEnd.length) {
       throw new RemoteError('not_connected', 'The proxy sent more than its response')
     }
     return socket
   } catch (error) {
-    // The proxy may keep the connection open.
+    // Destroy the connection, because the proxy may keep it open.
     plain.destroy()
     throw error
   }
 }
 
-/** The response's head, and the bytes received with it. The socket is paused. */
+/** Reads the response's head, and the bytes received with it. Pauses the socket. */
 function readProxyResponse(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = ''

@@ -1,5 +1,5 @@
 /**
- * Requests to servers named by users, whose responses are read as a whole. See docs/security.md, "Outgoing requests".
+ * Requests to servers named by users. Their responses are read completely. See docs/security.md, "Outgoing requests".
  */
 import { parseAnswer } from '../http/body.ts'
 import { asRemoteError, RemoteError } from './remote-error.ts'
@@ -12,25 +12,25 @@ import {
 } from './safe-stream.ts'
 
 export interface SafeRequest extends RequestLimits {
-  /** JSON text or bytes to POST. Without a body the request is a GET. */
+  /** JSON text or bytes to POST. Without a body, the request is a GET. */
   body?: string | Uint8Array
-  /** Additional headers in printable ASCII. They cannot replace those of the connection. */
+  /** Additional headers in printable ASCII. They cannot replace the connection's headers. */
   headers?: Record<string, string>
 }
 
 export interface SafeResponse {
-  /** Never 3xx. */
+  /** The response's status. Never 3xx. */
   readonly status: number
   readonly text: string
   header(name: string): string | undefined
   /**
-   * The parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens`
+   * Returns the parsed body. Fails with `remote_unreachable` if it is not JSON or exceeds the JSON limits. `maxTokens`
    * overrides the maximum number of values.
    */
   json(limits?: { maxTokens?: number }): unknown
 }
 
-/** Like `SafeStream`, for a GET or POST whose response is read as a whole. */
+/** Sends a GET or POST like `SafeStream`, and reads the complete response. */
 export type SafeFetch = (url: string, request: SafeRequest) => Promise<SafeResponse>
 
 const jsonLimits = { maxDepth: 32, maxTokens: 5_000 }

@@ -1,5 +1,5 @@
 /**
- * The only way to send requests to servers named by users. See docs/security.md, "Outgoing requests".
+ * The only code that sends requests to servers named by users. See docs/security.md, "Outgoing requests".
  *
  * A host name is resolved once, all its IP addresses are checked, and the connection uses one of them. The name is not
  * resolved again, so the addresses cannot change in between.
@@ -18,14 +18,14 @@ import { safeConnect } from './safe-connect.ts'
 import { version } from '../version.ts'
 
 export interface RequestLimits {
-  /** Time limit from resolving the name to the last byte of the response. */
+  /** Time limit from the name's resolution to the last byte of the response. */
   timeoutMs: number
   /** Maximum size of the response. Defaults to 64 KiB. */
   maxBytes?: number
   signal?: AbortSignal
-  /** Whether the request only checks that the server can be reached, so that a failure is not logged as a warning. */
+  /** Whether the request only checks that the server can be reached. A failure is then not logged as a warning. */
   isProbe?: boolean
-  /** Records the request if its call is traced. `end` gets the response's status, or nothing if there was none. */
+  /** Records the request if its call is traced. `end` gets the response's status, or no argument without a response. */
   spans?: { sending(method: string): { traceparent: string; end(status?: number): void } | undefined }
   /** Whether the trace is propagated to the server, because it belongs to an agent of the account. */
   passesTrace?: boolean
@@ -36,14 +36,14 @@ export interface SafeInit extends RequestLimits {
   body?: string | Uint8Array
   contentType?: string
   headers?: Record<string, string>
-  /** Maximum pause in the response, before its first byte or between two bytes. */
+  /** Maximum pause before the response's first byte, and between two bytes. */
   idleMs?: number
 }
 
 /**
  * Sends one request to a public server, or to a private one if `ALLOW_PRIVATE_TARGETS` is set. Resolves when the
- * response's headers have arrived, with any status except a redirect. This, and reading the body, may reject with a
- * `RemoteError` (`remote_unreachable`), whose message is always the same and whose `reason` says why.
+ * response's headers have arrived, with any status except a redirect. The request, and reading the body, may reject
+ * with a `RemoteError` (`remote_unreachable`). Its message is always the same, and its `reason` names the cause.
  */
 export type SafeStream = (url: string, init: SafeInit) => Promise<Response>
 
@@ -52,9 +52,9 @@ export type Resolver = (host: string) => Promise<string[]>
 export interface SafeStreamOptions {
   config: Pick<Config, 'allowPrivateTargets' | 'blockedTargets' | 'egressProxy'>
   log: Log
-  /** Ports on which this process listens. Requests to them on this machine are refused. The set may grow. */
+  /** Ports on which this process listens. Requests to these ports of this machine are refused. The set may grow. */
   ownPorts: ReadonlySet<number>
-  /** Used instead of the system's resolver. */
+  /** A resolver to use instead of the system's. */
   resolve?: Resolver
   /** CA certificates to trust instead of the system's. */
   ca?: string
@@ -62,9 +62,9 @@ export interface SafeStreamOptions {
 
 export const defaultMaxBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
-/** A name may have many unreachable addresses. */
+/** Maximum number of addresses that are tried. A name may have many unreachable addresses. */
 const maxAttempts = 4
-/** Headers that belong to the connection, so callers cannot set them. */
+/** Headers that belong to the connection. Callers cannot set them. */
 const fixedHeaders =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|keep-alive|user-agent|proxy-.*)$/i
 
@@ -102,7 +102,7 @@ export function createSafeStream(options: SafeStreamOptions): SafeStream {
   }
 }
 
-/** The error as a `RemoteError`. Logs once why a request failed. */
+/** Converts an error to a `RemoteError` and logs it once. */
 export function reported(log: Log, host: string | undefined, { isProbe }: RequestLimits, error: unknown): RemoteError {
   if (error instanceof RemoteError && error.isReported) return error
   const remoteError = asRemoteError(error, 'invalid_response')
@@ -115,7 +115,7 @@ export function reported(log: Log, host: string | undefined, { isProbe }: Reques
   return remoteError
 }
 
-/** One signal for the deadline, for pauses, and for the caller's signal. Its reason is a `RemoteError`. */
+/** A signal for the deadline, for pauses, and for the caller's signal. Its reason is a `RemoteError`. */
 class Deadline {
   readonly #controller = new AbortController()
   readonly #timer: ReturnType<typeof setTimeout>
@@ -134,7 +134,7 @@ class Deadline {
     return this.#controller.signal
   }
 
-  /** Settles as `work` does, but rejects at the deadline, even if `work` never settles. */
+  /** Settles like `work`, but rejects after a pause of `idleMs` or at the deadline, even if `work` never settles. */
   async unlessIdle<T>(work: Promise<T>): Promise<T> {
     const timer = this.#idleMs === undefined ? undefined : this.#abortAfter(this.#idleMs)
     try {
@@ -172,7 +172,7 @@ function requestHeaders(url: URL, { body, contentType, headers = {} }: SafeInit)
   }
 }
 
-/** All of the host's IP addresses, IPv4 first. Rejects with `refused` if one of them is not allowed. */
+/** Returns all of the host's IP addresses, IPv4 first. Rejects with `refused` if one of them is not allowed. */
 async function checkedAddresses(url: URL, options: SafeStreamOptions, signal: AbortSignal): Promise<string[]> {
   const { config, ownPorts, resolve = systemResolver } = options
   const host = hostnameOf(url)
@@ -294,7 +294,7 @@ async function systemResolver(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address)
 }
 
-/** Settles as `work` does, but rejects when the signal aborts, even if `work` never settles. */
+/** Settles like `work`, but rejects when the signal aborts, even if `work` never settles. */
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { isSameSecret } from '../secrets.ts'
 import { minute, second } from '../time.ts'
 
-/** Maximum clock difference of a signed request, in both directions. */
+/** Maximum difference between the clocks of a signed request's sender and this machine, in both directions. */
 const maxAgeMs = 5 * minute
 
 /** The header with the number of answers that led to an event's message. An incoming hook continues the count. */

@@ -35,7 +35,7 @@ const orders: Record<AgentOrder, string> = {
 interface ListPlace {
   search: string
   order: AgentOrder
-  /** The last agent of the previous page; undefined on the first page. */
+  /** The last agent of the previous page. Undefined on the first page. */
   after?: AgentPlace
 }
 

@@ -8,7 +8,7 @@ import { hiddenWords } from '../listing.tsx'
 import type { Visit } from '../visit.ts'
 import { actionOf, foldOf, hrefOf, inWords, sumInWords } from './condition-words.tsx'
 
-/** This many or more conditions of the same group share one row. */
+/** Minimum number of conditions of the same group that share one row. */
 const manyAlike = 3
 
 interface ShownCondition {

@@ -122,13 +122,13 @@ function inMarkdown(message: ExportedMessage): string {
   }`
 }
 
-/** A fenced block that no line of the text can close. @see CommonMark 0.31 §4.5 */
+/** Returns a fenced block that no line of the text can close. @see CommonMark 0.31 §4.5 */
 function fenced(text: string): string {
   const fence = '`'.repeat(Math.max(3, longestRun(text) + 1))
   return `${fence}text\n${text}\n${fence}`
 }
 
-/** A single-line code span that nothing in the text can close. @see CommonMark 0.31 §6.1 */
+/** Returns a single-line code span that no part of the text can close. @see CommonMark 0.31 §6.1 */
 function code(text: string): string {
   const fence = '`'.repeat(longestRun(text) + 1)
   return `${fence} ${text.replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')} ${fence}`

@@ -168,7 +168,7 @@ function withRemote(receipt: ShownReceipt, remote: RemoteEvent[] = []): ShownRec
 
 /** Longer texts are truncated to this length, in UTF-16 units. */
 const maxShown = 400
-/** Deeper replies are indented to this depth. */
+/** Maximum indentation depth of replies. */
 const maxDepth = 6
 
 async function chainPage(visit: Visit): Promise<Response> {

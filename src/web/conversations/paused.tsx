@@ -55,7 +55,7 @@ function PausedBanner({ visit, thread, pause, perHour }: { visit: Visit; thread:
   )
 }
 
-/** The button that resumes a conversation, for visitors who may. It returns to `thread` or to the page `from`. */
+/** The button that resumes a conversation, if the visitor may. Returns to `thread` or to the page `from`. */
 export function Resume(
   { visit, conversation, thread, from }: { visit: Visit; conversation: string; thread?: number; from?: Origin },
 ) {

@@ -21,7 +21,7 @@ export interface TimelineProps {
   replyHref?: (message: OpenMessage) => string | undefined
 }
 
-/** A conversation next to a list. `title` is a heading; `composer` is shown below the messages. */
+/** A conversation next to a list. `title` is a heading. `composer` is shown below the messages. */
 export function TimelinePane(
   { title, back, isFromTop, paused, composer, ...props }: TimelineProps & {
     title: Child
@@ -191,7 +191,7 @@ function PageLink({ href, title }: { href: string; title: string }) {
   )
 }
 
-/** Tells visitors who may not read the conversation who may, and shows its numbers. */
+/** Shows a conversation's numbers to visitors who may not read it, and says who may. */
 function Unreadable({ reader, thread, since }: OpenConversation) {
   if (since !== undefined) {
     return (
