@@ -8,7 +8,9 @@ const left = ['.git', '.mutants', 'data', 'dist', 'screenshots', 'node_modules']
 
 export const featureNames = readdirSync('src/features')
 
-/** Copies the repository without the features' lines; with `isDeleted`, also without their folders. */
+/**
+ * Copies the repository without these features' lines; with `isDeleted`, without their folders. The caller deletes it.
+ */
 export function copyWithout(names: readonly string[], { isDeleted }: { isDeleted: boolean }): string {
   const copy = mkdtempSync(join(tmpdir(), 'agent-grid-without-'))
   for (const path of readdirSync('.').filter((path) => !left.includes(path))) {
