@@ -1,6 +1,6 @@
 /**
  * `npm run lab -- a2a-clients`: A2A frameworks call an agent on the grid with only its URL and a key. The agent is an
- * ordinary MCP client. Each framework is installed from npm, with the Node version it needs.
+ * ordinary MCP client. Each framework is installed from npm, together with a suitable Node version.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   const grid = await liveGrid()
   const responder = await startResponder({ url: grid.url, key: grid.bob.key })
   try {
-    // Most frameworks fetch the card without the key, and few of them poll a task.
+    // Most frameworks fetch the card without the key, and few of them poll tasks.
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', callersWait: 'yes' })
     const node = installNode(join(root, 'node'))
     const rows = []

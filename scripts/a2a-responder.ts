@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- a2a-responder`: an agent on a grid that behaves as the official A2A suites require, so that they can
- * be pointed at its endpoint.
+ * `npm run lab -- a2a-responder`: an agent on a grid that behaves as the official A2A suites require. The suites can
+ * then test the agent's endpoint.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures the service on each runtime, relative to a Hono echo server that the same client measures
+ * `npm run bench`: measures the service on each runtime, relative to a Hono echo server. The same client measures both
  * on the same runtime in the same run. `scripts/bench/README.md` explains the figures.
  */
 import { parseArgs } from 'node:util'
@@ -94,7 +94,7 @@ export interface BenchOptions<Name extends string> {
   markdown: boolean
 }
 
-/** Parses the command line. Throws if it is invalid. `defaults` are the scenarios if none are given. */
+/** Parses the command line. Throws if it is invalid. `defaults` are the scenarios to run if none are given. */
 export function readOptions<Name extends string>(
   args: string[],
   scenarios: readonly Name[],
@@ -144,7 +144,7 @@ function oneOf<Name extends string>(names: readonly Name[], text: string): Name 
   return name
 }
 
-/** Parses a list of integers, or of any numbers for `seconds`. */
+/** Parses a list of integers. For `seconds`, any numbers are allowed. */
 function numbers(name: string, text: string, least: number, most = Infinity): number[] {
   const list = text.split(',').map(Number)
   if (list.every((n) => n >= least && n <= most && (name === 'seconds' || Number.isInteger(n)))) return list

@@ -1,7 +1,7 @@
 /**
- * Builds the whole program into a single executable with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
- * [--outfile PATH] [--commit HASH]`. Targets are listed in `binary/targets.ts`; `all` builds every target. Their names
- * are appended to the path. The default is this platform.
+ * Builds the complete program into a single executable with Bun: `npm run lab -- binary [--target NAME[,NAME …]]
+ * [--outfile PATH] [--commit HASH]`. Targets are listed in `binary/targets.ts`; `all` builds every target. Target names
+ * are appended to the path. The default target is this platform.
  *
  * See docs/operating/install.md, "Single binary".
  */
@@ -23,7 +23,7 @@ import {
 } from './binary/targets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Maximum size in bytes, since people download it. */
+/** Maximum size in bytes. People download the file. */
 const maxSize = 135_000_000
 
 /** The part of Bun that this file uses. @see https://bun.sh/docs/bundler/executables */
@@ -35,14 +35,14 @@ interface Build {
   onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' | 'ts' }): void
 }
 
-/** A text of the program, which the binary contains literally if the program is ASCII. */
+/** A text of the program. The binary contains it literally only if the program is ASCII. */
 const anyText = 'There is no command "'
 
-/** The code with which the database driver's build loads its native part, up to the end of the function. */
+/** The code with which the database driver loads its native part, up to the end of the function. */
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
-/** Names the native parts for this platform. Packages look for theirs at run time, which a bundler cannot follow. */
+/** Names this platform's native parts. Packages search for them at run time, which a bundler cannot follow. */
 function nativeParts(target: Target) {
   const native = (name: NativePackage) => JSON.stringify(packageFile(target.native[name]))
   return {
@@ -58,10 +58,10 @@ function nativeParts(target: Target) {
         return { contents, loader: 'js' }
       })
       build.onLoad({ filter: /node_modules[\\/]@node-rs[\\/]argon2[\\/]index\.js$/ }, () => {
-        // A copy, because the bundler does not know a native module's exports.
+        // The exports are copied, because the bundler does not know a native module's exports.
         return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
-      // Bun keeps this comment, and would store non-ASCII text with two bytes per character.
+      // Bun keeps this comment. With non-ASCII characters, Bun would store the text with two bytes per character.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
         return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
       })
@@ -73,9 +73,9 @@ function toAscii(text: string): string {
   return text.replace(/[^\0-\x7f]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
 }
 
-/** The package that a grid serves is in the binary, next to the program. */
+/** The package that a grid serves. The binary contains it, next to the program. */
 const clientPackage = join(root, 'dist/binary/agent-grid.tgz')
-/** The plugin built next to the package. `connect` writes it to where opencode finds it. */
+/** The plugin, built next to the package. `connect` writes it to the path that opencode loads. */
 const openCodePlugin = join(root, 'dist/binary/opencode-plugin.js')
 const withClientPackage = {
   name: 'client package',
@@ -99,7 +99,7 @@ const withManual = {
   },
 }
 
-/** Builds for one platform. The file is written under a temporary name, checked, and then renamed. */
+/** Builds for one platform. The file has a temporary name until it is checked. */
 async function buildBinary(name: TargetName, outfile: string, commit: string | undefined): Promise<void> {
   const target: Target = targets[name]
   for (const file of [target.runtime, ...Object.values(target.native)]) expectKind(packageFile(file), target)
@@ -109,12 +109,12 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first one is the program. The others are in the same folder of the binary, without their path below `root`.
+      // The first entry point is the program. The others are next to it in the binary, without their path below `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },
       target: 'bun',
-      // Names are kept, for stack traces.
+      // Names are not shortened, so that stack traces stay readable.
       minify: { whitespace: true, syntax: true },
       define: {
         AGENT_GRID_OPENCODE_PLUGIN: JSON.stringify(readFileSync(openCodePlugin, 'utf8')),
@@ -172,7 +172,7 @@ try {
     await buildBinary(name, resolve(`${values.outfile ?? join(root, 'release/agent-grid')}${suffix}`), values.commit)
   }
 } catch (error) {
-  // A failed build reports its errors in a list.
+  // A failed build reports a list of errors.
   console.error(error instanceof AggregateError ? error.errors.join('\n') : (error as Error).message)
   process.exit(1)
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Builds a TypeScript program into one file for Node, including packages, with a second file for threads and the client
- * package. It starts in a fraction of the time of compiling each file while it loads, and needs less memory. This file
+ * Builds a TypeScript program into one file for Node, including its packages. Also builds a file for threads and the
+ * client package. The result starts much faster than compiling each file at load time, and needs less memory. This file
  * is JavaScript, because Node 20 cannot run TypeScript.
  */
 import { execFileSync } from 'node:child_process'
@@ -22,30 +22,29 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Inputs of every build: its own code, and the versions of esbuild and all packages. */
+/** Inputs of every build: this file, and the versions of esbuild and all packages. */
 const commonInputs = ['scripts/build.js', 'scripts/launch.js', 'package.json', 'node_modules/.package-lock.json']
   .filter((path) => existsSync(join(root, path)))
 
-/** Packages that load native code, or that are loaded only if they are installed. */
+/** Packages that load native code, and optional packages. */
 const external = ['libsql', '@node-rs/*', 'bufferutil', 'utf-8-validate', 'pg-native']
 
-/** A thread is a separate program, built next to each program that starts it. */
+/** The thread program, built next to each program that starts it. */
 const thread = { program: 'src/thread.ts', startedBy: 'src/lib/run-on-thread.ts' }
 
-/** What a server serves in addition to the web pages, built next to each program that does so. */
+/** The client package, built next to each program that serves it. */
 const handedOut = { program: 'src/client.ts', by: 'src/cli/client-package.ts', file: 'agent-grid.tgz' }
 
-/** The code that runs inside opencode: one module without a program around it. */
+/** The code that runs inside opencode, as one module that is not a program. */
 const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plugin.js' }
 
 /**
- * The entry of jsonc-parser that esbuild can follow: the other one loads its parts in a way that only Node understands.
+ * The entry of jsonc-parser that esbuild can bundle. The other entry loads its parts in a way that only Node supports.
  */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
- * The schema validator that the MCP SDK loads for a class that is not used here: ajv, which takes 2 MB of memory. For
- * esbuild and Bun.
+ * Omits ajv, which takes 2 MB of memory. The MCP SDK loads it for a class that is not used here. For esbuild and Bun.
  */
 export const withoutValidator = {
   name: 'without validator',
@@ -65,14 +64,14 @@ export const withoutValidator = {
  * @typedef {object} Flavour
  * @property {string} [folder] The output folder in the repository, by default `dist`.
  * @property {Record<string, string>} [define] Values for names in the program.
- * @property {boolean} [isSmall] Shortens variable names, which saves a quarter. Functions and classes keep theirs,
+ * @property {boolean} [isSmall] Shortens variable names, which saves a quarter. Names of functions and classes stay,
  *   for stack traces.
  */
 
 /**
  * Builds `program`, the path of a TypeScript file in the repository, unless the files in `dist/` were built from the
- * same sources. Resolves to the path of the file that Node runs, `scripts/launch.js`; next to it are the program, its
- * source map, the licences of its packages, and later V8's code cache. Several processes may build at once.
+ * same sources. Resolves to the path of the file that Node runs, `scripts/launch.js`. Next to that file are the
+ * program, its source map, its packages' licences, and later V8's code cache. Several processes may build concurrently.
  *
  * In the program, `import.meta.url` is the URL of the file that Node runs, so that it can start a worker with it.
  *
@@ -94,7 +93,7 @@ export async function build(program, { folder = 'dist', define = {}, isSmall = f
   return file
 }
 
-/** A hash of all of the program's sources and packages, which distinguishes two builds of the same version. */
+/** A hash of all of the program's sources and packages. It distinguishes two builds of the same version. */
 export function sourceId() {
   const files = ['src', 'db'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name)))
@@ -123,7 +122,7 @@ export async function buildClientPackage(archive, define = {}) {
 
   const { name, version, description, license, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const bin = { 'agent-grid': basename(program) }
-  // A grid serves it. It is never published.
+  // A grid serves the package. It is never published.
   const manifest = { name, version, private: true, description, license, type: 'module', engines, bin }
   const folder = mkdtempSync(join(dirname(archive), 'client-'))
   try {
@@ -141,7 +140,7 @@ export async function buildClientPackage(archive, define = {}) {
 }
 
 /**
- * Builds the plugin for opencode, unless it was built from the current sources. Its last line records them.
+ * Builds the plugin for opencode, unless it was built from the current sources. The plugin's last line records them.
  *
  * @param {string} file
  */
@@ -213,23 +212,23 @@ async function buildFile(program, file, define, isSmall = false) {
     alias,
     plugins: [withoutValidator],
     platform: 'node',
-    // V8's code cache is for scripts. CommonJS is one; dynamic imports are evaluated when they are needed.
+    // V8's code cache works for scripts, and CommonJS is one. Dynamic imports are evaluated on demand.
     format: 'cjs',
     target: 'node20',
-    // A script's dynamic import prints a warning on Node 20. Everything imported this way is a script or a part of
+    // A script's dynamic import prints a warning on Node 20. All modules imported this way are scripts or built into
     // Node.
     supported: { 'dynamic-import': false },
     outfile: file,
-    // A name that no source uses: esbuild does not rename what would shadow it.
+    // No source may use this name, because esbuild does not rename variables that would shadow it.
     define: { ...literals(define), 'import.meta.url': 'PROGRAM_URL' },
-    // Ignores a tsconfig in a parent folder.
+    // Makes esbuild ignore a tsconfig in a parent folder.
     tsconfigRaw: {},
-    // V8 keeps the text in memory. Names are kept, for stack traces and profiles.
+    // Short text saves memory, because V8 keeps it. Names stay, for stack traces and profiles.
     minifyWhitespace: true,
     minifySyntax: true,
     minifyIdentifiers: isSmall,
     keepNames: isSmall,
-    // The source map costs nothing until there is a stack trace.
+    // The source map is loaded only for a stack trace.
     sourcemap: 'external',
     sourcesContent: false,
     legalComments: 'external',
@@ -239,7 +238,7 @@ async function buildFile(program, file, define, isSmall = false) {
   const [code, map, comments] = ['', '.map', '.LEGAL.txt'].map((suffix) =>
     outputFiles.find(({ path }) => path === `${file}${suffix}`)?.text ?? ''
   )
-  // Wrapped here, so that a start keeps no second text of this size in memory.
+  // The text is wrapped at build time, so that a start needs no second copy in memory.
   const text = `(function (module, require, PROGRAM_URL) {\n${code}\n})`
   const name = `${basename(file, '.js')}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`
   const launch = await esbuild.transform(readFileSync(join(root, 'scripts/launch.js'), 'utf8'), {
@@ -248,10 +247,10 @@ async function buildFile(program, file, define, isSmall = false) {
   await esbuild.stop()
 
   const sources = Object.keys(metafile.inputs)
-  // Packages are identified by version, because reading all their files would double the time of a start.
+  // Packages are identified by version, because reading all of their files would double the start time.
   const inputs = [...commonInputs, ...sources.filter((path) => packageOf(path) === undefined)]
   const hash = hashOf(inputs, define)
-  // A source that changed during the build may or may not be in the file. Without a hash, the next start builds again.
+  // A source that changed during the build may be missing from the file. Without a hash, the next start builds again.
   const isConsistent = inputs.every((input) => statSync(join(root, input)).mtimeMs < startedAt)
   const folder = dirname(file)
   writeAtomically(join(folder, name), text)
@@ -264,7 +263,7 @@ async function buildFile(program, file, define, isSmall = false) {
 }
 
 /**
- * Returns a program's sources if its files were built from the current ones. The last line of `file` lists them with a
+ * Returns a program's sources, if its files were built from the current ones. The last line of `file` lists them with a
  * hash.
  *
  * @param {string} file
@@ -347,7 +346,7 @@ function licences(sources) {
 }
 
 /**
- * Removes what earlier builds of a program left, as far as possible.
+ * Removes files of earlier builds of a program, as far as possible.
  *
  * @param {string} folder
  * @param {string} name The file name of the program.

@@ -7,7 +7,7 @@ import { clientPackages } from '../src/clients/packages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Builds the packages. The folder is emptied first. */
+/** Builds the packages. Empties the folder first. */
 export async function writeClientPackages(folder: string): Promise<void> {
   const [hook, openCodePlugin] = await Promise.all([
     bundle('src/clients/hook-program.ts'),
@@ -20,7 +20,7 @@ export async function writeClientPackages(folder: string): Promise<void> {
   }
 }
 
-/** One module with everything it needs. */
+/** Bundles a program into one module, including its dependencies. */
 async function bundle(program: string): Promise<string> {
   const { outputFiles: [{ text }] } = await esbuild.build({
     absWorkingDir: root,

@@ -1,6 +1,6 @@
 /**
- * `npm run clients`: a newcomer's whole way, from the clone to the first message with curl, and to the first reply with
- * MCP clients from npm, each with an agent key, and with OAuth as an agent and as an admin.
+ * `npm run clients`: follows a newcomer from the clone to the first message with curl, and to the first reply with MCP
+ * clients from npm. Each client connects with an agent key, with OAuth as an agent, and with OAuth as an admin.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -22,17 +22,17 @@ const usage = `npm run clients -- [CLIENT ...] [--folder FOLDER]
   CLIENT    ${Object.keys(mcpClients).join(', ')}; all of them by default
   --folder  where they are installed and kept for the next run; a temporary folder by default (1.6 GB for all)`
 
-/** A way to connect a client, and the calls that it makes. */
+/** A method of connecting a client, and the calls that the client makes. */
 interface Way {
   name: string
   /** The entry to choose on the consent page. If undefined, the client uses @alice's key. */
   entry?: string
-  /** Set if the outcome depends on the model. */
+  /** Set if the result depends on the model. */
   isOfModels?: true
   /** Called before the client starts. */
   prepare?(grid: NewcomersGrid): Promise<void>
   next(client: string): Next
-  /** The outcome. Fails with the fault in the output that the model received. */
+  /** Returns the result. Fails with the fault in the output that the model received. */
   outcome(shown: string[], client: string): string
 }
 

@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   try {
     const cluster = await startCluster({
       ...options,
-      // These settings from the environment apply to all instances. The cluster sets the others.
+      // Settings from the environment apply to all instances, except settings that the cluster needs.
       env: settingsOf(process.env),
       onEvent: (text) => console.log(text),
       detached: true,
@@ -98,7 +98,7 @@ async function main(): Promise<void> {
   process.exit()
 }
 
-/** A new set-up link, which replaces those in the instances' logs; undefined if there is a user. */
+/** Creates a set-up link, which replaces the links in the instances' logs. Undefined if there is a user. */
 async function setUpUrl({ databaseUrl, url }: Cluster): Promise<string | undefined> {
   const store = await openStore(
     processDeps(readConfig({ DATABASE_URL: databaseUrl, BASE_URL: url, LOG_LEVEL: 'warn' })),

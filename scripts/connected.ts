@@ -1,8 +1,8 @@
 /**
- * `npm run lab -- connected`: connects the installed coding clients to a grid of its own, lets each of them list what
- * it has read from its configuration, sends and reads with the program, and disconnects them. Prints a table.
- * `--program FOLDER` uses the client program of another build, `--grid FOLDER` its grid: a checkout in which "npm run
- * build" has run, or the folder of an installed package. See docs/clients.md and docs/stability.md.
+ * `npm run lab -- connected`: connects the installed coding clients to a temporary grid. Each client lists the
+ * configuration that it has read. The program sends and reads messages, and then disconnects the clients. Prints a
+ * table. `--program FOLDER` uses the client program of another build, `--grid FOLDER` another build's grid. The folder
+ * is a checkout in which "npm run build" has run, or an installed package. See docs/clients.md and docs/stability.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const { values: { programs, program: ofProgram, grid: ofGrid } } = parseArgs({
   options: { programs: { type: 'string' }, program: { type: 'string' }, grid: { type: 'string' } },
 })
 
-/** The arguments with which a client adds another MCP server. Each client lists them with `mcp list`. */
+/** The arguments that add another MCP server to a client. Each client lists its servers with `mcp list`. */
 const clients: Record<string, string[]> = {
   claude: ['mcp', 'add', '-s', 'user', 'other', '--', 'npx', 'other'],
   codex: ['mcp', 'add', 'other', '--', 'npx', 'other'],
@@ -32,7 +32,7 @@ const clients: Record<string, string[]> = {
   copilot: ['mcp', 'add', 'other', '--', 'npx', 'other'],
 }
 
-/** A test's home folder has a similar name, which appears in warnings. */
+/** The pattern excludes the test's home folder, because its name appears in warnings. */
 const entry = /agent-grid(?!-home)/
 
 const folders = programs === undefined
@@ -63,7 +63,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   const home = testHome()
   const folder = join(home.folder, 'work')
   mkdirSync(folder)
-  // Gemini CLI ignores the configuration in a folder that its user does not trust.
+  // Gemini CLI ignores the configuration in an untrusted folder.
   const env = { ...home.env, PATH: path, AGENT_GRID_KEY: grid.bob.key, GEMINI_CLI_TRUST_WORKSPACE: 'true' }
   const run = (command: string, words: string[]) => output(command, words, folder, env)
   const connect = ['connect', client, '--url', grid.url, '--yes']
@@ -80,7 +80,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
     const alice = { ...env, AGENT_GRID_KEY: grid.alice.key, AGENT_GRID_URL: grid.url, AGENT_GRID_ALIAS: '@alice' }
     const read = await output(process.execPath, [program, 'read', '--json'], folder, alice) ?? ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
-    // The client rewrites its file in its own way.
+    // The client rewrites its file in its own format.
     await run(client, addOther)
     await run(process.execPath, [program, 'disconnect', client, '--yes'])
     const after = plain(await run(client, ['mcp', 'list']) ?? '')
@@ -106,7 +106,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   }
 }
 
-/** The hook that a session runs at its start. */
+/** The hook that runs at a session's start. */
 function startOf(client: string): string {
   const input = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart' })
   const line = `echo '${input}' | ${process.execPath} ${program} hook ${client} start --as @bob --url ${grid.url}`

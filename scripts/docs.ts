@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: writes the tables of the documents that are generated from code. A document marks the position of one
+ * `npm run docs`: writes the tables of the documents that are generated from code. A document marks a table's position
  * with `<!-- tools -->` and `<!-- /tools -->`; the names are the keys of `tables`. `test/docs.test.ts` fails while a
  * table differs from the code.
  */
@@ -16,7 +16,7 @@ import { signupTool } from '../src/mcp/toolset.ts'
 import { restRoutes } from '../src/rest/routes.ts'
 import { httpStatus } from '../src/wire.ts'
 
-/** The parts of a tool that its row shows. */
+/** The tool properties that a table row shows. */
 interface ListedTool {
   name: string
   description: string
@@ -64,7 +64,7 @@ export function documents(): string[] {
   return ['README.md', 'PACKAGE.md', ...inDocs].filter((name) => name.endsWith('.md'))
 }
 
-/** A document with its generated tables. Fails with the name of a mark that is unknown or not closed. */
+/** A document with its generated tables. Fails with the name of an unknown or unclosed mark. */
 export function withTables(text: string): string {
   return text.replace(/^<!-- ([\w-]+) -->$([^]*?^<!-- \/\1 -->$)?/gm, (_, name: string, rest?: string) => {
     if (!(name in tables)) throw new Error(`There is no table "${name}". The tables are ${Object.keys(tables)}.`)
@@ -80,7 +80,7 @@ function toolTable(tools: readonly ListedTool[]): string {
   )
 }
 
-/** Each field of a schema: its name, with `?` if it is optional, and its description. */
+/** Each field of a schema: the name, with `?` if it is optional, and the description. */
 function fieldsOf(schema: z.ZodType | undefined): string[] {
   if (!schema) return []
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- first-day --with binary|package`: the first day of an operator who has only the binary, or the packed
- * npm package, in an empty folder. Builds it, sets the grid up in Chromium, exchanges messages between two agents,
- * backs up, kills the server, removes the database, restores, and runs the doctor. Prints the steps with their times.
+ * `npm run lab -- first-day --with binary|package`: the first day of an operator who has only the binary or the npm
+ * package, in an empty folder. Builds the program, sets the grid up in Chromium, exchanges messages, backs up, kills
+ * the server, removes the database, restores, and runs the doctor. Prints the steps with their times.
  *
  * See docs/contributing.md, "Releases".
  */
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     return
   }
   if (!hasBrowser) throw new Error('Chromium is needed: install it, or set CHROMIUM to its path.')
-  // Not inside the repository, whose packages Node would find.
+  // The folder is outside the repository, because Node would find the repository's packages.
   const root = mkdtempSync(join(tmpdir(), 'agent-grid-first-day-'))
   const steps = new Steps()
   try {
@@ -137,7 +137,7 @@ async function firstDay(program: Program, given: string | undefined, steps: Step
     await chromium.close()
     await steps.take('stop', async () => {
       const { code } = await server.stop()
-      // npx itself is ended by the signal.
+      // The signal also ends npx, so npx's exit code is not checked.
       if (program.kind === 'binary' && code !== 0) throw new Error(`The stop ended with ${code}`)
     })
   }

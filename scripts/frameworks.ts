@@ -1,6 +1,6 @@
 /**
- * `npm run lab -- frameworks`: a Mastra agent reads its inbox and answers, as in `docs/examples/mastra.mjs`, with a
- * scripted model. Its packages are too large for the tests, which run the other examples.
+ * `npm run lab -- frameworks`: a Mastra agent with a scripted model reads its inbox and answers, as in
+ * `docs/examples/mastra.mjs`. Mastra's packages are too large for the tests, which run the other examples.
  */
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { installNode, installPackages, outputOf } from './run-program.ts'
 
 const packages = ['@mastra/core', '@mastra/mcp', 'zod']
 
-/** The child's program. It gets the grid's URL and the agent's key. */
+/** The child's program. Its arguments are the grid's URL and the agent's key. */
 const program = `
 import { answerInbox } from './mastra.mjs'
 import { aiSdkModel } from './scripted-model.ts'
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
       cpSync(join(import.meta.dirname!, '..', file), join(example, file.split('/').at(-1)!))
     }
     const { version } = JSON.parse(readFileSync(join(example, 'node_modules/@mastra/core/package.json'), 'utf8'))
-    // The grid runs in this process, so it must not block.
+    // The grid runs in this process, so the process must not block.
     const words = ['--input-type=module', '--eval', program, grid.url, grid.key]
     const child = spawn(node, words, { cwd: example, stdio: ['ignore', 'pipe', 'pipe'] })
     const said = (await outputOf(child)).trim().split('\n').at(-1)

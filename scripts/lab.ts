@@ -1,9 +1,9 @@
-/** `npm run lab -- NAME [OPTIONS]` runs a rarely needed program; without a name it lists them. */
+/** `npm run lab -- NAME [OPTIONS]` runs a rarely used program. Without a name, it lists the programs. */
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The programs in `scripts/`, each with its purpose. */
+/** The programs in `scripts/`, with their purposes. */
 export const programs: Record<string, string> = {
   binary: 'builds the whole program into one executable file',
   package: 'builds the package for npm',
@@ -32,12 +32,12 @@ export const programs: Record<string, string> = {
   'released-schema': 'writes a database of a released schema for the tests',
 }
 
-/** Programs that run a test of the suite in its long form. */
+/** Programs that run the long form of a test. */
 const longer = ['fuzz', 'backup', 'console-size', 'soak', 'flood', 'new-connections', 'reservations', 'task-streams']
 
 async function run(name: string, words: string[]): Promise<void> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-  // Only Bun can build it.
+  // Only Bun can build the binary.
   if (name === 'binary') {
     const command = [file('other-runtime.js'), 'bun', file('binary.ts'), ...words]
     process.exit(spawnSync(process.execPath, command, { stdio: 'inherit' }).status ?? 1)

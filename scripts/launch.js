@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Starts a built program: `scripts/build.js` writes this file next to the program, which it loads with V8's code cache.
- * The cache saves compiling, which is half of a start's processor time.
+ * Starts a built program. `scripts/build.js` writes this file next to the program. V8's code cache saves compilation,
+ * which is half of a start's processor time.
  */
 import { createHash } from 'node:crypto'
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,24 +13,24 @@ import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * The program's file name. It contains a hash, because V8 compares a cache only with the length of its program.
+ * The program's file name. It contains a hash, because V8 checks a cache only against the length of the program.
  *
  * @type {string}
  */
 // @ts-ignore -- the build replaces it
 const program = PROGRAM
 
-/** A server has started by then. A command ends earlier, and its compiled code would not help a server. */
+/** A server has started after this many ms. A command ends earlier, and its compiled code would not help a server. */
 const started = 5_000
 
 const file = fileURLToPath(new URL(program, import.meta.url))
 const place = createHash('sha256').update(file).digest('hex').slice(0, 8)
-/** V8 itself refuses a cache from another V8 version or with other flags. The path is in it, for stack traces. */
+/** V8 itself refuses caches of other V8 versions or flags. The name depends on the path, as stack traces contain it. */
 const cacheFile = `${file}.${process.version}-${process.arch}-${place}.cache`
 
 mapStackTraces()
 const script = new vm.Script(
-  // A function with the parameters below. The build writes only ASCII. This is the fastest way to decode it.
+  // The text is a function with the parameters passed below. It is ASCII, and `latin1` is the fastest decoding.
   readFileSync(file, 'latin1'),
   {
     filename: file,
@@ -40,7 +40,7 @@ const script = new vm.Script(
   },
 )
 if (script.cachedDataRejected !== false && isMainThread) {
-  // The image build runs a command that does the same work as a server.
+  // The image build sets this variable for a command that does the same work as a server.
   if (process.env.CODE_CACHE === 'write') process.once('exit', writeCache)
   else setTimeout(writeCache, started).unref()
 }
@@ -50,17 +50,17 @@ function readCache() {
   try {
     return readFileSync(cacheFile)
   } catch {
-    // There is no cache yet, or it cannot be read.
+    // The cache does not exist yet or is unreadable.
     return undefined
   }
 }
 
-/** Writes what has been compiled so far. Where nothing can be written, each start compiles. */
+/** Writes the code compiled so far. In a read-only folder, each start compiles. */
 function writeCache() {
   const temporary = `${cacheFile}.${process.pid}`
   try {
     accessSync(dirname(file), constants.W_OK)
-    // Flushed, so that after a power failure the file is either complete or missing.
+    // Flushed, so that the file is either complete or missing after a power failure.
     writeFileSync(temporary, script.createCachedData(), { flush: true })
     renameSync(temporary, cacheFile)
   } catch {
@@ -72,10 +72,10 @@ function writeCache() {
   }
 }
 
-/** Makes stack traces name the sources. The source map is read when there is one. */
+/** Maps stack traces to the sources. The source map is read at the first stack trace. */
 function mapStackTraces() {
   const inProgram = new RegExp(`${file.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}:(\\d+):(\\d+)`)
-  /** Results, by position in the program. */
+  /** Mapped positions, by position in the program. */
   const found = new Map()
 
   Error.prepareStackTrace = (error, callSites) => {

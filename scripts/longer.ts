@@ -1,8 +1,8 @@
 /**
- * `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size, soak, task-streams, reservations,
- * flood and new-connections: the long form of a test. Options override the defaults below. A seed decides what happens
- * when; each run prints its own. With `--log FILE`, the proofs append a line with their figures to a file of JSON
- * lines, and print the totals of all its runs.
+ * Runs the long form of a test: `npm run chaos`, `npm run faults`, and in `npm run lab` fuzz, backup, console-size,
+ * soak, task-streams, reservations, flood and new-connections. Options override the defaults below. A seed determines
+ * the course of a run, and each run prints its seed. With `--log FILE`, the proofs append their figures to a file of
+ * JSON lines, and print the totals of all runs in it.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { runtimeBinary } from './runtime.ts'
 
-/** Each one's options, with the variable that the test reads and the default. */
+/** The options of each test, with the variable that the test reads and the default value. */
 const tests: Record<string, Record<string, [variable: string, fallback?: string]>> = {
-  // With `--database file`, runs one process after the other, each on its own local file; `binary` counts as a runtime
-  // there. Without a webhook, the end of a run does not wait until thousands of its requests have been sent.
+  // With `--database file`, processes run one after the other, each on its own local file, and `binary` counts as a
+  // runtime. Without a webhook, a run does not wait at its end until thousands of webhook requests are sent.
   chaos: {
     seconds: ['CHAOS_SECONDS', '60'],
     runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'],
@@ -23,7 +23,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  // The runtime runs the whole test. Numbers begin at `first`, so that part of a longer run can be repeated.
+  // The complete test runs on the runtime. Numbers begin at `first`, so that part of a longer run can be repeated.
   fuzz: {
     first: ['FUZZ_FIRST', '0'],
     requests: ['FUZZ_REQUESTS', '200000'],
@@ -80,7 +80,7 @@ const { status } = spawnSync(
 if (values.log !== undefined) console.table(sumsOf(name, values.log))
 process.exit(status ?? 1)
 
-/** The total figures of all passed runs, by database and runtime. */
+/** The totals of all passed runs, by database and runtime. */
 function sumsOf(proof: string, file: string): Record<string, Record<string, number>> {
   const sums: Record<string, Record<string, number>> = {}
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []

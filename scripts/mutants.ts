@@ -1,6 +1,6 @@
 /**
  * `npm run lab -- mutants FILES [--tests 'GLOB GLOB']`: changes each statement in these files in turn, and lists the
- * changes that no test finds. Runs the tests in the folder of `test/` that mirrors each file's, or those of `--tests`.
+ * changes that no test detects. By default, runs the tests in the folders of `test/` that mirror the files' folders.
  */
 import { Stryker } from '@stryker-mutator/core'
 import { dirname } from 'node:path'
@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 const { positionals: files, values } = parseArgs({ allowPositionals: true, options: { tests: { type: 'string' } } })
 if (files.length === 0) throw new Error("Usage: npm run lab -- mutants FILES [--tests 'GLOB GLOB']")
 const mirrored = files.map((file) => `${dirname(file).replace(/^src/, 'test')}/**/*.test.{ts,tsx}`)
-// Read by test/vitest.config.ts in the processes that Stryker starts.
+// test/vitest.config.ts reads this variable in the processes that Stryker starts.
 process.env.MUTANT_TESTS = values.tests ?? [...new Set(mirrored)].join(' ')
 
 await new Stryker({
@@ -19,7 +19,7 @@ await new Stryker({
   testRunner: 'vitest',
   vitest: { configFile: 'test/vitest.config.ts', related: true },
   coverageAnalysis: 'perTest',
-  // Error texts are not pinned by tests.
+  // String literals are excluded, because tests do not check error texts.
   mutator: { excludedMutations: ['StringLiteral'] },
   ignorePatterns: ['data', 'dist', 'screenshots', 'docs'],
   tempDirName: '.mutants',

@@ -7,6 +7,6 @@ import { build } from './build.js'
 const [node, , program, ...words] = process.argv
 if (!program) throw new Error('Usage: node scripts/node.js PROGRAM ARGUMENTS')
 const file = await build(program)
-// As if Node had been started with the built file.
+// Makes the arguments look as if Node had been started with the built file.
 process.argv = [node, file, ...words]
 await import(pathToFileURL(file).href)

@@ -41,7 +41,7 @@ export function runtimeBinary(name) {
 
 /**
  * Returns the command that runs a program on Deno or Bun with this `DATABASE_URL`. The caller appends the program's
- * path and its arguments.
+ * path and arguments.
  *
  * @param {OtherRuntime} name
  * @param {string} [databaseUrl] If absent or empty, the default database.
@@ -54,8 +54,8 @@ export function otherRuntimeCommand(name, databaseUrl, backupDir, words) {
 }
 
 /**
- * The minimum permissions. Deno asks for them when a path or a name is used, so the grid needs those of its database in
- * addition to its own files; `/usr/bin/ldd` tells the database driver which C library exists.
+ * The minimum permissions. Deno checks a permission when a path or a name is used. The grid therefore needs permissions
+ * for its database and its own files, and for `/usr/bin/ldd`, which shows the database driver which C library exists.
  *
  * @param {string | undefined} databaseUrl
  * @param {string | undefined} backupDir
@@ -66,7 +66,7 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
   const local = folder === undefined ? [] : [folder]
   const given = filesAmong(words)
   const backups = [...backupDir ? [resolve(backupDir)] : [], ...given.backups.map((path) => dirname(path))]
-  // Backups are unpacked here, and backups of a remote database are created here.
+  // The temporary folder is where backups are unpacked and backups of remote databases are created.
   if (given.backups.length > 0 || (backups.length > 0 && folder === undefined)) backups.push(tmpdir())
   const paths = (/** @type {string[]} */ ...list) => list.map((path) => path.replaceAll(',', ',,')).join()
   return [
@@ -81,12 +81,11 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
 
 /** Commands whose operand is a backup or an archive. */
 const fileCommands = ['backup', 'restore', 'export-account', 'import-account']
-/** Those commands' options that take a value. */
+/** Options of those commands that take a value. */
 const valueOption = /^--(key|key-file|account|fingerprint|rename)$/
 
 /**
- * The files named on a command line: backups and archives, which are read or written, and texts for options such as
- * `--key-file`.
+ * The files named on a command line: backups, archives, and texts for options such as `--key-file`.
  *
  * @param {string[]} words
  */
@@ -102,7 +101,7 @@ function filesAmong([command, ...words]) {
 }
 
 /**
- * A local database's folder; undefined for a remote one. The program itself refuses an invalid URL.
+ * A local database's folder; undefined for a remote database. The program itself rejects an invalid URL.
  *
  * @param {string} databaseUrl
  */
@@ -117,7 +116,7 @@ export function databaseFolder(databaseUrl) {
 }
 
 /**
- * Whether a file is a real binary. The placeholders that npm installs instead are small scripts.
+ * Whether a file is a real binary. npm may install small placeholder scripts instead.
  *
  * @param {string} path
  */

@@ -1,7 +1,7 @@
 /**
- * Builds the npm package: `npm run lab -- package [--commit HASH] [--repository URL]` writes `release/` (npm names the
- * file after the package and its version). All packages are in the built program, except those with native parts, which
- * are its only dependencies.
+ * Builds the npm package: `npm run lab -- package [--commit HASH] [--repository URL]` writes it to `release/`, under
+ * npm's usual file name. The built program contains all packages, except packages with native parts, which are the only
+ * dependencies.
  *
  * See docs/operating/install.md, "npm package".
  */
@@ -23,7 +23,7 @@ const dependencies = ['libsql', '@node-rs/argon2']
 const { values: { commit, repository, destination } } = parseArgs({
   options: {
     commit: { type: 'string' },
-    /** npm shows the repository from which a package was built, if it is this one. */
+    /** npm shows the repository from which a package was built, if it matches this one. */
     repository: { type: 'string' },
     destination: { type: 'string', default: join(root, 'release') },
   },
@@ -45,7 +45,7 @@ await writeClientPackages(join(root, folder, 'clients'))
 writeFileSync(join(root, folder, 'package.json'), JSON.stringify(manifest(), null, 2))
 for (const [from, to] of [['PACKAGE.md', 'README.md'], ['LICENSE'], ['CHANGELOG.md'], ['docs']]) {
   if (!existsSync(join(root, from))) continue
-  // Documents read in a terminal need no pictures.
+  // Pictures are omitted, because the documents are read in a terminal.
   const filter = (path: string) => !path.endsWith('.webp')
   cpSync(join(root, from), join(root, folder, to ?? from), { recursive: true, filter })
 }
@@ -55,7 +55,7 @@ execFileSync(npm, ['pack', '--silent', '--pack-destination', destination], {
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 
-/** Writes the program that `npx` runs, next to the two that it chooses from. */
+/** Writes the program that `npx` runs, next to the two programs that it chooses from. */
 async function writeStart(): Promise<void> {
   const { outputFiles: [{ text }] } = await esbuild.build({
     absWorkingDir: root,

@@ -1,5 +1,5 @@
 /**
- * The pictures of the example grid in README.md and the documents: `docs/pictures/NAME-light.webp` and
+ * Takes the pictures of the example grid in README.md and the documents: `docs/pictures/NAME-light.webp` and
  * `NAME-dark.webp`. The last step of `npm run screenshots`.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -15,9 +15,9 @@ import { seedWorld } from '../src/cli/example/world.ts'
 
 const folder = 'docs/pictures'
 const size = { width: 1280, height: 800 }
-/** So that pages stay small. */
+/** Maximum picture size, so that pages stay small. */
 const maxBytes = 250_000
-/** Delay for live parts to settle. */
+/** Delay until the live parts of a page have settled. */
 const settleMs = 1_500
 
 const pictures: Record<string, (page: Page, account: string) => Promise<unknown>> = {

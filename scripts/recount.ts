@@ -1,7 +1,7 @@
 /**
- * `npm run recount`: recomputes every derived table and counter of a database and names each difference. A grid that
- * uses a local file must be stopped; the worker must have processed all messages. `--without-history` omits the counts
- * of past events: they differ once messages were blocked, removed or moved, or the clock jumped.
+ * `npm run recount`: recomputes every derived table and counter of a database and reports each difference. Stop a grid
+ * that uses a local file first. The worker must have processed all messages. `--without-history` omits the counts of
+ * past events. These counts differ after messages were blocked, removed or moved, or after the clock jumped.
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'

@@ -1,7 +1,7 @@
 /**
- * Builds everything that is released: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER]
- * [--image]` writes the binaries, the npm package, the install script, with `--image` the image, their README, release
- * notes, licences, a component list (CycloneDX) and checksums into `release/`.
+ * Builds all released files: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER] [--image]`
+ * writes the binaries, the npm package, the install script, with `--image` the image, their README, release notes,
+ * licences, a component list (CycloneDX) and checksums into `release/`.
  *
  * See docs/releasing.md.
  */
@@ -41,7 +41,7 @@ if (unfrozen) {
 run('--import', 'tsx', 'scripts/released.ts', ['--check'])
 rmSync(destination, { recursive: true, force: true })
 mkdirSync(destination, { recursive: true })
-// "-dirty" means that there are uncommitted changes.
+// "-dirty" marks uncommitted changes.
 const commit = output('git', 'describe', '--always', '--dirty', '--exclude=*', '--abbrev=12').trim()
 
 run('scripts/other-runtime.js', 'bun', 'scripts/binary.ts', [
@@ -65,7 +65,7 @@ const files = readdirSync(destination).sort()
 writeFileSync(join(destination, 'SHA256SUMS'), files.map((file) => `${sha256(file)}  ${file}\n`).join(''))
 console.log(readFileSync(join(destination, 'SHA256SUMS'), 'utf8'))
 
-/** Returns a changelog section without its heading, and with links into the package's documents as plain text. */
+/** Returns a changelog section without its heading. Links into the package's documents become plain text. */
 function releaseNotes(section: string): string {
   const changes = section.slice(section.indexOf('\n') + 1).trim().replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, '$1')
   return `${changes}\n\nTried: the binary for Linux x64 with glibc, and the package. The binary for Windows is experimental. The others ` +
@@ -73,8 +73,8 @@ function releaseNotes(section: string): string {
 }
 
 /**
- * The components of the package and the binaries: the program's packages, those with native parts and their
- * dependencies, and Bun. `npm sbom` omits packages that development packages need, too.
+ * The components of the package and the binaries: the program's packages, packages with native parts and their
+ * dependencies, and Bun. `npm sbom` would omit packages that development packages need too.
  *
  * @see CycloneDX 1.5, JSON
  */
@@ -137,7 +137,7 @@ function output(program: string, ...words: string[]): string {
   return execFileSync(program, words, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
 }
 
-/** Runs one of the programs here with its output shown. The last list contains its options. */
+/** Runs one of the programs in this folder and shows its output. The last argument is the list of options. */
 function run(...words: [...string[], string[]]): void {
   execFileSync(process.execPath, words.flat(), { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
 }

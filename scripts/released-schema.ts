@@ -1,8 +1,8 @@
 /**
- * `npm run lab -- released-schema VERSION`: writes a database with this schema and a row in every table into
- * `test/fixtures/released/VERSION/`. Every later step is tested on it (`test/store/upgrades.test.ts`). With `--freeze`,
- * which belongs in the release commit, the steps are also written to `db/released.ts`, and `npm run migration` no
- * longer changes them.
+ * `npm run lab -- released-schema VERSION`: writes a database with the current schema and a row in every table into
+ * `test/fixtures/released/VERSION/`. `test/store/upgrades.test.ts` runs every later step on it. With `--freeze`, which
+ * belongs in the release commit, also writes the steps to `db/released.ts`, and `npm run migration` no longer changes
+ * them.
  */
 import Database from 'libsql'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -57,7 +57,7 @@ async function emptyTables(): Promise<string[]> {
   return names.filter((name) => database.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).all().length === 0)
 }
 
-/** Adds a row with the minimum that the table accepts, if the tables that it references have theirs. */
+/** Adds a row with the minimum content that the table accepts. The referenced tables must already have rows. */
 function addRow(table: string): void {
   const values = new Map<string, unknown>()
   const columns = database.prepare(`PRAGMA table_info("${table}")`).all() as Record<string, never>[]

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- released [VERSION] [--check]` writes this version's interface into `test/fixtures/released/VERSION/`,
- * with which later versions are compared; with `--check` it fails if that is out of date. A version with a git tag is
- * never changed. See docs/stability.md.
+ * `npm run lab -- released [VERSION] [--check]` writes this version's interface into `test/fixtures/released/VERSION/`.
+ * Later versions are compared with it. With `--check` it fails if the files are out of date. A version with a git tag
+ * is never changed. See docs/stability.md.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

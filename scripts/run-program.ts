@@ -1,4 +1,4 @@
-/** Runs other programs to their end, and installs npm packages for a trial. */
+/** Runs other programs until they end, and installs npm packages for trials. */
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -8,13 +8,13 @@ export interface Result {
   code: number | null
   stdout: string
   stderr: string
-  /** Both outputs, in the order of arrival. */
+  /** Standard output and standard error, in the order of arrival. */
   output: string
 }
 
 /**
- * Resolves when a program with pipes has ended, and rejects if it could not be started. `onOutput` is called with all
- * output so far whenever there is more.
+ * Resolves when a program with pipes has ended. Rejects if it could not be started. `onOutput` is called with all
+ * output so far whenever more arrives.
  */
 export function ended(child: ChildProcess, onOutput: (output: string) => void = () => {}): Promise<Result> {
   const texts = { stdout: '', stderr: '', output: '' }
@@ -30,7 +30,7 @@ export function ended(child: ChildProcess, onOutput: (output: string) => void = 
   })
 }
 
-/** Resolves to a program's standard output. Rejects with its output if its exit code is not 0. */
+/** Resolves to a program's standard output. Rejects with the program's output if its exit code is not 0. */
 export async function outputOf(child: ChildProcess): Promise<string> {
   const { code, stdout, output } = await ended(child)
   if (code !== 0) throw new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${output}`)
@@ -38,8 +38,8 @@ export async function outputOf(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Installs packages into a folder, unless it already has some. Install scripts do not run. npm chooses versions for
- * `node`, which runs it.
+ * Installs packages into a folder, unless it already has some. Install scripts do not run. `node` runs npm, which
+ * chooses package versions for it.
  */
 export function installPackages(folder: string, packages: readonly string[], node = process.execPath): void {
   if (existsSync(join(folder, 'node_modules'))) return
@@ -56,7 +56,7 @@ export function installPackages(folder: string, packages: readonly string[], nod
 /** The newest Node version that all frameworks run on. */
 const nodeVersion = '24'
 
-/** Node as a package, without the script that would download it. Returns the path of the program. */
+/** Installs Node from an npm package, without the script that would download it. Returns the path of the program. */
 export function installNode(folder: string): string {
   const name = `node-${process.platform}-${process.arch}`
   installPackages(folder, [`${name}@${nodeVersion}`])

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- runners [--kills 200] [--clients FOLDER]`: kills agents' runners and their children at every step of
  * their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a local model. Prints the
- * outcome of the messages.
+ * results for the messages.
  *
  * See docs/runners.md, "Tried".
  */
@@ -22,7 +22,7 @@ const usage = `npm run lab -- runners [--kills NUMBER] [--lanes NUMBER] [--clien
   --lanes    how many agents are killed at the same time; 3 by default
   --clients  a folder with folders in which clients were installed: claude*/, codex/, opencode/`
 
-/** Raises the limits, because nothing here tests them. */
+/** The limits are raised, because these trials do not test them. */
 const env = {
   ...{ CALLS_PER_SECOND: '100000', MESSAGES_PER_DAY: '100000000' },
 }
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A grid's clock and its worker's work. The clock is ten times as fast, so leases of killed runners expire soon. */
+/** A grid's clock and worker. The clock runs ten times as fast, so the leases of killed runners expire soon. */
 interface Clock {
   speed: number
   stop(): void
@@ -70,7 +70,7 @@ function runClock(grid: LiveGrid): Clock {
   return clock
 }
 
-/** Runs `act` at normal speed, because clients take longer than a lease lasts on a fast clock. */
+/** Runs `act` at normal speed, because clients take longer than a lease lasts on the fast clock. */
 async function slowly<T>(clock: Clock, act: () => Promise<T>): Promise<T> {
   clock.speed = 1
   return await act()

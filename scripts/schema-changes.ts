@@ -19,7 +19,7 @@ interface Reference {
 interface SchemaObject {
   type: string
   name: string
-  /** The table of an index or trigger, otherwise the object's own name. */
+  /** The table that an index or trigger belongs to, otherwise the object's own name. */
   tbl_name: string
   sql: string
   columns: Column[]
@@ -29,7 +29,7 @@ interface SchemaObject {
 /** Schema objects by name, in order of creation. */
 export type Schema = Map<string, SchemaObject>
 
-/** Returns the schema that these statements create, with the rows that they insert. */
+/** The schema that these statements create, including the rows that they insert. */
 export function schemaAfter(statements: readonly string[]): Schema {
   const database = new Database(':memory:')
   for (const statement of statements) database.exec(statement)
@@ -58,7 +58,7 @@ export function schemaOf(database: Database.Database): Schema {
   }))
 }
 
-/** Returns the names of differing objects. Their order and white space do not count. */
+/** The names of differing objects. Order and white space are ignored. */
 export function differences(one: Schema, other: Schema): string[] {
   const names = new Set([...one.keys(), ...other.keys()])
   return [...names].filter((name) => textOf(one.get(name)) !== textOf(other.get(name)))
@@ -69,8 +69,8 @@ function textOf(object: SchemaObject | undefined): string | undefined {
 }
 
 /**
- * Returns the statements that turn `before` into `after`: new objects, new columns at the end of a table, and changed
- * triggers, views and indexes. They omit other changes to a table, which `differences` then finds.
+ * The statements that turn `before` into `after`: new objects, new columns at the end of a table, and changed triggers,
+ * views and indexes. Other changes to a table are not included; `differences` finds them.
  */
 export function statementsBetween(before: Schema, after: Schema): string[] {
   const changed = differences(before, after)
@@ -88,7 +88,7 @@ export function statementsBetween(before: Schema, after: Schema): string[] {
   ].map((sql) => `${sql};`)
 }
 
-/** Returns the definitions of columns that only `after` has, each a line of its text. */
+/** The definitions of columns that only `after` has, one line of text each. */
 function columnsOf(before: SchemaObject, after: SchemaObject): string[] {
   const isNew = ({ name }: Column) => !before.columns.some((column) => column.name === name)
   return after.columns.filter(isNew).map(({ name }) => {
@@ -97,7 +97,7 @@ function columnsOf(before: SchemaObject, after: SchemaObject): string[] {
   })
 }
 
-/** Lists the reasons why a program that knows only `before` cannot use `after`, if any. */
+/** The reasons why a program that knows only `before` cannot use `after`. */
 export function incompatibilities(before: Schema, after: Schema): string[] {
   const reasons: string[] = []
   for (const [name, { type, columns, ...old }] of before) {
@@ -140,7 +140,7 @@ export function incompatibilities(before: Schema, after: Schema): string[] {
   return [...new Set(reasons)]
 }
 
-/** Lists references that keep a program that does not know them from writing or removing a row. */
+/** The references that prevent an older program from writing or removing a row. */
 function badReferences(
   { name, references }: SchemaObject,
   old: SchemaObject | undefined,

@@ -1,5 +1,5 @@
 /**
- * Tries the commands of docs/releasing.md that publish: `npm run lab -- try-release` publishes `release/`, as written
+ * `npm run lab -- try-release`: runs the publishing commands of docs/releasing.md. It publishes `release/`, as written
  * by `npm run release`, to a registry and a folder on this machine, and installs from both. IMAGE is a name for the
  * image in a registry without TLS, such as localhost:5000/agent-grid.
  */
@@ -21,7 +21,7 @@ const upstream = (await promisify(execFile)('npm', ['config', 'get', 'registry']
 const folder = mkdtempSync(join(tmpdir(), 'agent-grid-release-'))
 let published: { packument: Record<string, unknown>; archive: Uint8Array } | undefined
 
-/** Serves the release at `/release/`, and an npm registry with our package. Others come from the usual registry. */
+/** Serves the release at `/release/`, and an npm registry with our package and those of the usual registry. */
 const server = createServer(async (request, response) => {
   const path = decodeURIComponent(request.url!)
   if (request.method === 'PUT') {
@@ -46,7 +46,7 @@ const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 try {
   const home = join(folder, 'home')
   mkdirSync(home)
-  // npm publishes only with a token. Our registry does not check it.
+  // npm publishes only with a token. This registry does not check it.
   writeFileSync(join(home, '.npmrc'), `${address.replace('http:', '')}/:_authToken=none\n`)
   const env = {
     HOME: home,

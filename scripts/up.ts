@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- up`: starts in an untouched home with the real Claude Code and Codex and a scripted model, and gets
- * to two sessions that answer each other with a single command of ours. Then it opens many sessions in one folder.
- * Needs Linux and tmux. See docs/client-reference.md, "Trying it".
+ * `npm run lab -- up`: starts with an empty home folder, the real Claude Code and Codex, and a scripted model. A single
+ * agent-grid command leads to two sessions that answer each other. Then opens many sessions in one folder. Needs Linux
+ * and tmux. See docs/client-reference.md, "Trying it".
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -29,7 +29,7 @@ import {
 const { values } = parseArgs({
   options: { folder: { type: 'string' }, sessions: { type: 'string', default: '10' } },
 })
-// Some clients refuse to work inside the folder for temporary files.
+// Some clients refuse to work below the folder for temporary files.
 const temporary = mkdtempSync(join(process.env.HOME ?? tmpdir(), '.agent-grid-up-'))
 const folder = values.folder === undefined ? temporary : resolve(values.folder)
 const program = await build('src/main.ts')
@@ -44,7 +44,7 @@ const clients = ['claude-newest', 'codex-newest'].map((name) => ({
 const words = [process.execPath, program]
 const launcher = join(home, '.local/share/agent-grid/program/agent-grid')
 let answered = 0
-/** The agents that hooks named when announcing messages. */
+/** The agents named by hooks in their announcements. */
 const told = new Set<string>()
 
 try {
@@ -74,7 +74,7 @@ try {
     terminals.push(terminal)
     console.log(`@worker-${n}: ${client.title}`)
   }
-  // A new conversation must not be mistaken for that of a parallel session.
+  // The new conversation must not be mistaken for a parallel session's conversation.
   await say(terminals[0], '/new')
   await sleep(2_000)
   await say(terminals[0], 'hello')
@@ -101,7 +101,7 @@ try {
   rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/** Returns a client's place. `session` is its path at the model, if the client reads it from its environment. */
+/** Returns a client's place. `session` is the model's path for a client that reads it from its environment. */
 function placeOf({ name }: WakeClient, session: string = name): Place {
   const { path } = clients.find(({ client }) => client.name === name)!
   return { home, project, program: path, agent: { alias: '', key: '' }, grid: '', model: model.url(session), keys: 0 }
@@ -126,12 +126,12 @@ async function open(client: WakeClient, name: string, before: string[]): Promise
 
 async function say(terminal: Terminal, text: string): Promise<void> {
   terminal.type(text)
-  // An immediate line end would be part of a paste.
+  // If the line end follows immediately, the terminal treats it as part of a paste.
   await sleep(700)
   terminal.press('Enter')
 }
 
-/** Returns the processes that hooks recorded as sessions of an agent. */
+/** The processes that hooks recorded as sessions of an agent. */
 function processesOf(alias: string): number[] {
   const state = join(home, '.local/state/agent-grid')
   const agent = readdirSync(state).find((name) => name.endsWith(`+${alias.slice(1)}`))!
@@ -143,7 +143,7 @@ function runsAs(pid: number, alias: string): boolean {
   return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`AGENT_GRID_ALIAS=${alias}`)
 }
 
-/** Lets each session say a number, and the other the next one. */
+/** Lets each session say a number, to which the other replies with the next one. */
 function readAndCount(asked: Asked): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
   const first = asked.news.match(/begin with (@[\w-]+)/)?.[1]

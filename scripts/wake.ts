@@ -1,6 +1,7 @@
 /**
- * `npm run lab -- wake`: runs real coding clients in terminals, connected as users do it, with a scripted model and a
- * local grid. Prints a table of what wakes them, when, and what must not. See docs/client-reference.md, "Trying it".
+ * `npm run lab -- wake`: runs real coding clients in terminals, connected as by users, with a scripted model and a
+ * local grid. Prints a table of events that wake each client, how soon, and which must not. See
+ * docs/client-reference.md, "Trying it".
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   const names = positionals.length > 0 ? positionals : Object.keys(wakeClients)
   if (values.help || names.some((name) => !Object.hasOwn(wakeClients, name))) return console.log(usage)
 
-  // The clients' home folders. Some clients refuse to work inside the folder for temporary files.
+  // The folder of the clients' home folders. Some clients refuse to work below the folder for temporary files.
   const temporary = mkdtempSync(join(process.env.HOME ?? tmpdir(), '.agent-grid-wake-'))
   const folder = values.folder === undefined ? temporary : resolve(values.folder)
   await build('src/main.ts')
@@ -93,7 +94,7 @@ async function main(): Promise<void> {
     closeTerminals(true)
     await model.close()
     await grid.close()
-    // Processes that clients left behind still write.
+    // Processes that clients left behind could still write files.
     endLeftovers(temporary)
     rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }

@@ -1,4 +1,4 @@
-/** `RemoteA2AAgent` of Google's Agent Development Kit. It is given the agent's URL, and a client with the key. */
+/** Driver of `RemoteA2AAgent` from Google's Agent Development Kit, with the agent's URL and a client with the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 
@@ -29,9 +29,9 @@ async function ask(sessionId, text) {
 
 await report({
   send: async (text) => (await ask(await session(), text)).answer,
-  // The framework streams whenever the card says that the agent does.
+  // The framework streams if the agent's card declares streaming.
   stream: async (text) => (await ask(await session(), text)).chunks,
-  // It shows the question. An answer would be a new task, because it forgets the first one unless that is a function
-  // call.
+  // The framework shows the question. It forgets the task unless the task is a function call, so an answer would begin
+  // a new task.
   turn: async (text) => [(await ask(await session(), text)).answer],
 })

@@ -1,13 +1,13 @@
 /**
- * The shared part of all frameworks' drivers. A driver is a separate program, because each framework runs in its own
- * folder and on the Node version it needs. `AGENT_URL` is an agent's URL, with a final slash, and `AGENT_KEY` the
- * calling agent's key. The driver prints one line of JSON: the outcome of each step.
+ * Code shared by all frameworks' drivers. A driver is a separate program, because each framework runs in its own folder
+ * and on a suitable Node version. `AGENT_URL` is the agent's URL with a final slash, `AGENT_KEY` the calling agent's
+ * key. The driver prints one line of JSON with the outcome of each step.
  */
 import process from 'node:process'
 
 const realFetch = globalThis.fetch
 
-/** The message to the agent in each step. The agent is the tests' responder. */
+/** The messages that each step sends. The agent is the tests' responder. */
 const requests = { send: ['How are you?'], stream: ['tck-stream-chunked'], turn: ['tck-multi-turn', 'done'] }
 
 /** Calls `fetch` with the key. */
@@ -23,12 +23,12 @@ export function load(name) {
 }
 
 /**
- * Runs each step and prints its outcome: `send(text)` resolves to the answer, `stream(text)` to its pieces, and
- * `turn(text, answer)` to the question and, if the framework can answer it, the end. A step that a framework does not
- * support is undefined.
+ * Runs each step and prints the outcomes. `send(text)` resolves to the answer, `stream(text)` to the answer's pieces,
+ * and `turn(text, answer)` to the question and, if the framework can answer it, the result. An unsupported step is
+ * undefined.
  */
 export async function report(steps) {
-  // Frameworks print their own output.
+  // `console.log` is kept here and then replaced, because frameworks print their own output.
   const print = console.log
   console.log = () => {}
   const results = {}

@@ -3,14 +3,14 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { minute } from '../../src/lib/time.ts'
 
-/** The frameworks that speak A2A, and the expectations for each. Each has a driver, `NAME.mjs`, in this folder. */
+/** The frameworks that speak A2A, and the expected outcomes. Each has a driver in this folder, `NAME.mjs`. */
 
 export interface Framework {
   /** The packages to install, in one folder. */
   packages: string[]
   driver: string
   env?: Record<string, string>
-  /** `question`: it shows the agent's question. `answer`: it can also answer in the same task. Undefined: neither. */
+  /** `question`: the framework shows the agent's question. `answer`: it can also answer in the same task. */
   turn?: 'question' | 'answer'
 }
 
@@ -32,7 +32,7 @@ export const frameworks: Record<string, Framework> = {
   vercel: { packages: ['a2a-ai-provider', 'ai@6'], driver: 'vercel' },
 }
 
-/** A driver's output: each step's result, its error, or that the framework does not support it. */
+/** A driver's output for each step: a result, an error, or a mark that the framework does not support the step. */
 export type Outcome = Record<'send' | 'stream' | 'turn', { result?: unknown; error?: string; missing?: true }>
 
 /** The faults in an outcome; empty if there are none. */
@@ -53,8 +53,8 @@ export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
 const run = promisify(execFile)
 
 /**
- * `node` runs the driver `file` in the folder where its framework is installed, with only the agent's URL and the
- * caller's key. Fails with the driver's output if that is not an outcome.
+ * Runs the driver `file` with `node` in the framework's folder. The driver gets only the agent's URL and the caller's
+ * key. Fails with the driver's output if the output is not an outcome.
  */
 export async function runDriver(
   node: string,

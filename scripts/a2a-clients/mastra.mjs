@@ -1,4 +1,4 @@
-/** Mastra's `A2AAgent`. It is given the agent's URL and headers. `A2A_VERSION`: 0.3 or 1.0. */
+/** Driver of Mastra's `A2AAgent`, with the agent's URL and headers. `A2A_VERSION`: 0.3 or 1.0. */
 import process from 'node:process'
 import { load, report } from './driver.mjs'
 

@@ -1,4 +1,4 @@
-/** Strands' `A2AAgent`. It is given the agent's URL, and a client with the key. */
+/** Driver of Strands' `A2AAgent`, with the agent's URL and a client that sends the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

@@ -1,4 +1,4 @@
-/** `a2a-ai-provider` for Vercel's AI SDK. It is given the card's URL; the key comes only from `fetch`. */
+/** Driver of `a2a-ai-provider` for Vercel's AI SDK, with the card's URL. Only `fetch` adds the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

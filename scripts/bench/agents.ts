@@ -1,4 +1,4 @@
-/** Creates an account with a `Population` in the environment's database, and prints its agents as JSON. */
+/** Creates an account with a `Population` in the environment's database, and prints the agents as JSON. */
 import { createClient } from '@libsql/client'
 import { processDeps } from '../../src/cli/process.ts'
 import { readConfig } from '../../src/config.ts'
@@ -15,22 +15,22 @@ export interface BenchAgent {
   key: string
 }
 
-/** The content that a scenario needs in its database. */
+/** The database content that a scenario needs. */
 export interface Population {
   /** The number of agents with keys, by name. `{ sender: 2 }` creates @sender-0 and @sender-1. */
   agents: Record<string, number>
   /**
-   * Channels #channel-0, #channel-1 … with at most `size` members. Each agent with the name `of` is in one of them, and
-   * agents with the name `also` are in all of them.
+   * Channels #channel-0, #channel-1 … with at most `size` members. Each agent named by `of` is in one of them, and
+   * agents named by `also` are in all of them.
    */
   channels?: { of: string; size: number; also?: string }
-  /** The total number of agents, and of read messages in their inboxes. */
+  /** The total number of agents, and the number of read messages in their inboxes. */
   history?: { agents: number; messages: number }
 }
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** High enough to share commits, and low enough to stay below the write queue's time limit on slow disks. */
+/** Concurrent enough to share commits, and few enough to stay below the write queue's time limit on slow disks. */
 const maxConcurrent = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {
@@ -39,7 +39,7 @@ async function populate({ agents: counts, channels, history }: Population): Prom
   const system = { type: 'system', job: 'bench' } as const
   const { id } = await createAccount(store, { name: 'Bench', ownerEmail: 'bench@example.com' }, system)
   const account = await openAccount(store, id, system)
-  // Two agents have more turns per hour than a conversation may.
+  // The bench exceeds the default limit on a conversation's turns per hour.
   await setTurnLimits(account, { warn: 0, perHour: 0 })
   const agents: BenchAgents = {}
   for (const [name, count] of Object.entries(counts)) agents[name] = await addAgents(account, name, count)

@@ -1,4 +1,4 @@
-/** An MCP client's requests, as bytes prepared in advance, and the checks of their responses. */
+/** An MCP client's requests, as bytes prepared in advance, and checks of the responses. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
 import { type Connection, post, type RawResponse } from './connection.ts'
@@ -38,13 +38,13 @@ export function toolCallRequest(
   return rpc(port, gridPath, agent.key, 'tools/call', { name, arguments: args })
 }
 
-/** Builds a send. `to` is an alias with `@`, or a channel with `#`. */
+/** Builds a request that sends a message. `to` is an alias with `@`, or a channel with `#`. */
 export function sendMessageRequest(port: number, from: BenchAgent, to: string, message = nextText()): Buffer {
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
 
 /**
- * The same with a different text in each call. The texts repeat after `differentTexts`. `args` are added to the call.
+ * Builds sends with a different text in each call. Texts repeat after `differentTexts`. `args` are added to the call.
  */
 export function sendMessageRequests(port: number, from: BenchAgent, to: string, args: object = {}): () => Buffer {
   const requests = Array.from(
@@ -61,12 +61,12 @@ export function readMessagesRequest(port: number, reader: BenchAgent, args: Reco
   return toolCallRequest(port, reader, 'read_messages', args)
 }
 
-/** Sends a request. Throws if the response is an error or does not contain `text`. */
+/** Sends a request. Throws if the response is an error or lacks `text`. */
 export async function call(connection: Connection, request: Buffer, text = ''): Promise<RawResponse> {
   return checkResponse(await connection.send(request), text)
 }
 
-/** Returns the response. Throws if it is an error or does not contain `text`. */
+/** Returns the response. Throws if it is an error or lacks `text`. */
 function checkResponse(response: RawResponse, text = ''): RawResponse {
   const { status, body } = response
   const isResult = status === 200 && !body.includes('"isError":true') && !body.includes('"error":')
@@ -75,12 +75,12 @@ function checkResponse(response: RawResponse, text = ''): RawResponse {
   throw new Error(`The server responded ${status}${missing}: ${body.slice(0, 500)}`)
 }
 
-/** Whether the grid refused the call because it is busy, so that the call can be repeated. */
+/** Whether the grid refused the call because it is busy. Such a call can be repeated. */
 function isBusy({ body }: RawResponse): boolean {
   return body.includes('"isError":true') && body.includes('The grid is busy')
 }
 
-/** Like `call`, but repeats calls that a busy grid refuses. Use it only for calls that are not measured. */
+/** Like `call`, but repeats calls that a busy grid refuses. Only for calls that are not measured. */
 export async function callWithRetries(connection: Connection, request: Buffer, text?: string): Promise<RawResponse> {
   for (let refused = 0;; refused++) {
     const response = await connection.send(request)
@@ -98,24 +98,24 @@ export function step(connection: Connection, request: Buffer, text?: string): St
 
 /** The ids of the messages in a response, in order. */
 function messageIds({ body }: RawResponse): string[] {
-  // The ids are inside JSON texts, so their quotes are escaped.
+  // The ids are in JSON inside a JSON string, so their quotes are escaped.
   return [...body.matchAll(/[{,]\\"message_id\\":\\"([^"\\]+)/g)].map(([, id]) => id)
 }
 
-/** Throws unless the read response contains exactly this message. */
+/** Throws unless a read's response contains exactly this message. */
 export function checkHoldsOnly(response: RawResponse, id: string): void {
   const ids = messageIds(checkResponse(response))
   if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] instead of ${id}`)
 }
 
-/** Sends a message. Resolves to its id. `by` is `callWithRetries` if it is not measured. */
+/** Sends a message. Resolves to the message's id. `by` is `callWithRetries` for unmeasured sends. */
 export async function sendMessage(connection: Connection, request: Buffer, by = call): Promise<string> {
   const [id] = messageIds(await by(connection, request, 'message_id'))
   return id
 }
 
 /**
- * Reads inboxes until they are empty. Resolves to the number of messages in each. `connect` is called at most
+ * Reads inboxes until they are empty. Resolves to the number of messages in each. Calls `connect` at most
  * `drainConnections` times.
  */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
@@ -139,5 +139,5 @@ export const drainConnections = 32
 
 /** Delay before a refused call is repeated. */
 const retryDelayMs = 250
-/** How many refusals in a row count as a failure. */
+/** Number of consecutive refusals that count as a failure. */
 const maxRefusals = 100

@@ -1,4 +1,4 @@
-/** Compares pairs of a send and a read on the grid with those on all installed brokers. */
+/** Compares message pairs (a send and a read) on the grid with pairs on all installed brokers. */
 import type { Broker, Queue, RunningBroker } from './brokers/broker.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresql, postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -48,7 +48,7 @@ export const compare: Scenario = {
   },
 }
 
-/** The echo server of the same runtime, and those of these brokers that are installed. */
+/** Starts the echo server of the same runtime, and the installed ones among these brokers. */
 export async function startOthers(context: BenchContext, brokers: Broker[]): Promise<Subject[]> {
   const { floor } = context
   const subjects = [
@@ -62,7 +62,7 @@ export async function startOthers(context: BenchContext, brokers: Broker[]): Pro
   return subjects
 }
 
-/** Measures the subjects in slices of the same rounds, and compares them with the first one. Stops them afterwards. */
+/** Measures the subjects in slices of the same rounds, compares them with the first subject, and stops them. */
 export async function compareSubjects(context: BenchContext, subjects: Subject[], unit: string): Promise<void> {
   const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map(), cpuUs: new Map() }))
   for (const clients of context.clients) {
@@ -84,7 +84,7 @@ export async function compareSubjects(context: BenchContext, subjects: Subject[]
   context.table(comparisonOf(rates, context.clients, unit))
 }
 
-/** Makes a subject of a server that is called like the grid. */
+/** Makes a subject of a server with the grid's interface. */
 export function gridSubject(
   name: string,
   { server }: { server: ServerProcess },
@@ -101,7 +101,7 @@ export function gridSubject(
         connections.push(connection)
         return connection
       })
-      // Without its `prepare`, because pairs leave nothing in the inboxes.
+      // The workload's `prepare` is not needed, because pairs leave no messages in the inboxes.
       const close = () => connections.forEach((connection) => connection.close())
       return Promise.resolve({ work: { steps, refill }, close })
     },
@@ -128,7 +128,7 @@ function subjectOf(
   }
 }
 
-/** Publishes a message and takes it. Throws if it is a different one. */
+/** Publishes a message and takes it. Throws if the taken message differs. */
 function pairOf(queue: Queue): Step {
   return async () => {
     const text = nextText()
@@ -139,14 +139,14 @@ function pairOf(queue: Queue): Step {
 }
 
 /**
- * The counts per second, by the number of clients: one for each slice, in order; and each subject's processor time. The
- * first subject is the grid.
+ * Each subject's counts per second (one per slice, in order) and processor time, by the number of clients. The first
+ * subject is the grid.
  */
 type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 
 /**
- * Builds a table with a row per subject and a column per number of clients. A ratio is the median of the ratios of
- * slices from the same round.
+ * Builds a table with a row per subject and a column per number of clients. A ratio is the median of the slices'
+ * ratios, each within one round.
  */
 function comparisonOf([grid, ...others]: Rates, clients: number[], unit: string): TextTable {
   const cellOf = ({ perSecond, cpuUs }: Rates[number], count: number): string => {

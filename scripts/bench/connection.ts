@@ -1,6 +1,6 @@
 /**
- * A keep-alive HTTP/1.1 connection that needs little processor time: requests are bytes prepared in advance, one is in
- * flight at a time, and only the response's status and body are parsed.
+ * A keep-alive HTTP/1.1 connection that needs little processor time. Requests are bytes prepared in advance, and one is
+ * in flight at a time. Only the response's status and body are parsed.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -14,10 +14,10 @@ export interface RawResponse {
 const headEnd = Buffer.from('\r\n\r\n')
 const empty = Buffer.alloc(0)
 
-/** Connections idle for longer are not reused. Node closes them after 5 s, which would lose a request. */
+/** Connections idle for longer are not reused. Node closes them after 5 s, and a request sent then would be lost. */
 const maxIdleMs = 3_000
 
-/** Reconnects if the server has closed the connection, or is about to. */
+/** Reconnects if the server has closed the connection or is about to close it. */
 export class Connection {
   /** The number of connections opened so far. */
   opened = 0
@@ -31,7 +31,7 @@ export class Connection {
     this.#port = port
   }
 
-  /** `onBegin` is called when the first bytes of the response arrive, which may be long before the rest. */
+  /** `onBegin` is called when the response's first bytes arrive, which may be long before the rest. */
   send(request: Buffer, onBegin?: () => void): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, onBegin }
@@ -80,7 +80,7 @@ export class Connection {
   }
 }
 
-/** Builds a POST with a JSON body and the headers of an MCP client, as bytes. */
+/** Builds a POST request with a JSON body and an MCP client's headers, as bytes. */
 export function post(port: number, path: string, body: unknown, headers: Record<string, string> = {}): Buffer {
   const text = JSON.stringify(body)
   const lines = Object.entries({

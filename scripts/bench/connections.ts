@@ -21,7 +21,7 @@ export async function withConnections<Result>(
   }
 }
 
-/** Runs `load` with connections to the server, or to `port`. An error's message starts with `name`. */
+/** Runs `load` with connections to the server, or to `port`. Error messages start with `name`. */
 export async function loadServer(
   name: string,
   server: ServerProcess,

@@ -18,7 +18,7 @@ export const hello: Row<Floor> = {
   },
 }
 
-/** Starts a runtime's floor server. It is measured when a line needs it. The caller stops `floor.server`. */
+/** Starts a runtime's floor server, which is measured when a table line needs it. The caller stops `floor.server`. */
 export async function openBenchContext(
   runtime: Runtime,
   database: Database,

@@ -1,4 +1,4 @@
-/** Questions that agents ask over MCP, and REST workers that answer and take the next one in a single call. */
+/** Questions that agents ask over MCP, and REST workers that answer one and take the next in a single call. */
 import type { BenchAgent } from './agents.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -24,7 +24,7 @@ const exchangeRow: RowText = {
   limit: 'the commits of question and answer, one after the other',
 }
 
-/** In the table of the other brokers, a turn is a pair: publish, take and acknowledge. */
+/** In the comparison with other brokers, a turn is a pair: publish, take and acknowledge. */
 export const exchange: Scenario = {
   rows: [turnRow, exchangeRow, echoRow],
   async run(context) {
@@ -41,8 +41,8 @@ export const exchange: Scenario = {
 const waiting = 50
 
 /**
- * Workers' turns. Each worker has its own asker, which fills its inbox. Questions left in an inbox are still there when
- * the number of clients changes, so the workers are kept.
+ * Measures workers' turns. Each worker has its own asker, which fills the worker's inbox. Workers are reused for all
+ * numbers of clients, because their inboxes may still contain questions.
  */
 export function turnsOn(
   { server: { port }, agents: { sender, sink } }: Pick<BenchGrid, 'agents'> & { server: { port: number } },
@@ -76,7 +76,7 @@ export function turnsOn(
   }
 }
 
-/** Measures questions to workers that wait for them until their connections are closed. */
+/** Measures questions that waiting workers answer. Workers wait until their connections are closed. */
 function exchangeWork(
   { server: { port }, agents: { sender, reader } }: BenchGrid,
   clients: number,
@@ -97,7 +97,7 @@ function exchangeWork(
 }
 
 const answer = nextText()
-/** Longer calls return event streams. */
+/** A call that waits longer gets an event stream as its response. */
 const waitSeconds = 20
 
 interface Leased {
@@ -108,7 +108,7 @@ interface Leased {
 /** A worker that leases one question at a time. */
 class Worker {
   connection: Connection | undefined
-  /** How many questions are waiting for it, including the leased one. */
+  /** The number of questions that wait for this worker, including the leased one. */
   left = 0
   readonly #port: number
   readonly #agent: BenchAgent
@@ -121,12 +121,12 @@ class Worker {
     this.#next = { limit: 1, wait_seconds }
   }
 
-  /** Leases a question, unless it has one. */
+  /** Leases a question, unless one is already leased. */
   async take(): Promise<void> {
     if (!this.#leased?.lease_id) this.#leased = await this.#call<Leased>('/api/v1/inbox/leases', this.#next)
   }
 
-  /** Answers the question, and takes the next. Resolves to whether there is one. */
+  /** Answers the question and takes the next one. Resolves to whether there is a next one. */
   async turn(): Promise<boolean> {
     const { lease_id, messages: [{ message_id, reply_to }] } = this.#leased!
     const body = {

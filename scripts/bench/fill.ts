@@ -1,10 +1,10 @@
 /**
- * Writes the history of a long-used grid directly into its tables, because a million sends would take minutes. If the
- * schema has changed, the inserts or the foreign key check at the end fail.
+ * Writes the history of a long-used grid directly into the tables, because a million sends would take minutes. If the
+ * schema has changed, the inserts or the final foreign key check fail.
  */
 import type { Client, InStatement } from '@libsql/client'
 
-/** No other process uses a new local file, and the file need not survive a crash. */
+/** These settings are safe because no other process uses the new local file, and the file need not survive a crash. */
 const pragmas = `
 PRAGMA synchronous = OFF;
 PRAGMA journal_mode = MEMORY;
@@ -15,15 +15,15 @@ PRAGMA cache_size = -500000`
 const chunk = 20_000
 
 /**
- * Adds agents until the account has `agents`, and `messages` messages that were sent and read more than a day ago,
- * distributed evenly over the agents.
+ * Adds agents until the account has `agents` of them. Adds `messages` messages, evenly distributed over the agents,
+ * that were sent and read more than a day ago.
  */
 export async function fill(
   client: Client,
   account: string,
   { agents, messages, isLocal }: { agents: number; messages: number; isLocal: boolean },
 ): Promise<void> {
-  // These are only for filling. The service sets its own modes.
+  // The settings apply only to filling. The service sets its own.
   if (isLocal) await client.executeMultiple(pragmas)
   const { rows: [{ n: existing }] } = await client.execute('SELECT count(*) AS n FROM agents')
   const day = 24 * 3_600_000
@@ -58,7 +58,7 @@ async function inChunks(
   for (let at = first; at < end; at += chunk) await client.batch(statements(at, Math.min(end, at + chunk)), 'write')
 }
 
-/** Runs `work` without the indexes of these tables: sorting all rows at the end takes a fraction of the time. */
+/** Runs `work` without the indexes of these tables. Sorting all rows at the end takes a fraction of the time. */
 async function withoutIndexes(client: Client, tables: string[], work: () => Promise<void>): Promise<void> {
   const { rows } = await client.execute({
     sql: `SELECT name, sql FROM sqlite_schema
@@ -79,11 +79,11 @@ async function check(client: Client, expected: { agents: number; messages: numbe
   if (rows.length > 0) throw new Error(`The filled database has ${rows.length} dangling references`)
 }
 
-/** Casts to an integer, because the driver binds all numbers as reals and aliases would end in `.0`. */
+/** Numbers are cast to integers, because the driver binds all numbers as reals. Aliases would end in `.0` otherwise. */
 const numbers =
   `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 
-/** Like a UUIDv7, in the order of `n`, because real ids are roughly ordered by time. */
+/** An id like a UUIDv7, in the order of `n`, because real ids are roughly ordered by time. */
 function idOf(kind: 'agent' | 'message' | 'batch'): string {
   const digit = { agent: 1, message: 2, batch: 3 }[kind]
   return `printf('01000000-0000-7000-800${digit}-%012x', numbers.n)`

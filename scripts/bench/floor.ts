@@ -1,4 +1,4 @@
-/** The floor of every ratio: a Hono server that parses a request's JSON body and sends it back. */
+/** The floor, to which all ratios refer: a Hono server that parses a request's JSON body and sends it back. */
 import { Hono } from 'hono'
 import process from 'node:process'
 import { listen } from '../../src/listen.ts'

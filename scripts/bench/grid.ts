@@ -1,4 +1,4 @@
-/** Starts the service under test: `agent-grid serve` on a database with agents. */
+/** Starts the service under test: `agent-grid serve` on a database that contains agents. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -18,7 +18,7 @@ import {
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/** One client makes more calls than an agent may. The limits stay enabled, because their cost is measured too. */
+/** One client makes more calls than an agent may. High limits still have their cost measured. */
 const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',
@@ -28,14 +28,14 @@ const unreachableLimits = {
   AGENTS_PER_ACCOUNT: '0',
 }
 
-/** Settings whose cost can be measured: a run with them is compared with one without. */
+/** Settings whose cost can be measured by comparing a run with them to a run without them. */
 const measured = ['METRICS_TOKEN', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 
 /** A database's settings and agents. */
 export interface BenchDatabase {
   env: Record<string, string>
   agents: BenchAgents
-  /** The libsql-server's admin API, which provides its counters. */
+  /** The URL of libsql-server's admin API, which provides counters. */
   adminUrl?: string
 }
 
@@ -62,7 +62,7 @@ export async function createDatabase(database: Database, population: Population)
 
 const filled = new Map<string, Promise<BenchDatabase>>()
 
-/** Like `createDatabase`, but reuses a database, because filling takes long and measurements barely change it. */
+/** Like `createDatabase`, but reuses a database. Filling takes long, and measurements barely change the database. */
 export async function filledDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const name = JSON.stringify([database, population])
   const result = filled.get(name) ?? createDatabase(database, population)
@@ -82,7 +82,7 @@ async function newDatabase(database: Database): Promise<{ url: string; adminUrl?
   return sqld
 }
 
-/** Fills the database in a child process, because only one process can open a local file until it ends. */
+/** Fills the database in a child process, because a local file is locked until its process ends. */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {

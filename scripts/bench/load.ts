@@ -1,28 +1,28 @@
-/** Closed-loop load: each client sends its next request when it has received the previous response. */
+/** Closed-loop load: each client sends its next request after it has received the previous response. */
 import { cpus } from 'node:os'
 import { median, spread } from './numbers.ts'
 import type { ServerProcess } from './server.ts'
 
 /**
- * One request of one client, or several that count as one. Throws if the response is wrong. May resolve to the
- * milliseconds to count instead of its whole duration.
+ * One client's request, or several that count as one. Throws if the response is wrong. May resolve to the milliseconds
+ * to count instead of the complete duration.
  */
 export type Step = () => Promise<number | void>
 
 export interface Workload {
   /** One step per client. */
   steps: Step[]
-  /** Called once before the steps, unmeasured. */
+  /** Called once before the steps. Not measured. */
   prepare?(): Promise<void>
-  /** `run` restores what the steps consume, at first and after every `every` steps of each client, unmeasured. */
+  /** `run` restores the data that steps consume, first and after `every` steps of each client. Not measured. */
   refill?: { every: number; run(): Promise<void> }
-  /** Throws if the stored result does not match the responses. Called once after the steps, unmeasured. */
+  /** Throws if the stored result does not match the responses. Called once after the steps. Not measured. */
   verify?(): Promise<void>
 }
 
 /** A process whose processor time is measured. */
 export interface MeasuredProcess {
-  /** Processor time of all its threads so far. */
+  /** Processor time of all the process's threads so far. */
   cpuMs(): number
   /** Bytes read so far, from files and sockets. NaN if the system does not report it. */
   bytesRead(): number
@@ -34,7 +34,7 @@ export interface Measured {
   p99Ms: number
   /** The server's processor time per request, in microseconds. */
   cpuUs: number
-  /** Processor time divided by elapsed time, so 1 is one core. */
+  /** Processor time divided by elapsed time. A value of 1 is one core. */
   cpu: Cpu
 }
 
@@ -45,7 +45,7 @@ interface Cpu {
   others: number
 }
 
-/** The duration of a slice. */
+/** The measurements of a slice. */
 interface Totals {
   /** Duration of each step, in milliseconds. */
   times: number[]
@@ -55,7 +55,7 @@ interface Totals {
   bytesRead: number
 }
 
-/** Warms up, then runs the workload for `seconds`, excluding the time to prepare, refill and verify. */
+/** Warms up, then runs the workload for `seconds`. Preparing, refilling and verifying do not count. */
 export async function load(work: Workload, server: MeasuredProcess, seconds: number): Promise<Measured> {
   await work.prepare?.()
   await run(work, server, Math.min(1_500, seconds * 500))
@@ -69,7 +69,7 @@ export async function load(work: Workload, server: MeasuredProcess, seconds: num
   }
 }
 
-/** Runs the workload for a slice of time, excluding the time to refill. */
+/** Runs the workload for a slice of time. Refilling does not count. */
 async function run({ steps, refill }: Workload, server: MeasuredProcess, forMs: number): Promise<Totals> {
   const totals: Totals = { times: [], ms: 0, cpuMs: { server: 0, caller: 0, others: 0 }, bytesRead: 0 }
   while (totals.ms < forMs) {
@@ -104,34 +104,34 @@ function cpuMs(server: MeasuredProcess): Cpu {
   return { ...used, others: all - used.server - used.caller }
 }
 
-/** How many rounds measure all contenders in turn. */
+/** The number of rounds. Each round measures all contenders in turn. */
 export const rounds = 8
-/** One slice's share of `--seconds`. */
+/** The duration of one slice, as a share of `--seconds`. */
 const shareOfSlice = 0.5
 
 export interface Contender {
-  /** For error messages. */
+  /** The name used in error messages. */
   name: string
   server: ServerProcess
   work: Workload
 }
 
-/** The figures of a contender's slices, in the order of the rounds. */
+/** The figures of a contender's slices, in round order. */
 export interface Slices {
   totals: Totals[]
   perSecond: number[]
-  /** The server's processor time per request over all slices, because the system counts it in steps of 10 ms. */
+  /** The server's processor time per request. It covers all slices, because the system counts it in steps of 10 ms. */
   cpuUs: number
   /** Bytes that the server read per request, from files and sockets, over all slices. */
   bytesRead: number
 }
 
-/** Each contender's slices. A first round is not counted, because what has just started is not compiled yet. */
+/** Measures each contender's slices. The first round does not count, because new processes are not compiled yet. */
 export async function inSlices(contenders: Contender[], seconds: number): Promise<Slices[]> {
   const found: Totals[][] = contenders.map(() => [])
   for (let round = 0; round <= rounds; round++) {
     for (let n = 0; n < contenders.length; n++) {
-      // Each round starts with the next contender, so that none always follows the same one.
+      // Each round starts with the next contender, so that no contender always follows the same other one.
       const i = (round + n) % contenders.length
       const totals = await slice(contenders[i], seconds * shareOfSlice * 1_000)
       if (round > 0) found[i].push(totals)
@@ -156,7 +156,7 @@ async function slice({ name, server, work }: Contender, forMs: number): Promise<
   try {
     await work.prepare?.()
     await work.refill?.run()
-    // Reopens connections that were idle for too long.
+    // Runs each step once, to reopen connections that were idle for too long.
     await Promise.all(work.steps.map((step) => step()))
     const totals = await run(work, server, forMs)
     await work.verify?.()
@@ -178,7 +178,7 @@ export function figuresOf({ totals, perSecond, cpuUs }: Slices) {
   }
 }
 
-/** Returns the median of the ratios of slices from the same round. */
+/** Returns the median of the slices' ratios, each within one round. */
 export function ratioOf(slices: number[], others: number[]): number {
   return median(slices.map((figure, round) => figure / others[round]))
 }

@@ -26,7 +26,7 @@ export interface Pace {
 }
 
 /**
- * The ratio to the floor, where 1 is equally fast: of the requests per second or, if only a time was measured, of the
+ * The ratio to the floor, where 1 is equally fast. Compares requests per second or, if only times were measured,
  * medians. Undefined without either.
  */
 export function ratioToFloor({ perSecond, p50Ms }: Pace, floor: Required<Pace>): number | undefined {
@@ -34,7 +34,7 @@ export function ratioToFloor({ perSecond, p50Ms }: Pace, floor: Required<Pace>):
   return p50Ms === undefined ? undefined : floor.p50Ms / p50Ms
 }
 
-/** Describes the machine: its cores, memory and current load. */
+/** Describes the machine: cores, memory and current load. */
 export function machine(): string {
   const cores = cpus()
   return `${cores.length} cores (${cores[0].model.trim()}), ${
@@ -42,7 +42,7 @@ export function machine(): string {
   } GiB, ${process.platform} ${process.arch}, load ${loadavg()[0].toFixed(1)} before the start`
 }
 
-/** Measures the milliseconds to append a page to a file in `folder` and fsync it, as a commit does. */
+/** Measures how long it takes, in ms, to append a page to a file in `folder` and fsync it, as a commit does. */
 export function fsyncMs(folder: string): ReturnType<typeof spread> {
   const file = openSync(join(folder, 'fsync'), 'w')
   const page = Buffer.alloc(4_096)

@@ -1,4 +1,4 @@
-/** Measures sends, reads, and pairs of both, on the service with a database. */
+/** Measures sends, reads, and pairs of both, on a running service. */
 import type { BenchAgent } from './agents.ts'
 import {
   callWithRetries,
@@ -25,7 +25,7 @@ export async function startPairs({ runtime, database, clients, inboxes }: BenchC
   return await warm(await startGrid(runtime, await createDatabase(database, { agents })))
 }
 
-/** Runs pairs for some seconds, because the code of a server that has just started is not compiled yet. */
+/** Runs pairs for some seconds, because a new server process has not compiled its code yet. */
 export async function warm(grid: BenchGrid): Promise<BenchGrid> {
   const { server, agents: { sender, reader } } = grid
   const clients = Math.min(sender.length, reader.length, warmClients)
@@ -57,7 +57,7 @@ export const pairRow: Row<BenchGrid> = {
   work: pairWork,
 }
 
-/** Measures sends. Each client sends to its own recipient, which reads only in `verify`. */
+/** Measures sends. Each client sends to its own recipient, which reads only during `verify`. */
 function sendWork({ server, agents: { sender, sink } }: BenchGrid, clients: number, connect: Connect): Workload {
   const sent = Array.from({ length: clients }, () => 0)
   const sinks = sink.slice(0, clients)
@@ -142,5 +142,5 @@ function readWork({ server, agents: { sender, reader } }: BenchGrid, clients: nu
   }
 }
 
-/** The number that `drainInboxes` uses. */
+/** The number of connections that `drainInboxes` uses. */
 const refillConnections = drainConnections

@@ -8,7 +8,7 @@ interface TableLine extends Figures {
   ratio?: number
   /** Processor time per request, relative to the floor. */
   cpuRatio?: number
-  /** A database server does part of the work. */
+  /** Whether a database server does part of the work. */
   sharesWork?: boolean
 }
 
@@ -21,7 +21,7 @@ export interface Report {
   facts(facts: Facts): void
   table(title: string): Table
   textTable(table: TextTable): void
-  /** Explains the rows. Not printed in Markdown, because the README explains them. */
+  /** Explains the rows. Prints nothing in Markdown, because the README explains them. */
   legend(rows: RowText[]): void
 }
 
@@ -137,7 +137,7 @@ the least. "caller" and "others" are the processor time of the load generator an
 
 const busy = 0.85
 
-/** The bottleneck, judged by the processor times. */
+/** The bottleneck, derived from the processor times. */
 function bottleneckOf({ cpu, reopens, sharesWork }: TableLine): string {
   if (!cpu) return ''
   if (!sharesWork && cpu.others > 0.3) return 'other programs'

@@ -1,4 +1,4 @@
-/** Single requests and pairs, from an HTTP echo to sending and reading a message. */
+/** Single requests and message pairs, from an HTTP echo to sending and reading a message. */
 import { drainInboxes, gridPath, rpc, sendMessage, sendMessageRequests, step } from './calls.ts'
 import { loadServer } from './connections.ts'
 import { type BenchGrid, createDatabase, startGrid } from './grid.ts'
@@ -33,7 +33,7 @@ export const requests: Scenario = {
   },
 }
 
-/** Measures a row for each number of clients. */
+/** Measures a table row for each number of clients. */
 async function measure(context: BenchContext, row: Row<BenchGrid>, grid: BenchGrid): Promise<void> {
   for (const clients of context.clients) {
     const name = `${row.name}, ${clients} clients`
@@ -47,7 +47,7 @@ async function measure(context: BenchContext, row: Row<BenchGrid>, grid: BenchGr
   }
 }
 
-/** Numbers of concurrent senders. More would only wait for each other's writes. */
+/** Numbers of concurrent senders. More senders would only wait for each other's writes. */
 const posters = [1, 16]
 
 const row: Row<BenchGrid> = {
@@ -79,7 +79,7 @@ export const fanOut: Scenario = {
   },
 }
 
-/** Checks that two members, one of which posts too, receive all of the others' posts. */
+/** Measures posts to a channel. Checks that two members, one of which posts too, receive all posts by others. */
 function postWork({ server, agents: { member } }: BenchGrid, clients: number, connect: Connect): Workload {
   const posted = Array.from({ length: clients }, () => 0)
   const readers = [member[0], member.at(-1)!]

@@ -4,7 +4,7 @@ import type { Database } from './grid.ts'
 import type { Measured, Workload } from './load.ts'
 import type { Runtime, ServerProcess } from './server.ts'
 
-/** A group of measurements. Throws if the service did not work correctly. */
+/** A group of measurements. Throws if the service works incorrectly. */
 export interface Scenario {
   /** Explanations of the rows, printed below the table. */
   rows: RowText[]
@@ -13,9 +13,9 @@ export interface Scenario {
 
 export interface RowText {
   name: string
-  /** What one request is, and the work it includes. */
+  /** The meaning of one request, and the work that it includes. */
   measures: string
-  /** The bottleneck of its figure. */
+  /** The bottleneck of the row's figure. */
   limit: string
 }
 
@@ -25,7 +25,7 @@ export interface BenchSizes {
   clients: number[]
   /** Duration of each measurement, after a warm-up. */
   seconds: number
-  /** Number of inboxes that are filled and read in turn, at least one per client. */
+  /** Number of inboxes that are filled and read in turn. At least one per client. */
   inboxes: number
   /** Numbers of previously stored messages, in ascending order. */
   messages: number[]
@@ -33,7 +33,7 @@ export interface BenchSizes {
   agents: number[]
   /** Number of members in the channel that receives the posts. */
   members: number
-  /** Number of starts, of which the median is reported. */
+  /** Number of starts. The median is reported. */
   starts: number
 }
 
@@ -49,13 +49,13 @@ export interface BenchContext extends BenchSizes {
   database: Database
   /** Prints a line of the table. */
   report(figures: Figures): Promise<void>
-  /** Measures the hello row for this number of clients, unless already done. */
+  /** Measures the hello row for this number of clients, unless it was already measured. */
   hello(clients: number): Promise<void>
-  /** Stays running until the table is complete. */
+  /** The floor, which runs until the table is complete. */
   floor: Floor
   /** Prints a line of text in the table. */
   note(text: string): void
-  /** Prints a separate table, after the other one. */
+  /** Prints a separate table below the main one. */
   table(table: TextTable): void
 }
 
@@ -65,7 +65,7 @@ export interface TextTable {
   rows: string[][]
 }
 
-/** A line's measurements. Unmeasured ones are missing. */
+/** A line's measurements. Missing values were not measured. */
 export interface Figures extends Partial<Measured> {
   name: string
   clients: number

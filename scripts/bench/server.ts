@@ -1,4 +1,4 @@
-/** Starts the measured processes on free ports, and kills them when this process ends. */
+/** Starts the measured processes on free ports, and kills them when the bench ends. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,15 +14,15 @@ export interface ServerProcess {
   readonly port: number
   /** Time from the start of the process to its first successful response. */
   readonly startedInMs: number
-  /** Processor time of all its threads and child processes so far. */
+  /** Processor time of all the process's threads and child processes so far. */
   cpuMs(): number
   /** Bytes read so far, from files and sockets, including the system's cache. NaN if the system does not report it. */
   bytesRead(): number
-  /** Its resident memory. */
+  /** The process's resident memory. */
   residentKiB(): number
-  /** The limit of its open files and sockets. */
+  /** The process's limit of open files and sockets. */
   maxDescriptors(): number
-  /** The end of its output if it has ended, else empty. */
+  /** The end of the process's output once it has exited, else empty. */
   lastOutput(): string
   stop(): Promise<void>
 }
@@ -33,12 +33,12 @@ const commands: Record<Runtime, () => string[]> = {
   bun: () => runtimeCommand('bun'),
 }
 
-/** Other variables could change the service's settings. npm's `deno` package finds its cache by HOME. */
+/** Other variables could change the service's settings. npm's `deno` package finds its cache with HOME. */
 export const minimalEnv = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR }
 
 const children = new Set<ChildProcess>()
 const cleanups: (() => unknown)[] = []
-// A last resort, whichever way this process ends. Only synchronous code runs here.
+// The last resort at every kind of exit. Only synchronous code runs here.
 process.once('exit', () => children.forEach((child) => child.kill('SIGKILL')))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => void cleanUp().finally(() => process.exit(130)))
@@ -70,14 +70,14 @@ export function temporaryFolder(): string {
   return folder
 }
 
-/** Starts a program that listens on `PORT`, like the grid, and waits until `path` returns 200. */
+/** Starts a program that listens on `PORT`, as the grid does. Waits until `path` returns 200. */
 export async function startScript(
   runtime: Runtime,
   script: string[],
   env: Record<string, string> = {},
   path = '/healthz',
 ): Promise<ServerProcess> {
-  // The build must not count towards the start time.
+  // Building first keeps the build out of the start time.
   if (runtime === 'node') await build(script[0])
   const port = await freePort()
   const isReady = () => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.ok, () => false)
@@ -89,7 +89,7 @@ export interface StartOptions {
   /** Called repeatedly until it resolves to true. */
   isReady(): Promise<boolean>
   env?: Record<string, string>
-  /** Run it as this user instead of the current one. */
+  /** The user to run the program as; the current user by default. */
   user?: { uid: number; gid: number }
 }
 
@@ -144,7 +144,7 @@ function cpuMs(pid: number): number {
   const stat = kernelFile(pid, 'stat')
   if (stat === undefined) return NaN
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // User and system time of the process and its ended children.
+  // The process's user and system time, including its ended children.
   const ticks = fields.slice(11, 15).map(Number).reduce((sum, each) => sum + each)
   const living = kernelFile(pid, `task/${pid}/children`)?.trim().split(' ').filter(Boolean).map(Number) ?? []
   return ticks * msPerTick + living.map(cpuMs).reduce((sum, each) => sum + (each || 0), 0)

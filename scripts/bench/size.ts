@@ -16,10 +16,10 @@ import { median } from './numbers.ts'
 import { readRow, warm } from './pairs.ts'
 import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 
-/** Enough agents that cached database pages of one inbox hardly help the next. */
+/** With this many agents, cached database pages of one inbox rarely serve the next one. */
 const maxReaders = 500
 
-/** The allowed cost of a send and a read with many stored messages, as a ratio to the smallest number of them. */
+/** The maximum cost of a send and a read with many stored messages, relative to the fewest. */
 const aim = 1.2
 
 const sendInTurn: Row<BenchGrid> = {
@@ -108,7 +108,7 @@ interface FilledGrid {
   grid: BenchGrid
 }
 
-/** Measures a row on grids with equally many agents, in alternating slices. The first has the fewest messages. */
+/** Measures a row on grids with equally many agents, in alternating slices. The first grid has the fewest messages. */
 async function measure(context: BenchContext, row: Row<BenchGrid>, grids: FilledGrid[]): Promise<void> {
   const names = grids.map(({ agents, messages }) => `${row.name}, ${abbreviate(agents)}/${abbreviate(messages)}`)
   const measured = await withAllConnections(grids, (connects) => {
@@ -134,7 +134,7 @@ function remarkOf({ cpuUs, bytesRead, perSecond }: Slices, fewest: Slices | unde
   return `${read}; CPU x ${cpu.toFixed(2)}, read x ${bytes.toFixed(2)}, per second x ${rate.toFixed(2)}${aims}`
 }
 
-/** Calls `run` with a function for each grid that opens connections to it. Closes them afterwards. */
+/** Calls `run` with one function per grid, which opens connections to that grid. Closes them afterwards. */
 async function withAllConnections<Result>(
   grids: FilledGrid[],
   run: (connects: Connect[]) => Promise<Result>,
@@ -145,7 +145,7 @@ async function withAllConnections<Result>(
   return await withConnections(port, (connect) => withAllConnections(grids, run, [...connects, connect]))
 }
 
-/** Measures sends to each reader in turn. Readers read only in `verify`. */
+/** Measures sends to each reader in turn. Readers read only during `verify`. */
 function sendInTurnWork(
   { server: { port }, agents: { sender, reader } }: BenchGrid,
   _clients: number,
@@ -214,7 +214,7 @@ async function measureStarts(context: BenchContext, name: string, database: Benc
   for (let n = 0; n < context.starts; n++) {
     const { server } = await startGrid(context.runtime, database)
     times.push(server.startedInMs)
-    // The measurement is expensive, so it is done once.
+    // Memory is measured once, because the measurement is slow.
     if (n === 0) {
       await sleep(idleMs)
       memory.push(server.residentKiB() / 1_024)

@@ -1,4 +1,4 @@
-/** What a message leaves in the database, and what a pair writes to it. */
+/** Measures the bytes that a message adds to the database, and the rows that a pair writes. */
 import { createClient } from '@libsql/client'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadServer } from './connections.ts'
@@ -6,7 +6,7 @@ import { type BenchDatabase, type BenchGrid, createDatabase, startGrid } from '.
 import { pairWork } from './pairs.ts'
 import type { BenchContext, Scenario, TextTable } from './scenario.ts'
 
-/** Longer than any log follower gathers rows. */
+/** Log followers gather rows for less time than this. */
 const settleMs = 5_000
 const clients = 32
 
@@ -52,7 +52,7 @@ async function rowsOfPair(context: BenchContext, database: BenchDatabase, adminU
   return { headings: ['rows of a pair', `${clients} clients`], rows: [line('written'), line('read')] }
 }
 
-/** Resolves to the number of pairs, once the followers have processed them. */
+/** Runs pairs. Resolves to the number of pairs, once the followers have processed them. */
 async function load({ seconds }: BenchContext, grid: BenchGrid): Promise<number> {
   const { perSecond } = await loadServer('pairs', grid.server, seconds, (connect) => pairWork(grid, clients, connect))
   await sleep(settleMs)
@@ -65,7 +65,7 @@ interface Sizes {
   bytes: Map<string, number>
 }
 
-/** Each table and index that grew by at least a byte per message, and the total. */
+/** The tables and indexes that grew by at least a byte per message, and the total. */
 function growth(before: Sizes, after: Sizes): string[][] {
   const messages = after.messages - before.messages
   const grown = [...after.bytes].map(([name, bytes]) => ({

@@ -1,4 +1,4 @@
-/** How soon a waiting agent learns of a new message. */
+/** Measures how soon a waiting agent is notified of a new message. */
 import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchAgent } from './agents.ts'
@@ -10,11 +10,11 @@ import type { Step, Workload } from './load.ts'
 import { warm } from './pairs.ts'
 import type { BenchContext, Connect, Scenario } from './scenario.ts'
 
-/** Longer than a waiter's request needs to arrive. */
+/** A waiter's request arrives in less time than this. */
 const settleMs = 5
 /** The interval at which a process polls for messages from other processes. */
 const pollMs = 200
-/** The number of pairs across processes. Each wake takes long, so many run concurrently. */
+/** The number of pairs across processes. Each wake takes long, so the pairs run concurrently. */
 const pairsAcross = 32
 
 const limit = 'the send and the read; waking itself is a function call'
@@ -62,9 +62,9 @@ export const waking: Scenario = {
 
 /** An agent that waits for messages. */
 interface Waiter {
-  /** Starts waiting. Resolves when there is a message, to the read response with it, or to nothing. */
+  /** Starts waiting. Resolves when there is a message: to the response that contains it, or to undefined. */
   waitForWake(): Promise<RawResponse | void>
-  /** Reads the inbox, after a wake without a response. */
+  /** Reads the inbox after a wake without a response. */
   read(): Promise<RawResponse>
   close(): void
 }
@@ -80,7 +80,7 @@ async function measure(
 ): Promise<void> {
   const isAcross = port !== server.port
   const clients = isAcross ? pairsAcross : 1
-  // The pause does not count. Across processes it is random, so that sends are spread over the polling interval.
+  // The pause is not measured. Across processes it is random, so that sends are spread over the polling interval.
   const settle = () => sleep(settleMs + (isAcross ? Math.random() * pollMs : 0))
   await withConnections(server.port, async (connect) => {
     const waiters = await Promise.all(reader.slice(0, clients).map((agent) => open(server.port, agent, connect())))
@@ -124,7 +124,7 @@ async function wakeStream(port: number, agent: BenchAgent, connection: Connectio
 }
 
 interface WakeStream {
-  /** Resolves at the next wake event. Call this again only after it has resolved. */
+  /** Resolves at the next wake event. Call it again only after it has resolved. */
   next(): Promise<void>
   close(): void
 }

@@ -1,9 +1,9 @@
-/** Texts like agents' messages, with the word frequencies of a natural language. */
+/** Generates texts like agents' messages, with the word frequencies of a natural language. */
 
 /** The size of one text in bytes. It has about 90 words. */
 export const textBytes = 512
 const vocabularySize = 8_000
-/** The number of different texts in one run. Further ones repeat. */
+/** The number of different texts in one run. Later texts repeat them. */
 const texts = 4_096
 
 /** Pseudorandom numbers from 0 to 1, the same in every run. */
@@ -17,7 +17,7 @@ function* random(): Generator<number> {
 const numbers = random()
 const next = () => numbers.next().value as number
 
-/** Words in descending order of frequency. Frequent words are short, as in any language. */
+/** Words in descending order of frequency. As in natural languages, frequent words are short. */
 function vocabulary(): string[] {
   const words = new Set<string>()
   const endings = ['', '', '', 'n', 'r', 's', 't']

@@ -1,4 +1,4 @@
-/** The single binary's platforms, and the npm packages with their native parts. */
+/** The platforms of the single binary, and the npm packages with their native parts. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -24,15 +24,15 @@ export interface Target {
   /** The name used by `Bun.build`. */
   readonly bun: string
   readonly kind: ExecutableKind
-  /** The package that contains Bun for this platform, and the path of Bun in it. */
+  /** The package that contains Bun for this platform, and the path of Bun in the package. */
   readonly runtime: readonly [name: string, path: string]
-  /** The native parts, by the names of the packages that load them. */
+  /** The native parts, by the package that loads them. */
   readonly native: Readonly<Record<NativePackage, readonly [name: string, path: string]>>
 }
 
 export type NativePackage = 'libsql' | '@node-rs/argon2'
 
-/** `libsql` and `nodeRs` are the platform's names in the native packages. */
+/** Describes a target. `libsql` and `nodeRs` are the platform's names in the native packages. */
 function target(
   bun: string,
   kind: ExecutableKind,
@@ -50,7 +50,7 @@ function target(
   }
 }
 
-/** All platforms. Linux uses glibc unless the name contains musl, which Alpine uses. */
+/** All platforms. Linux targets use glibc, unless their name contains musl, which Alpine uses. */
 export const targets = {
   'linux-x64': target('bun-linux-x64', { format: 'ELF', arch: 'x64' }, {
     runtime: 'linux-x64',
@@ -102,8 +102,8 @@ export function ownTarget(): TargetName {
 }
 
 /**
- * The path of a file in a package: where `npm ci` installed it, otherwise from npm, in the version and with the hash of
- * `package-lock.json`. Fails if npm does not have it.
+ * The path of a file in a package. The package is the one that `npm ci` installed, otherwise it is downloaded from npm,
+ * in the version and with the hash of `package-lock.json`. Fails if npm does not have it.
  */
 export function packageFile([name, path]: readonly [name: string, path: string]): string {
   const installed = join(root, 'node_modules', name, path)
@@ -122,7 +122,7 @@ function fetched(name: string): string {
   const temporary = mkdtempSync(join(cache, 'fetch-'))
   try {
     const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-    // Only fetches the package, because it cannot be installed on this platform.
+    // The package is only downloaded, because it cannot be installed on this platform.
     execFileSync(npm, ['pack', `${name}@${entry.version}`, '--silent', '--pack-destination', temporary], { cwd: root })
     const archive = join(temporary, `${name.replace('@', '').replace('/', '-')}-${entry.version}.tgz`)
     const hash = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`

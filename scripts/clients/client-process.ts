@@ -1,4 +1,4 @@
-/** Runs a client in isolation: without this environment, with its own home folder and a fake `xdg-open`. */
+/** Runs a client in isolation: without this process's environment, with its own home folder and a fake `xdg-open`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ export interface ClientHome {
   folder: string
   /** Puts a program on the client's PATH. */
   link(name: string, program: string): void
-  /** Runs a command until it ends; it is killed after three minutes. */
+  /** Runs a command until it ends. Kills it after three minutes. */
   run(command: string, words: string[], options?: RunOptions): Promise<Result>
   /** Starts a command, with pipes. */
   start(command: string, words: string[]): ChildProcess
@@ -19,15 +19,15 @@ export interface ClientHome {
 
 export interface RunOptions {
   env?: Record<string, string>
-  /** What the person types once the output contains this question. */
+  /** The keys that the person types once the output matches this question. */
   answer?: { to: RegExp; keys: string }
-  /** It is killed once its output contains this, which counts as success. */
+  /** The command is killed, and counts as successful, once its output matches this. */
   until?: RegExp
-  /** Called with all output so far whenever there is more. */
+  /** Called with all output so far whenever more arrives. */
   onOutput?(output: string): void
 }
 
-/** `binFolder` contains the fake `xdg-open`. */
+/** Creates an empty home folder. `binFolder` contains the fake `xdg-open`. */
 export function createClientHome(folder: string, binFolder: string): ClientHome {
   mkdirSync(folder, { recursive: true })
   const env = {
@@ -64,18 +64,18 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
   }
 }
 
-/** What a newcomer does, step by step, and each step's duration. */
+/** The steps of a newcomer, and each step's duration. */
 
 export interface Step {
   what: string
   seconds: number
 }
 
-/** The steps of one path, in order. */
+/** The steps in one table row, in order. */
 export class Steps {
   readonly all: Step[] = []
 
-  /** Runs a step, which counts even if it fails. */
+  /** Runs a step. It is recorded even if it fails. */
   async take<Result>(what: string, run: () => Promise<Result>): Promise<Result> {
     const startedAt = performance.now()
     try {

@@ -1,7 +1,7 @@
 /**
  * A fake model with Anthropic's Messages API, OpenAI's Responses API and Google's Gemini API. It makes one tool call
- * after the other, records what it is shown of each result, and then says that it is done, or returns the configured
- * text.
+ * after the other and records each result as the client shows it. Finally it says that it is done, or returns the
+ * configured text.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -12,13 +12,13 @@ export interface ToolCall {
   arguments: Record<string, unknown>
 }
 
-/** The model's next call after it was shown these results, in order. Without one it is done. */
+/** Returns the model's next call after these results; undefined once the model is done. */
 export type Next = (shown: readonly string[]) => ToolCall | undefined
 
 export interface FakeModel {
   /** The base URL, without `/v1` or `/v1beta`. */
   url: string
-  /** The texts of each call's result, in order, as last passed on by the client. */
+  /** The texts of each call's result, in order, as the client last sent them. */
   shown(): string[]
   close(): Promise<void>
 }
@@ -29,14 +29,14 @@ export type Text = string | { text?: string }[]
 export interface ModelRequest {
   stream?: boolean
   tools?: OfferedTool[]
-  /** Set by Anthropic's API. */
+  /** The conversation in Anthropic's API. */
   messages?: {
     role?: string
     content: string | { type: string; text?: string; tool_use_id?: string; content?: Text }[]
   }[]
-  /** Set by OpenAI's API. */
+  /** The conversation in OpenAI's API. */
   input?: { type: string; role?: string; content?: Text; call_id?: string; output?: Text; tools?: OfferedTool[] }[]
-  /** Set by Google's API. */
+  /** The conversation in Google's API. */
   contents?: { role?: string; parts?: { text?: string; functionResponse?: { response?: object } }[] }[]
 }
 
@@ -48,7 +48,7 @@ interface OfferedTool {
   functionDeclarations?: OfferedTool[]
 }
 
-/** A tool call that a model makes now, with the client's name for the tool. */
+/** The model's next tool call, with the client's name for the tool. */
 export interface NextCall {
   id: string
   name: string
@@ -56,7 +56,7 @@ export interface NextCall {
   arguments: Record<string, unknown>
 }
 
-/** The model's text when it makes no call, for a conversation with these user texts. */
+/** Returns the model's text when it makes no call. `texts` are the user's texts in the conversation. */
 export type Say = (texts: string[]) => string | Promise<string>
 
 /** Starts a model. Clients add a prefix to tool names. */
@@ -71,11 +71,11 @@ export async function startFakeModel(next: Next, say: Say = () => 'Done.'): Prom
   return { ...server, shown: () => shown }
 }
 
-/** A client's path, and the API. @see https://ai.google.dev/api/generate-content */
+/** The path of a request: the client's path, then the API's. @see https://ai.google.dev/api/generate-content */
 const apiPath =
   /^(?:\/([\w.-]+))?(?:\/v1\/(?=m|r)|\/v1beta\/models\/[\w.-]+:)(messages|responses|(?:stream)?[gG]enerateContent)(?:\?|$)/
 
-/** Serves all APIs. `act` decides what the model does; `client` is the path before `/v1` or `/v1beta`. */
+/** Serves all APIs. `act` decides the model's response; `client` is the path before `/v1` or `/v1beta`. */
 export async function serveModel(
   act: (body: ModelRequest, client: string) => Promise<{ call: NextCall | undefined; said: string }>,
 ): Promise<{ url: string; close(): Promise<void> }> {
@@ -105,7 +105,7 @@ export async function serveModel(
   }
 }
 
-/** The prefix of a tool search's id. */
+/** The prefix of a tool search's call id. */
 const searchId = 'search_'
 
 /** Returns the next call, or undefined if there are no more calls or the request does not offer the tool. */
@@ -116,7 +116,7 @@ function nextCall(next: Next, answers: readonly string[], request: ModelRequest)
   const find = (wanted: string) => offered.find(({ name }) => name === wanted || name.endsWith(`_${wanted}`))
   const found = find(call.tool)
   if (found) return { ...found, id: `call_${answers.length}`, arguments: call.arguments }
-  // Claude Code and Codex load MCP servers' tools when their model searches for them.
+  // Claude Code and Codex load MCP servers' tools only after a search by the model.
   const id = `${searchId}${answers.length}`
   if (request.input?.some(({ call_id }) => call_id === id)) return undefined
   if (resultsIn(request).some(({ tool_use_id }) => tool_use_id === id)) return undefined
@@ -137,7 +137,7 @@ export function toolsIn({ tools = [], input = [] }: ModelRequest): Pick<NextCall
   })
 }
 
-/** What the client's user, or the program that runs it, wrote. */
+/** The texts written by the client's user, or by the program that runs the client. */
 function userTexts({ messages = [], input = [], contents = [] }: ModelRequest): string[] {
   const anthropic = messages.filter(({ role }) => role === 'user').map(({ content }) =>
     typeof content === 'string' ? content : textOf(content.filter(({ type }) => type === 'text'))
@@ -190,7 +190,7 @@ function anthropicMessage(content: unknown[], call?: NextCall) {
   }
 }
 
-/** A response in Anthropic's API, as an event stream: the call, or without one `text`. */
+/** A response in Anthropic's API, as an event stream. It contains the call or, without a call, `text`. */
 function anthropicEvents(call: NextCall | undefined, text: string): string {
   const block = call ? { ...blockOf(call, text), input: {} } : { type: 'text', text: '' }
   const delta = call

@@ -1,6 +1,6 @@
 /**
- * How each client is installed, connected as a newcomer connects it, and controlled without a screen. Clients that need
- * a model for tool calls get a fake one.
+ * How each client is installed, connected as by a newcomer, and controlled without a screen. Clients that need a model
+ * for tool calls get a fake one.
  */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,9 +14,9 @@ import { type FakeModel, type Next, startFakeModel } from './fake-model.ts'
 /** A client in an empty home folder, and how to connect it. */
 interface Session {
   home: ClientHome
-  /** The `node_modules` folder. */
+  /** The path of the `node_modules` folder. */
   modules: string
-  /** URLs of the grid, and of its MCP endpoint. */
+  /** The URLs of the grid and of its MCP endpoint. */
   baseUrl: string
   url: string
   /** An agent key, or undefined to log in with OAuth. */
@@ -24,18 +24,18 @@ interface Session {
   /** One of the client's `models`. */
   model?: string
   steps: Steps
-  /** Opens an authorization URL and grants access, as the user would. */
+  /** Opens an authorization URL and grants access, as the user does. */
   visit(url: string): void
 }
 
 export interface McpClient {
-  /** The npm packages, with only the parts for this platform. */
+  /** The npm packages to install, with native parts only for this platform. */
   packages: string[]
-  /** Model names, if it truncates results depending on the model. */
+  /** Model names, if the client truncates results depending on the model. */
   models?: readonly string[]
   /** Configures the client, and logs in if there is no key. */
   connect(session: Session): Promise<void>
-  /** Makes the calls in one conversation. Resolves to what the model, or the program, is shown of each result. */
+  /** Makes the calls in one conversation. Resolves to each result as the model or the program sees it. */
   call(session: Session, next: Next): Promise<string[]>
 }
 
@@ -72,7 +72,7 @@ export const mcpClients: Record<string, McpClient> = {
 
   codex: {
     packages: ['@openai/codex'],
-    // A model that Codex does not know, and one that it knows.
+    // One model that Codex does not know, and one that it knows.
     models: ['model', 'gpt-5.5'],
     async connect({ home, modules, baseUrl, url, key, steps, visit }) {
       home.link('codex', join(modules, '.bin/codex'))
@@ -134,7 +134,7 @@ export const mcpClients: Record<string, McpClient> = {
       writeFileSync(join(home.folder, '.gemini/settings.json'), JSON.stringify({ security: { auth } }))
       if (key !== undefined) return await paste(home, steps, snippet('gemini', baseUrl, key), { env: geminiEnv() })
       await paste(home, steps, `gemini mcp add --scope user --transport http grid ${url}`, { env: geminiEnv() })
-      // The client logs in only on a terminal, and keeps running there.
+      // The client logs in only on a terminal, and keeps running.
       await steps.take('/mcp auth grid, choose and allow in the browser', async () => {
         const command = "stty rows 50 cols 200; gemini --prompt-interactive '/mcp auth grid'"
         const result = await home.run('script', ['-qfec', command, '/dev/null'], {
@@ -153,7 +153,7 @@ export const mcpClients: Record<string, McpClient> = {
     },
   },
 
-  // Needs a newer Node version than the grid.
+  // The inspector needs a newer Node version than the grid.
   inspector: {
     packages: ['@modelcontextprotocol/inspector@2', `node-${platform}@24`],
     async connect(session) {
@@ -170,7 +170,7 @@ export const mcpClients: Record<string, McpClient> = {
         const words = ['--method', 'tools/call', '--tool-name', tool, ...toolArgs]
         shown.push(await session.steps.take(`call ${tool}`, () => inspect(session, words)))
       }
-      // Not a call that reads, because messages are read once.
+      // Lists tools instead of reading messages, because messages can be read only once.
       await inspect(session, ['--method', 'tools/list', '--protocol-era', 'modern'])
       return shown
     },
@@ -178,7 +178,7 @@ export const mcpClients: Record<string, McpClient> = {
 
   'mcp-remote': {
     packages: ['mcp-remote'],
-    // Another client would start it, with this command in its configuration.
+    // Another client would start `mcp-remote` with this command from its configuration.
     connect: ({ key, steps }) =>
       steps.take(
         `write "mcp-remote URL${key === undefined ? '' : ' --header …'}" into the configuration of a client`,
@@ -246,7 +246,7 @@ async function askModel(steps: Steps, next: Next, run: (model: FakeModel) => Pro
   try {
     const ask = async () => expectSuccess(await run(model))
     await steps.take('ask it to use the grid', ask)
-    // On a busy machine a client may call its model before it has listed the tools.
+    // On a busy machine, a client may call its model before it has listed the tools. It is then asked again.
     if (!model.shown().some(Boolean)) await steps.take('ask it again, because it had not listed the tools', ask)
     return model.shown()
   } finally {

@@ -1,6 +1,4 @@
-/**
- * A grid as a newcomer gets it: cloned, installed and started as the README describes, with an account and two agents.
- */
+/** A newcomer's grid: cloned, installed and started as the README describes, with an account and two agents. */
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -19,20 +17,20 @@ export interface NewcomersGrid {
   url: string
   /** The steps from the clone to the first message with curl, and to an account with its owner signed in. */
   steps: { curl: Steps; account: Steps }
-  /** The key of @alice, as whom the clients act. */
+  /** The key of @alice. The clients act as @alice. */
   key: string
   /** Sends messages from @bob to @alice. */
   sendToAlice(messages: string[]): Promise<void>
-  /** The owner allows a program to act as an entry on the consent page. */
+  /** Allows a program, as the owner, to act as an entry on the consent page. */
   allow(url: string, entry: string): Promise<string>
   close(): Promise<void>
 }
 
-/** If its input is a socket, Bash assumes a remote shell and reads the machine's startup files. */
+/** Not a socket as input, because Bash would assume a remote shell and read the machine's startup files. */
 const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Goes through the steps in `folder`. Fails if one of them does. */
+/** Runs the newcomer's steps in `folder`. Fails if a step fails. */
 export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   const clone = join(folder, 'agent-grid')
   const env = { ...newcomersEnv(), PORT: String(await freePort()) }
@@ -96,7 +94,7 @@ export async function startAsNewcomer(folder: string): Promise<NewcomersGrid> {
   }
 }
 
-/** Without this process's settings and npm variables, which belong to another folder. */
+/** The environment without this process's settings and npm variables, which apply to another folder. */
 function newcomersEnv(): Record<string, string | undefined> {
   const kept =
     /^(PATH|HOME|USER|LANG|TMPDIR|https?_proxy|HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$|^npm_config_(registry|cache|userconfig)$/
@@ -141,7 +139,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
       }
     }
   }
-  // The server ends the waiting read.
+  // The server ends the pending read when it stops.
   return {
     stop: () => void (isStopped = true),
     ended: answer().catch((error) => {
@@ -150,7 +148,7 @@ function answerAll(url: string, key: string): { stop(): void; ended: Promise<voi
   }
 }
 
-/** Bob's answer to a message. */
+/** @bob's answer to a message. */
 export function answerTo(message: string): string {
   return `The answer to ${message}`
 }

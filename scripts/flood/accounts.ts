@@ -8,13 +8,13 @@ import { createChannel } from '../../src/grid/channels/channels.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { BenchAgent } from '../bench/agents.ts'
 
-/** One of the accounts. Its agents belong to its channel, if it has one. */
+/** An account. If it has a channel, all of its agents are members. */
 export interface FloodAccount {
   agents: BenchAgent[]
   channel?: string
 }
 
-/** The flooding account, one like it whose calls measure the grid's capacity, and well-behaved ones. */
+/** The flooding account, a similar one for measuring the grid's capacity, and well-behaved ones. */
 export interface FloodAccounts {
   flooding: FloodAccount
   gauge: FloodAccount

@@ -1,7 +1,7 @@
 /**
- * The flood, in a separate process: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed rate
- * and are sent as soon as one of the connections has its response, so a slow server is never left alone. Prints the
- * `Flooded` as JSON.
+ * The flood, in a separate process: `flooder.ts ORDER`, with a `FloodOrder` as JSON. Requests fall due at a fixed rate.
+ * Each is sent once a connection has received its previous response, so the pressure on a slow server does not fall.
+ * Prints the `Flooded` as JSON.
  */
 import process from 'node:process'
 import { Connection } from '../bench/connection.ts'
@@ -19,9 +19,9 @@ export interface FloodOrder {
 }
 
 export interface Flooded {
-  /** Requests that fell due. */
+  /** The number of requests that fell due. */
   offered: number
-  /** Responses by category; `lost` if the connection ended without one. */
+  /** The number of responses by category; `lost` if the connection ended without a response. */
   answers: Partial<Record<Outcome | 'lost', number>>
 }
 

@@ -1,7 +1,7 @@
 /**
- * Well-behaved accounts, in a separate process: `honest.ts ORDER`, with an `HonestOrder` as JSON. Each makes its calls
- * at a fixed rate, on a connection for each of its agents, until the process is ended. Prints a JSON line of
- * `HonestCall`s every quarter of a second.
+ * Well-behaved accounts, in a separate process: `honest.ts ORDER`, with an `HonestOrder` as JSON. Each account makes
+ * calls at a fixed rate, on one connection per agent, until the process is killed. Prints a JSON line of `HonestCall`s
+ * every quarter of a second.
  */
 import process from 'node:process'
 import { Connection } from '../bench/connection.ts'
@@ -16,9 +16,9 @@ export interface HonestOrder {
 }
 
 export interface HonestCall {
-  /** The time at which the call was due, in milliseconds since the epoch. */
+  /** When the call was due, in ms since 1970. */
   at: number
-  /** From then to its response: a call also waits for the previous one. */
+  /** The time from `at` to the response, in ms. It includes the wait for the previous call. */
   ms: number
   isServed: boolean
 }

@@ -1,4 +1,4 @@
-/** What well-behaved accounts notice while another account floods the grid. */
+/** Measures how a flood by one account affects well-behaved accounts. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export interface FloodOptions {
   traffic: Traffic
   /** The duration of the flood. */
   seconds: number
-  /** Duration before and after it. */
+  /** Duration of the phases before and after the flood. */
   quietSeconds: number
   honest: number
   /** Calls per second of each well-behaved account. */
@@ -35,46 +35,44 @@ export interface FloodOptions {
   connections: number
   /** The offered load as a multiple of the grid's capacity. */
   times: number
-  /** The capacity per second; measured beforehand if missing. */
+  /** The capacity in calls per second. Measured first if missing. */
   capacity?: number
-  /** Settings that differ from the defaults. */
+  /** Settings with other values than the defaults. */
   env?: Record<string, string>
 }
 
 interface Phase {
   name: 'before' | 'during' | 'after'
   seconds: number
-  /** Well-behaved accounts' served calls, per second. */
+  /** Served calls of well-behaved accounts, per second. */
   honestPerSecond: number
-  /** Well-behaved accounts' refused calls. */
+  /** Refused calls of well-behaved accounts. */
   honestRefused: number
-  /** Latency of the served ones, from when the call was due. */
+  /** Latency of served calls, counted from when a call was due. */
   p50Ms: number
   p99Ms: number
   maxMs: number
   /** The server's maximum resident memory. */
   maxMiB: number
-  /** The server's processor time per elapsed time: 1 is one core. */
+  /** The server's processor time divided by elapsed time. A value of 1 is one core. */
   cpu: number
-  /** The same for all processes of the machine. When all cores are busy, others disturb the measurement. */
+  /** The same ratio for all processes of the machine. When all cores are busy, others disturb the measurement. */
   machineCpu: number
 }
 
 export interface FloodReport {
-  /** The flood's calls that the grid serves per second, alone and without call limits. */
+  /** Calls per second of the flooding kind that the grid serves without other load and without call limits. */
   capacity: number
   phases: Phase[]
   flood: Flooded
-  /**
-   * From the end of the flood until well-behaved accounts are served as before. Infinity: not within the phase after.
-   */
+  /** How long after the flood well-behaved accounts were served as before. Infinity if never during the last phase. */
   recoveryMs: number
 }
 
 const gaugeSeconds = 3
 /**
- * Definition of "served as before": in one second, this share of the previous rate, and a p99 below the greater of
- * these two.
+ * Accounts are "served as before" if one second reaches this share of the previous rate, with a p99 below the greater
+ * of two values: `recoveredMs`, and `recoveredFactor` times the previous p99.
  */
 const recoveredShare = 0.95
 const recoveredMs = 100
@@ -99,7 +97,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
     return () => phases.push({ name, ...used, ...summary(calls, from, until) })
   }
   try {
-    // Lets the code of the new server be compiled.
+    // Gives the new server time to compile its code.
     await sleep(1_000)
     const before = await phase('before', () => sleep(options.quietSeconds * 1_000))
     let flood: Flooded | undefined
@@ -115,7 +113,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
     })
     const endedAt = Date.now()
     const after = await phase('after', () => sleep(options.quietSeconds * 1_000))
-    // Waits for the responses to the last calls.
+    // Waits until the last calls are answered.
     await sleep(1_000)
     for (const add of [before, during, after]) add()
     return { capacity, phases, flood: flood!, recoveryMs: recovery(calls, endedAt, phases[0], options.quietSeconds) }
@@ -127,7 +125,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
   }
 }
 
-/** The served calls per second of a single account, without limits and other load. */
+/** Measures how many calls of a single account are served per second, without limits and other load. */
 async function measureCapacity(
   { runtime, traffic, connections }: FloodOptions,
   env: Record<string, string>,
@@ -155,7 +153,7 @@ async function measureCapacity(
   }
 }
 
-/** Floods a grid for as long as the order says, from another process. */
+/** Runs a flood from another process, for as long as the order says. */
 async function runFlood(order: FloodOrder): Promise<Flooded> {
   let flooded: Flooded | undefined
   const client = startClient('flooder', order, (line: Flooded) => flooded = line)
@@ -164,7 +162,7 @@ async function runFlood(order: FloodOrder): Promise<Flooded> {
   return flooded
 }
 
-/** Starts a client process. `onLine` receives each line of its output, parsed. */
+/** Starts a client process. `onLine` receives each output line, parsed. */
 function startClient<Line>(name: string, order: unknown, onLine: (line: Line) => void): ChildProcess {
   const script = ['--import', 'tsx', `scripts/flood/${name}.ts`, JSON.stringify(order)]
   const child = spawn(process.execPath, script, { stdio: ['ignore', 'pipe', 'inherit'], env: minimalEnv })
@@ -174,8 +172,8 @@ function startClient<Line>(name: string, order: unknown, onLine: (line: Line) =>
 }
 
 /**
- * Creates accounts in a new database. In a child process, because only one process can open a local file, and its lock
- * ends with that process.
+ * Creates accounts in a new database, in a child process. Only one process can open a local file, and its lock ends
+ * with the process.
  */
 export async function createAccounts(
   env: Record<string, string>,
@@ -211,7 +209,7 @@ function summary(calls: HonestCall[], from: number, until: number) {
   const seconds = (until - from) / 1_000
   return {
     seconds,
-    // By response time: calls answered after the flood do not count as served during it.
+    // Counts by response time. Calls answered after the flood do not count as served during it.
     honestPerSecond: answeredIn(calls, from, until).length / seconds,
     honestRefused: made.length - served.length,
     p50Ms: percentile(times, 0.5),

@@ -1,11 +1,11 @@
-/** The requests of `npm run lab -- flood`, as bytes prepared in advance, and how their responses are classified. */
+/** The requests of `npm run lab -- flood`, as bytes prepared in advance, and the categories of their responses. */
 import type { BenchAgent } from '../bench/agents.ts'
 import { readMessagesRequest, sendMessageRequest } from '../bench/calls.ts'
 import { post, type RawResponse } from '../bench/connection.ts'
 import { nextText } from '../bench/words.ts'
 import type { FloodAccount } from './accounts.ts'
 
-/** A response's category. `quota` is a tool error of a limit, `error` any other. */
+/** A response's category. `quota` is a tool error caused by a limit, `error` any other error. */
 export type Outcome = 'served' | '429' | '503' | 'quota' | 'busy' | 'error'
 
 /** Classifies a response. */
@@ -17,12 +17,12 @@ export function outcomeOf({ status, body }: RawResponse): Outcome {
   return status === 200 && !body.includes('"error":') && !body.includes('"isError":true') ? 'served' : 'error'
 }
 
-/** The kinds of floods: every kind of call, or one agent's posts to the channel of all its agents. */
+/** The kind of a flood. `mixed`: all kinds of calls. `posts`: one agent's posts to the channel of all agents. */
 export type Traffic = 'mixed' | 'posts'
 
 /**
- * A flood's requests, to be repeated. Mixed: for each agent four sends, three reads, two A2A sends and one post to the
- * channel.
+ * A flood's requests, which repeat. A mixed flood has per agent four sends, three reads, two A2A sends and one post to
+ * the channel.
  */
 export function floodRequests(port: number, { agents, channel }: FloodAccount, traffic: Traffic): Buffer[] {
   if (traffic === 'posts') return [sendMessageRequest(port, agents[0], `#${channel}`)]
@@ -33,11 +33,11 @@ export function floodRequests(port: number, { agents, channel }: FloodAccount, t
     const a2a = a2aSendRequest(port, agent, to)
     return [send, read, a2a, send, read, send, a2a, read, send, sendMessageRequest(port, agent, `#${channel}`)]
   })
-  // One request of each agent in turn, so that all of its keys are in constant use.
+  // Takes one request per agent in turn, so that all keys are in constant use.
   return rounds[0].flatMap((_, i) => rounds.map((round) => round[i]))
 }
 
-/** What two agents of a well-behaved account do in turn: one sends, the other reads. */
+/** The alternating requests of two agents of a well-behaved account: one sends, the other reads. */
 export function honestRequests(port: number, { agents: [sender, reader] }: FloodAccount): Buffer[] {
   const read = readMessagesRequest(port, reader)
   return [sendMessageRequest(port, sender, `@${reader.alias}`), read, a2aSendRequest(port, sender, reader), read]

@@ -1,7 +1,7 @@
 /**
  * Busy clients for `measure.ts`, in a separate process: `clients.ts PORT CLIENTS SECONDS PATH`. Each keeps one
- * connection and sends its next request when it has received the previous response. Prints "connecting", "served" when
- * each client has had two responses, and at the end the number of responses of each client as JSON.
+ * connection and sends its next request after the previous response. Prints "connecting", "served" when each client has
+ * had two responses, and finally the number of responses per client as JSON.
  */
 import process from 'node:process'
 import { Connection, post } from '../bench/connection.ts'
@@ -18,7 +18,7 @@ async function repeat(client: number): Promise<void> {
     ? post(port, path, { client })
     : Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`)
   while (performance.now() < until) {
-    // A connection that the server closes is reopened.
+    // After an error, the next request reopens the connection.
     await connection.send(request).catch(() => connection.close())
     if (++answers[client] === 2 && --unserved === 0) console.log('served')
   }
@@ -27,7 +27,7 @@ async function repeat(client: number): Promise<void> {
 
 console.log('connecting')
 for (let client = 0; client < clients; client++) void repeat(client)
-// Clients that wait for their first response must not prolong the measurement.
+// Ends the process even if clients still wait for their first response.
 setTimeout(() => {
   console.log(JSON.stringify(answers))
   process.exit(0)

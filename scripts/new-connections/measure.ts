@@ -5,12 +5,14 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A slower probe counts as this long. */
+/** Slower probes count as this long. */
 const maxProbeMs = 15_000
 /** The pause between two probes. */
 const pauseMs = 20
 
-/** Not the clients' address, like a supervisor: callers are served round robin. Only Linux has it by default. */
+/**
+ * Like a supervisor's, another address than the clients', because addresses take turns. Only Linux has it by default.
+ */
 const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
 export interface Measured {
@@ -19,15 +21,15 @@ export interface Measured {
   p50: number
   p99: number
   max: number
-  /** Until each client had two responses. Undefined: not within the measurement. */
+  /** The time until each client had two responses. Undefined if that did not happen during the measurement. */
   allServedMs: number | undefined
-  /** The clients with at most one response at the end. */
+  /** The number of clients with at most one response at the end. */
   starved: number
   answersPerSecond: number
 }
 
 /**
- * Measures the server on `port` of this machine, from the moment when the clients begin to connect. They request
+ * Measures the server on `port` of this machine, starting when the clients begin to connect. The clients request
  * `path`.
  */
 export async function measureNewConnections(
@@ -76,7 +78,7 @@ export async function measureNewConnections(
   }
 }
 
-/** The milliseconds from connecting to the response. */
+/** The milliseconds from the start of the connection to the response. */
 function probe(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()

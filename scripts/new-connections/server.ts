@@ -1,4 +1,4 @@
-/** A server whose responses take a millisecond of processor time, on `PORT`. Runs on each runtime. */
+/** A server on `PORT` whose responses take a millisecond of processor time. It runs on each runtime. */
 import process from 'node:process'
 import { listen } from '../../src/listen.ts'
 

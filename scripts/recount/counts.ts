@@ -1,30 +1,30 @@
 /**
  * The expected content of the derived tables and counters, recomputed from their source tables. Each count has its own
- * SQL, so that it does not repeat a fault of the product.
+ * SQL, so that it does not repeat the product's faults.
  */
 
 /**
- * A derived table. Both texts select `what`, which names a row, and `value`, the row as text. `stored` is the content
- * of the database; `counted` is what follows from the raw tables.
+ * A derived table. Both queries select `what`, a row's name, and `value`, the row as text. `stored` reads the derived
+ * table; `counted` recomputes it from the source tables.
  */
 export interface Count {
   name: string
   stored: string
   counted: string
-  /** Creates a temporary table that both need. A libSQL server refuses it, so only a file is computed. */
+  /** Creates a temporary table that both queries need. libSQL servers refuse it, so only files are checked. */
   setup?: string
-  /** Counts past events, including messages that have since been blocked, removed or moved to another account. */
+  /** The table counts past events, including messages that were later blocked, removed or moved to another account. */
   countsHistory?: true
 }
 
 const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
-/** Deliveries with their agents' ids. The view `v_deliveries` would be read from its other ends. */
+/** Deliveries with their agents' ids. SQLite would start to read the view `v_deliveries` at another table. */
 const delivered = `(SELECT deliveries.*, (
     SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
   FROM deliveries)`
 
-/** The two ends of each direct message, once per account that shows it. */
+/** Both ends of each direct message, once per account that shows it. */
 const direct = `
   SELECT m.seq, m.created_at AS at, m.type, m.reply_to_message_id, m.conversation_id, m.account_id AS home,
     m.account_id, m.from_agent_id AS source, m.from_agent_id AS writer,
@@ -49,7 +49,7 @@ const placed = `
   FROM messages WHERE channel_id IS NOT NULL AND seq BETWEEN 1 AND ${position}`
 const storedThread = `threads.kind || ' ' || threads.key`
 
-// A message whose parent was removed keeps its root, because the root cannot be derived any more.
+// A message whose parent was removed keeps its root, because the root can no longer be derived.
 const parent = (place: string) =>
   `coalesce(
   (SELECT seq FROM messages WHERE account_id = ${place}.home AND id = ${place}.reply_to_message_id),
@@ -65,7 +65,7 @@ const recent = `(period_ms = ${hourMs} AND at > ${newestAt} - ${dayMs} OR period
 const sizeOf = (text: string) =>
   `octet_length(${text}) + 40 * (2 * length(${text}) - length(replace(${text}, '{', '')) - length(replace(${text}, '[', '')))`
 
-/** Only due outboxes with something to send. An outbox with nothing to send ends at its next attempt. */
+/** Due outboxes. Only those with something to send count, because an empty outbox ends at its next attempt. */
 function dueOutbox(name: string, waiting: string): Count {
   return {
     name,
@@ -74,10 +74,10 @@ function dueOutbox(name: string, waiting: string): Count {
   }
 }
 
-/** The index's terms, without texts: `term` and `doc`. */
+/** The search index's terms without texts, as `term` and `doc`. */
 const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
   USING fts5vocab('main', 'message_search', 'instance')`
-/** A message in the index: it is assigned to a conversation, and its text was neither erased nor retracted. */
+/** Messages in the search index. They are placed in a conversation, and their text was neither erased nor retracted. */
 const isIndexed = `m.seq BETWEEN 1 AND (SELECT p.seq FROM projections AS p WHERE p.name = 'search') AND m.body <> ''
   AND NOT EXISTS (SELECT 1 FROM deliveries AS gone
     WHERE gone.seq = m.seq AND gone.state = 'retracted')`
@@ -85,8 +85,8 @@ const isAscii = (text: string) => `length(${text}) = octet_length(${text})`
 const separators = Array.from({ length: 127 }, (_, n) => n + 1)
   .filter((code) => !/[0-9A-Za-z]/.test(String.fromCharCode(code)))
 /**
- * The words of ASCII texts: the runs of letters and digits. `texts` selects `prefix` and `text`. The separators are
- * replaced in steps, because SQL may not nest much deeper.
+ * The words of ASCII texts, which are runs of letters and digits. `texts` selects `prefix` and `text`. Separators are
+ * replaced in steps, because SQL limits nesting.
  */
 function wordsOf(texts: string): string {
   const steps = Array.from({ length: Math.ceil(separators.length / 8) }, (_, n) => {
@@ -98,11 +98,11 @@ function wordsOf(texts: string): string {
     FROM step${steps.length} JOIN json_each('["' || replace(text, ' ', '","') || '"]') AS word WHERE word.value <> ''`
 }
 
-/** The size of a message, or of an artifact chunk, without its texts, and of each of its deliveries. */
+/** The size of a message or an artifact chunk without its texts, and of each of its deliveries. */
 const rowBytes = 500
 const wasEdited = (account: string) =>
   `${account} IN (SELECT edited.account_id FROM messages AS edited WHERE edited.edited = 1)`
-/** The inboxes that received a message. A held message has none yet, and counts its intended ones. */
+/** The number of inboxes that received a message. A held message has none yet, so its intended inboxes count. */
 const inboxesOf = `iif(m.seq > 0,
   (SELECT count(*) FROM deliveries AS d WHERE d.seq = m.seq),
   iif(m.channel_id IS NULL, 1, (SELECT count(*) - 1 FROM channel_members AS c
@@ -115,7 +115,7 @@ const bytesOfChunk =
   `${rowBytes} + octet_length(json_object('task', a.task_id, 'event', e.id, 'artifactId', a.artifact_id,
   'append', json(iif(a.append, 'true', 'false')), 'lastChunk', json(iif(a.last_chunk, 'true', 'false')),
   'name', a.name, 'parts', a.parts))`
-/** The unread messages in the inboxes of remote agents. */
+/** Unread messages in the inboxes of remote agents. */
 const sentOutside = `
   SELECT d.account_id, d.agent_id, iif(remote.transport IS NULL, m.from_agent_id, '') AS sender_id FROM ${delivered} AS d
   JOIN remote_agents AS remote ON remote.account_id = d.account_id AND remote.agent_id = d.agent_id
@@ -148,7 +148,7 @@ export const counts: readonly Count[] = [
     stored:
       `SELECT account_id || ' ' || ${storedThread} AS what, messages || ' to ' || last_seq || ' at ' || last_at AS value
       FROM threads`,
-    // SQLite takes the time from the row with the greatest number.
+    // SQLite takes `at` from the row with the greatest `seq`.
     counted: `SELECT account_id || ' ' || thread AS what, n || ' to ' || newest || ' at ' || at AS value
       FROM (SELECT account_id, thread, count(*) AS n, max(seq) AS newest, at FROM (${placed}) GROUP BY account_id, thread)`,
   },
@@ -283,7 +283,7 @@ export const counts: readonly Count[] = [
   {
     name: 'bytes of days',
     countsHistory: true,
-    // A person who edits a message before its delivery changes its text, but not its count.
+    // Skips accounts with edited messages. An edit before delivery changes a message's text, but not its counted size.
     stored: `SELECT account_id || ' ' || day || ' ' || subject AS what, bytes AS value FROM usage
       WHERE NOT ${wasEdited('usage.account_id')}`,
     counted: `SELECT account_id || ' ' || day || ' ' || subject AS what, sum(bytes) AS value FROM (
@@ -303,11 +303,11 @@ export const counts: readonly Count[] = [
       WHERE NOT ${wasEdited('spent.account_id')} GROUP BY account_id, day, subject`,
   },
   {
-    // A message's recipients and their accounts, as of when it was assigned.
+    // Terms of a message's recipients and their accounts, as of when the message was assigned.
     name: 'search terms of senders and recipients',
     countsHistory: true,
     setup: searchTerms,
-    // Terms for attached files are not recomputed.
+    // Terms of attached files are not recomputed.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms
       WHERE substr(term, 1, 1) NOT IN ('h', 'w', 'k')
         AND doc NOT IN (SELECT m.seq FROM messages AS m WHERE m.body = '')`,
@@ -329,7 +329,7 @@ export const counts: readonly Count[] = [
   {
     name: 'search terms of texts',
     setup: searchTerms,
-    // For ASCII texts, which SQL can split into words.
+    // Only ASCII texts are compared, because SQL can split them into words.
     stored: `SELECT doc || ' ' || term AS what, 1 AS value FROM search_terms JOIN messages AS m ON m.seq = doc
       WHERE substr(term, 1, 1) = 'w' AND ${isAscii('m.body')} AND m.body <> ''`,
     counted: wordsOf(`SELECT m.seq || ' w' AS prefix, m.body AS text FROM messages AS m

@@ -2,12 +2,12 @@
 import { type Config, createClient } from '@libsql/client'
 import { counts } from './counts.ts'
 
-/** Maximum number of differences named per count. */
+/** Maximum number of reported differences per count. */
 const maxNamed = 100
 
 /**
- * The differences as lines of text, the first hundred of each count. Without history, the counts of past events are
- * omitted: they differ once messages were blocked, removed or moved, or the clock jumped.
+ * The differences as lines of text, at most a hundred per count. Without history, the counts of past events are
+ * omitted. They differ after messages were blocked, removed or moved, or after the clock jumped.
  */
 export async function recount(database: Config, { withHistory = true } = {}): Promise<string[]> {
   const client = createClient(database)
@@ -30,7 +30,7 @@ export async function recount(database: Config, { withHistory = true } = {}): Pr
   client.close()
   return differences
 
-  // Compared here, because SQLite would compare each row with every other one.
+  // Values are compared in JavaScript, because SQLite would compare each row with every other one.
   async function valuesOf(sql: string): Promise<Map<string, string>> {
     const { rows } = await client.execute(
       `SELECT what, CAST(value AS TEXT) AS value FROM (${sql}) WHERE value IS NOT NULL`,

@@ -1,4 +1,4 @@
-/** Real clients as an agent's runners, with a scripted model on loopback. */
+/** Real clients as agents' runners, with a scripted model on this machine. */
 import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GridClient } from '../../src/clients/grid-client.ts'
@@ -10,9 +10,9 @@ import { answersTo, type RunnerProcess, startRunner } from './runner-process.ts'
 interface RealClient {
   /** The command's name, which is also the runner's option. */
   name: 'claude' | 'codex' | 'opencode'
-  /** Finds its command in a folder of packages. */
+  /** Finds the command in a folder of packages. */
   binary(modules: string): string | undefined
-  /** The paths of its sessions in its home. */
+  /** The paths of the client's sessions in its home folder. */
   sessions: string[]
   /** Configures the model with arguments, variables or files. */
   model(url: string, home: string): { words?: string[]; env?: Record<string, string> }
@@ -57,7 +57,7 @@ const clients: RealClient[] = [
   },
 ]
 
-/** Whether a text is the runner's notice that no person attends the session. */
+/** Whether a text contains the runner's notice that no person attends the session. */
 const isPrompt = (text: string) => text.includes('No person attends this session')
 
 /** Tries all clients. Returns the faults. */
@@ -148,7 +148,7 @@ async function tryClient(
   }
 }
 
-/** Starts a model that reports how many prompts it has seen in the conversation, and the topic of the last one. */
+/** Starts a model that reports the number of prompts in the conversation, and the topic of the last one. */
 function startScript(script: { prompts: string[]; isHeld: boolean }): Promise<FakeModel> {
   return startFakeModel(() => undefined, async (texts) => {
     const prompts = texts.filter(isPrompt)

@@ -1,4 +1,4 @@
-/** A runner in a separate process, started as a person would start it. */
+/** A runner in a separate process, started as by a person. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { runtimeCommand } from '../runtime.ts'
 
 export interface RunnerProcess {
   child: ChildProcess
-  /** Its output so far. */
+  /** The process's output so far. */
   output(): string
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -18,10 +18,10 @@ export interface RunnerProcess {
 export interface StartedRunner {
   url: string
   key: string
-  /** Its home folder. */
+  /** The home folder of the process. */
   home: string
   words: string[]
-  /** Folders to put in front of PATH. */
+  /** Folders to prepend to PATH. */
   path?: string[]
   env?: Record<string, string>
 }
@@ -48,7 +48,7 @@ export function startRunner({ url, key, home, words, path = [], env = {} }: Star
   }
 }
 
-/** Waits for the answers to messages in the inbox, and reads them. Resolves to their texts, in the order of `ids`. */
+/** Waits for the answers to messages, and reads them from the inbox. Resolves to their texts, in the order of `ids`. */
 export async function answersTo(client: GridClient, ids: readonly string[]): Promise<string[]> {
   const answers = new Map<string, string>()
   await waitFor('all answers', async () => {
@@ -65,7 +65,7 @@ export async function answersTo(client: GridClient, ids: readonly string[]): Pro
 
 const count = 60
 
-/** Prints the name of the answering runner, after a tenth of a second. */
+/** A child that prints the name of its runner after a tenth of a second. */
 const child = `process.stdin.resume().on('end', () => setTimeout(() => console.log(process.argv[1]), 100))`
 
 /** Lets two runners share an inbox. Returns the faults. */
@@ -109,7 +109,7 @@ export async function shareInbox(grid: LiveGrid, folder: string): Promise<string
   }
 }
 
-/** Waits for the answer of a thread that is answered as a whole, which replies to its last message. */
+/** Waits for the answer to a thread. One answer covers the complete thread, and replies to its last message. */
 async function lastAnswers(client: GridClient, ids: string[]): Promise<string[]> {
   return await answersTo(client, [ids.at(-1)!])
 }

@@ -1,17 +1,17 @@
-/** Measures what a question to an agent in another client costs the model. See docs/conversations.md, "Asking". */
+/** Measures how much a question to an agent in another client costs the model. See docs/conversations.md, "Asking". */
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, type LabSession, openSession } from './lab.ts'
 import { type Act, type Asked, readAndAnswer } from './scripted-model.ts'
 import { listens } from './wake-client.ts'
 
-/** The cost of one question, from the view of the asking agent's model. */
+/** The cost of one question for the asking agent's model. */
 interface Cost {
   calls: number
   /** The size of the calls' arguments and answers. */
   bytes: number
   /** The answers to the calls. */
   answers: string
-  /** The number of requests to the model, and their total length. */
+  /** The number of requests to the model, and their total size. */
   turns: number
   read: number
   seconds: number
@@ -19,7 +19,7 @@ interface Cost {
 
 const waiting = { wait_seconds: 50 }
 
-/** Asks in two calls, which send and read, or in one, which also waits. Resolves when the turn has ended. */
+/** Asks a question: in two calls (send, then read) or in one call that also waits. Resolves when the turn has ended. */
 export async function askIn(calls: 1 | 2, { model }: Lab, session: LabSession, to: string): Promise<Cost> {
   const question = { to, message: 'Is the build green?' }
   const plan: Act[] = [
@@ -51,11 +51,11 @@ export async function askIn(calls: 1 | 2, { model }: Lab, session: LabSession, t
   }
 }
 
-/** Lets a session ask one of another client in two calls, and then in one. Fails if the answer is not shown. */
+/** A session asks another client's session, first in two calls, then in one. Fails if the answer is not shown. */
 export async function compareAsks(lab: Lab, other: Lab): Promise<string> {
   const [session, { place }] = [await openSession(lab), await openSession(other)]
   const costs: string[] = []
-  // The first question does not count, because Claude Code then searches for the tools.
+  // The first question does not count, because Claude Code searches for the tools during it.
   for (const calls of [2, 2, 1] as const) {
     await listens(place)
     const cost = await askIn(calls, lab, session, place.agent.alias)

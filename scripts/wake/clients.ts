@@ -1,4 +1,4 @@
-/** The clients to wake: Claude Code, Codex and opencode. */
+/** The clients that are woken: Claude Code, Codex and opencode. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { editJson, placeEnv, type WakeClient } from './wake-client.ts'
 
 const platform = `${process.platform}-${process.arch}`
-/** Claude Code asks whether to use an API key from the environment, unless the end of the key was approved before. */
+/** An API key. Claude Code asks whether to use it, unless the key's last characters were approved before. */
 const apiKey = 'sk-ant-lab-0123456789-0123456789'
 
 function claude(version: string): WakeClient {
@@ -28,7 +28,7 @@ function claude(version: string): WakeClient {
       ...{ ANTHROPIC_BASE_URL: place.model, ANTHROPIC_API_KEY: apiKey },
       ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     }),
-    // In its other mode, the client would decide itself which tools to call.
+    // In the other mode, the client would decide on tool permissions itself.
     words: ['--permission-mode', 'default'],
     async open(terminal) {
       await terminal.shows(/❯/)

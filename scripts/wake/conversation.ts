@@ -1,4 +1,4 @@
-/** Lets two agents in two clients talk to each other through the grid. */
+/** Lets two agents in two clients converse through the grid. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../../test/support/wait-for.ts'
 import { type Lab, openSession } from './lab.ts'
@@ -37,10 +37,10 @@ function answer(asked: Asked, turns: number, transcript: string[]): Act {
   return { tool: 'send_message', arguments: { to, message: `turn ${turn + 1}` } }
 }
 
-/** After the model's turn, clients still run hooks, and opencode gives the session a title. */
+/** Delay after a turn, in which clients still run hooks, and opencode gives the session a title. */
 const settleMs = 700
 
-/** Sends this many messages to one session, each when it is idle again. Resolves to the percentiles. */
+/** Sends this many messages to one session, each after the session has become idle. Resolves to the percentiles. */
 export async function measure(lab: Lab, messages: number): Promise<string> {
   const session = await openSession(lab)
   const times: number[] = []

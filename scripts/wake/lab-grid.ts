@@ -17,15 +17,15 @@ export interface LabAgent {
 export interface LabGrid {
   url: string
   createAgent(alias: string): LabAgent
-  /** Gives an agent another key, which revokes its current one. */
+  /** Replaces an agent's key, which revokes the current one. */
   newKey(agent: LabAgent): void
   /** Resolves to an agent's number of unread messages, up to 100. */
   unread(agent: LabAgent): Promise<number>
   /** Resolves when the grid reports that a session attends an agent. */
   isAttended(agent: LabAgent): Promise<void>
-  /** Sends a message. Resolves when it was accepted, to the time at which it was sent. */
+  /** Sends a message. Resolves to the time at which it was sent, once it is accepted. */
   send(from: LabAgent, to: LabAgent, message: string): Promise<number>
-  /** Stops or kills the process, and starts another one on the same database. */
+  /** Stops or kills the process, and starts a new one on the same database. */
   restart(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
   /** Makes the process accept connections without responding, for this many ms. */
   hang(ms: number): Promise<void>
@@ -71,7 +71,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
     alias: `@${alias}`,
     key: command('create-agent', '--account', account, '--alias', alias).api_key,
   })
-  // This agent checks who is present.
+  // This agent is used to check who is present.
   const watcher = createAgent('watcher')
   return {
     url,
@@ -85,7 +85,7 @@ export async function startLabGrid(folder: string): Promise<LabGrid> {
       })
     },
     async send(from, to, message) {
-      // Lets this process notice connections that the grid closed while a command blocked it.
+      // Lets this process detect connections that the grid closed while a command blocked this process.
       await turn()
       const at = Date.now()
       await callTool(url, from.key, 'send_message', { to: to.alias, message })

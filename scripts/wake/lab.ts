@@ -1,4 +1,4 @@
-/** The parts that a row of the table needs: a grid, a model, a client, and sessions in terminals. */
+/** The setup of a table row: a grid, a model, a client, and sessions in terminals. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,13 +26,13 @@ export interface LabSession {
   terminal: Terminal
   /** Types a line and sends it. */
   say(text: string): Promise<void>
-  /** The requests to its model, in order. */
+  /** The requests to the session's model, in order. */
   asked(): Asked[]
-  /** Sends a message to its agent. Resolves to the time at which it was sent. */
+  /** Sends a message to the session's agent. Resolves to the time at which it was sent. */
   send(message?: string): Promise<number>
-  /** Resolves when its model learns of unread messages, to the time since `at` in ms. */
+  /** Resolves when the model is notified of unread messages, to the time since `at` in ms. */
   isNotified(at: number): Promise<number>
-  /** Resolves when its model has ended its turn. */
+  /** Resolves when the model has ended its turn. */
   isIdle(): Promise<void>
 }
 
@@ -75,7 +75,7 @@ export async function openSession(
     terminal,
     async say(text) {
       terminal.type(text)
-      // An immediate line end would be part of a paste.
+      // If the line end follows immediately, the terminal treats it as part of a paste.
       await sleep(700)
       terminal.press('Enter')
     },

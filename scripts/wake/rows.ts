@@ -1,4 +1,4 @@
-/** The trials with each client. A row fails by throwing, and its result is shown in the table. */
+/** The trials with each client, one per table row. A failed trial throws; its result is shown in the table. */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,14 +11,14 @@ import { listener, listens, logOf, type Place, waitersOf } from './wake-client.t
 
 export interface Row {
   title: string
-  /** The clients to which the row applies, by default all. */
+  /** The clients to which the row applies; by default all clients. */
   clients?: string[]
   run(lab: Lab): Promise<string>
 }
 
 const second = 1_000
 
-/** Sends a message, and resolves when the model has seen it and ended its turn. */
+/** Sends a message. Resolves when the model was notified and has ended its turn. */
 async function wake(session: LabSession): Promise<string> {
   await isReady(session)
   const ms = await session.isNotified(await session.send())
@@ -31,13 +31,13 @@ async function isReady({ place }: LabSession): Promise<void> {
   await listens(place)
 }
 
-/** Waits until the session's waiter has ended. Resolves to the time since `from`. */
+/** Waits until the session's waiter has ended. Resolves to a text with the time since `from`. */
 async function waiterEnds({ place }: LabSession, from: number): Promise<string> {
   await waitFor('the end of the waiter', () => waitersOf(place).length === 0)
   return `no process after ${((Date.now() - from) / second).toFixed(1)} s`
 }
 
-/** Stops the session's processes for this many ms. */
+/** Suspends the session's processes for this many ms. */
 async function asleep({ terminal, place }: LabSession, ms: number): Promise<void> {
   const pids = [terminal.pid, ...waitersOf(place)]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
@@ -45,7 +45,7 @@ async function asleep({ terminal, place }: LabSession, ms: number): Promise<void
   for (const pid of pids) process.kill(pid, 'SIGCONT')
 }
 
-/** Counts how often the model has learned of unread messages. */
+/** Counts how often the model was notified of unread messages. */
 function tellings(session: LabSession): number {
   return session.asked().filter(isNotified).length
 }
@@ -194,7 +194,7 @@ export const rows: readonly Row[] = [
     title: `${title}: woken again`,
     async run(lab) {
       const session = await openSession(lab)
-      // Until it was woken once, the session may still be loading the tools, which Claude Code omits after 2 s.
+      // Until its first wake, the session may still be loading tools. Claude Code omits tools that need more than 2 s.
       await wake(session)
       await isReady(session)
       await fail(lab, session)
@@ -252,7 +252,7 @@ export const rows: readonly Row[] = [
   {
     title: 'asks an agent that is away: the call waits 50 s',
     async run(lab) {
-      // The call does not wait for an agent that was never present.
+      // `unread` makes the agent present once. A call does not wait for an agent that was never present.
       await lab.grid.unread(lab.sender)
       const { answers, seconds } = await askIn(1, lab, await openSession(lab), lab.sender.alias)
       expect(answers.includes('has not read it yet'), `the model was shown: ${answers}`)
@@ -276,7 +276,7 @@ export const rows: readonly Row[] = [
   },
 ]
 
-/** Runs one prompt to its end. Resolves to the duration in ms. */
+/** Runs one prompt until the client ends. Resolves to the duration in ms. */
 async function oneShot({ client }: Lab, place: Place): Promise<number> {
   const from = performance.now()
   await outputOf(spawn(place.program, client.oneShot('good morning'), {

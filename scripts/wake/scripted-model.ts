@@ -1,5 +1,5 @@
 /**
- * A model that follows a script, with Anthropic's Messages API and OpenAI's Responses API. It records each request with
+ * A model that follows a script, with Anthropic's Messages API and OpenAI's Responses API. It records each request and
  * its time. One model serves several clients, each at its own path.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,17 +11,17 @@ export interface Asked {
   client: string
   /** Time of the request, in ms since 1970. */
   at: number
-  /** Everything since the model's last reply: the user's input, the output of hooks, and tool answers. */
+  /** All input since the model's last reply: the user's prompts, the output of hooks, and tool answers. */
   news: string
   /** The tool answers among the news. */
   answers: string[]
   /** The names of the offered tools. */
   tools: string[]
-  /** The length of the whole request, which is everything the model reads. */
+  /** The length of the complete request, which the model reads. */
   bytes: number
 }
 
-/** The model's next action: calling a tool, or saying something, which ends its turn. */
+/** The model's next action: a tool call, or a text, which ends the turn. */
 export type Act = { tool: string; arguments: Record<string, unknown>; delayMs?: number } | {
   text: string
   delayMs?: number
@@ -30,11 +30,11 @@ export type Act = { tool: string; arguments: Record<string, unknown>; delayMs?: 
 export interface ScriptedModel {
   /** Returns the base URL for a client, without `/v1`. */
   url(client: string): string
-  /** All requests of turns, in order. Requests such as those for titles are not turns. */
+  /** All requests that are turns, in order. Requests for titles, for example, are not turns. */
   asked: Asked[]
   /** Decides what the model does. Can be replaced at any time. */
   script: (asked: Asked) => Act
-  /** Whether a client will ask again, because the model last replied with a call. */
+  /** Whether a client will send another request, because the model last replied with a call. */
   isBusy(client: string): boolean
   close(): Promise<void>
 }
@@ -66,7 +66,7 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
     let found = tool && find(tool.tool)
     let words = tool?.arguments ?? {}
     if (tool && !found && !searched && find('ToolSearch')) {
-      // Claude Code lists tools only by name and loads them after a search.
+      // Claude Code lists tools only by name, and loads them after a search.
       found = find('ToolSearch')
       words = { query: `select:mcp__agent-grid__${tool.tool}` }
       pending.set(client, act)
@@ -85,7 +85,7 @@ export async function startScriptedModel(script: ScriptedModel['script']): Promi
   return model
 }
 
-/** Returns everything that came after the model's last reply. */
+/** Returns all input after the model's last reply. */
 function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; answers: string[] } {
   const entries = [...messages, ...input] as (Part & { role?: string; output?: Text })[]
   const isModels = ({ role, type }: typeof entries[number]) => role === 'assistant' || type === 'function_call'
@@ -98,14 +98,14 @@ function newsIn({ messages = [], input = [] }: ModelRequest): { news: string; an
   return { news: parts.map(({ text, content }) => text ?? textOf(content)).join('\n'), answers }
 }
 
-/** Whether a hook announces unread messages. The grid's list of tools also announces them, which does not count. */
+/** Whether a hook announces unread messages. An announcement in the grid's list of tools does not count. */
 export function isNotified({ news }: Asked): boolean {
   return /\d+(?: or more)? unread messages? from @/.test(news)
 }
 
 /**
- * Reads when unread messages are announced, and answers each message. A prompt with `work` first makes two tool calls
- * of two seconds each.
+ * Reads when unread messages are announced, and answers each message. A prompt that contains `work` first causes two
+ * tool calls of two seconds each.
  */
 export function readAndAnswer(asked: Asked): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }

@@ -18,10 +18,10 @@ export interface WakeClient {
   program: string
   /** Whether a session can be woken before its first prompt. */
   wakesUnprompted: boolean
-  /** Writes the state of a logged-in user and selects the model. The home is otherwise empty before it is connected. */
+  /** Writes the state of a logged-in user and selects the model. The home folder is empty otherwise. */
   configure(place: Place): void
   env(place: Place): Record<string, string>
-  /** Its arguments in a terminal. */
+  /** The client's arguments in a terminal. */
   words?: string[]
   /** Opens a session in a terminal. Resolves when it accepts prompts. */
   open(terminal: Terminal, trust: 'all' | 'none', place: Place): Promise<void>
@@ -43,7 +43,7 @@ export interface Place {
   grid: string
   /** The base URL of the model, without `/v1`. */
   model: string
-  /** The number of keys pressed until the client was connected and its sessions accepted prompts. */
+  /** The number of keys pressed before the client was connected and its sessions accepted prompts. */
   keys: number
 }
 
@@ -62,7 +62,7 @@ export function install({ package: name, program }: WakeClient, folder: string):
   return join(folder, 'node_modules', program)
 }
 
-/** Connects a client in a terminal as its user would, with a yes to every question. */
+/** Connects a client in a terminal as its user does, and answers every question with yes. */
 export async function connect(
   { name }: WakeClient,
   place: Place,
@@ -101,7 +101,7 @@ export function waitersOf({ home }: Place): number[] {
   })
 }
 
-/** Kills all processes that still run below a folder: Codex leaves a daemon, and waiters need a second to end. */
+/** Kills all processes that still run below a folder. Codex leaves a daemon, and waiters need a second to end. */
 export function endLeftovers(folder: string): void {
   for (const pid of processes()) {
     const runsThere = [...wordsOf(pid), linkOf(`/proc/${pid}/cwd`)].some((word) => word.startsWith(`${folder}/`))
@@ -137,7 +137,7 @@ function wordsOf(pid: number): string[] {
   }
 }
 
-/** Reads the state file that records who listens to the grid. */
+/** Reads the state file that records the current listener to the grid. */
 export function listener({ home }: Place): { pid: number; clientPid: number } | undefined {
   const folder = join(home, '.local/state/agent-grid')
   const [agent] = existsSync(folder) ? readdirSync(folder) : []
@@ -180,13 +180,13 @@ export interface Terminal {
   pid: number
   /** Whether the program runs. */
   isOpen(): boolean
-  /** Closes the terminal, like a person closing a window. */
+  /** Closes the terminal, as a person closes a window. */
   close(): void
 }
 
 const server = `agent-grid-wake-${process.pid}`
 
-/** Starts a program in its own terminal. `env` is its whole environment. */
+/** Starts a program in its own terminal. `env` is its complete environment. */
 export function openTerminal(
   name: string,
   command: readonly string[],
@@ -197,7 +197,7 @@ export function openTerminal(
   tmux('new-session', '-d', '-s', name, '-x', '160', '-y', '50', '-c', cwd, line)
   // The equals sign prevents tmux from matching a name by its prefix.
   const target = `=${name}:`
-  // Returns an empty text once the terminal is closed.
+  // The screen's content; empty once the terminal is closed.
   const screen = () =>
     spawnSync('tmux', ['-L', server, 'capture-pane', '-p', '-t', target], { encoding: 'utf8' }).stdout
   const isOpen = () => spawnSync('tmux', ['-L', server, 'has-session', '-t', `=${name}`]).status === 0
@@ -226,7 +226,7 @@ export function openTerminal(
   }
 }
 
-/** Closes all terminals. `isEnd` also stops the server, because there will be no more terminals. */
+/** Closes all terminals. `isEnd` also stops the tmux server. */
 export function closeTerminals(isEnd = false): void {
   if (isEnd) return void spawnSync('tmux', ['-L', server, 'kill-server'])
   const { stdout } = spawnSync('tmux', ['-L', server, 'list-sessions', '-F', '#{session_name}'], { encoding: 'utf8' })
@@ -236,7 +236,7 @@ export function closeTerminals(isEnd = false): void {
 }
 
 function tmux(...words: string[]): string {
-  // Keeps the server running without sessions, because a server that is exiting accepts no new session.
+  // Keeps the server running without sessions, because an exiting server accepts no new session.
   const settings = words[0] === 'new-session' ? ['start-server', ';', 'set', '-g', 'exit-empty', 'off', ';'] : []
   return execFileSync('tmux', ['-L', server, ...settings, ...words], { encoding: 'utf8' })
 }

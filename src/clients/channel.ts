@@ -18,7 +18,7 @@ interface ChannelOptions {
   signal: AbortSignal
 }
 
-/** Capabilities that declare events pushed into the session. @see https://code.claude.com/docs/en/channels-reference */
+/** The capability that announces pushed events. @see https://code.claude.com/docs/en/channels-reference */
 const capability = 'claude/channel'
 const instructions = 'Events of this server announce unread messages. Call read_messages once for each event.'
 
@@ -66,7 +66,7 @@ async function wakeSession(options: WaiterOptions, write: (message: RpcMessage) 
   }
 }
 
-/** Methods whose responses list the server's capabilities. The bridge adds its own capabilities to them. */
+/** Adds the bridge's own capabilities to a response that lists the server's capabilities. */
 function declared(message: RpcMessage): RpcMessage {
   const { result } = message
   const capabilities = result?.capabilities as Record<string, Record<string, unknown>> | undefined

@@ -1,6 +1,6 @@
 /**
- * An A2A client: requests and responses in wire format. `checklist N` in a test title refers to row N of the issues
- * that peers and test suites notice.
+ * An A2A client with requests and responses in wire format. `checklist N` in a test title refers to row N of a list of
+ * issues that peers and test suites report.
  */
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
@@ -9,7 +9,7 @@ import { storeOf, type TestAgent, type TestGrid } from './grid.ts'
 
 export const endpoint = '/a2a/v1/grid'
 
-/** A response from the JSON-RPC endpoint. */
+/** A response of the JSON-RPC endpoint. */
 export interface A2aResponse {
   status: number
   headers: Headers
@@ -18,7 +18,8 @@ export interface A2aResponse {
 }
 
 /**
- * POSTs a body, given as text or as JSON, with an agent's key. Returns a 0.3 stream's error event as a plain response.
+ * POSTs a body, given as text or as JSON, with an agent's key. Returns the error event of a 0.3 stream as a plain
+ * response.
  */
 export async function postA2a(
   grid: TestGrid,
@@ -33,7 +34,7 @@ export async function postA2a(
   return { status: response.status, headers: response.headers, body: JSON.parse(text.replace(/^data: /, '')) }
 }
 
-/** Sends a `message/send` (0.3) with these message fields overriding the usual ones. */
+/** Builds a `message/send` (0.3). The given message fields override the usual ones. */
 export function send03(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('message/send', {
     message: {
@@ -48,7 +49,7 @@ export function send03(message: Record<string, unknown> = {}, params: Record<str
   })
 }
 
-/** Sends a `SendMessage` (1.0) with these message fields overriding the usual ones. */
+/** Builds a `SendMessage` (1.0). The given message fields override the usual ones. */
 export function send10(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('SendMessage', {
     message: {
@@ -71,17 +72,17 @@ export function errorInfo(reason: string, domain: string, metadata?: Record<stri
   return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain, metadata }
 }
 
-/** Reads and thereby leases an agent's unread messages. */
+/** Reads an agent's unread messages, which leases them. */
 export async function inboxOf(grid: TestGrid, agent: TestAgent): Promise<GridMessage[]> {
   return (await readMessages(storeOf(grid, agent), {})).messages
 }
 
-/** An agent's own endpoint. */
+/** The path of an agent's own endpoint. */
 export function endpointOf({ alias }: TestAgent): string {
   return `/a2a/v1/agents/${alias}`
 }
 
-/** A stream event: its number and the result in its data, in either binding; or a comment. */
+/** An item of a stream, in either binding: a comment, or an event with its number and the result in its data. */
 export interface StreamedEvent {
   id?: number
   comment?: string
@@ -89,14 +90,14 @@ export interface StreamedEvent {
   result?: any
 }
 
-/** A stream that a test reads one event at a time. */
+/** A stream that a test reads event by event. */
 export interface OpenStream {
   response: Response
-  /** Returns the next event that is not a comment; undefined at the end. */
+  /** Returns the next event, without comments; undefined at the end. */
   next(): Promise<StreamedEvent | undefined>
   /** Returns the next event or comment. */
   nextItem(): Promise<StreamedEvent | undefined>
-  /** Returns all events up to the end, without comments. */
+  /** Returns all remaining events, without comments. */
   rest(): Promise<StreamedEvent[]>
   close(): Promise<void>
 }
@@ -127,7 +128,7 @@ export function readStream(response: Response): OpenStream {
   }
 }
 
-/** POSTs a request that is answered with a stream. Fails if it is not. */
+/** POSTs a request and opens the stream in the response. Fails if the response is not a stream. */
 export async function openA2aStream(
   grid: { request(path: string, init: RequestInit): Promise<Response> },
   key: string,

@@ -1,5 +1,5 @@
 /**
- * An account with every kind of content that archives contain, and its state as a grid reports it through its verbs.
+ * An account with every kind of content that archives contain, and the account's state as the grid's verbs report it.
  */
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -36,7 +36,7 @@ import { sendMessage } from './messaging.ts'
 import { personWithAlias } from './person-aliases.ts'
 import { askFor } from './tasks.ts'
 
-/** Fills Acme. Its texts are fixed, and nothing in it is secret. */
+/** Fills the account Acme. The texts are fixed, and none of them is secret. */
 export async function fillAccount(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
@@ -86,7 +86,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await sendMessage(bob, { to: '@acme-robot', text: 'For the robot' })
   await sendMessage(storeOf(grid, grid.eve), { to: `@${desk.alias}`, text: 'A text of another account' })
 
-  // Leases: one released, one that waits
+  // Leases: one released, one open
   const lease = await leaseMessages(bob, { limit: 2 })
   await releaseMessages(bob, { leaseId: lease.leaseId! })
   await leaseMessages(bob, { limit: 1, seconds: 600 })
@@ -123,7 +123,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await cancelTask(alice, canceled.id)
   await askFor(bob, 'Still open', { to: '@alice' })
 
-  // Held messages: delivered, refused, and one still waiting
+  // Held messages: delivered, refused, and one still held
   const rule = await createApprovalRule(acme.store, {
     name: 'From Alice',
     from: '@alice',
@@ -142,7 +142,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await followLog(store)
 }
 
-/** The account as its owner, Ann, sees it in the browser. */
+/** The account as its owner Ann sees it in the browser. */
 export async function ownerOf({ store, clock }: Pick<TestGrid, 'store' | 'clock'>, id: string): Promise<AccountStore> {
   const { id: userId } = (await store.global.users.byEmail('ann@acme.example'))!
   return store.account(id, { type: 'user', userId, role: 'owner', sessionId: 'test', confirmedAt: clock.now })
@@ -156,7 +156,7 @@ export type Summary = Record<'agents' | 'messages' | 'tasks' | 'files', { count:
 
 type Grid = Pick<TestGrid, 'store' | 'clock' | 'request'>
 
-/** The folder of archives of this account that earlier builds created, by format version, and their passphrase. */
+/** The folder with archives of this account from earlier builds, by format version, and their passphrase. */
 export const fixturesFolder = new URL('../fixtures/', import.meta.url)
 export const fixturePhrase = 'open words of a test'
 
@@ -169,7 +169,7 @@ export interface Fixture {
 }
 
 /**
- * Summarizes the account by counts and digests, without what other accounts wrote. Creates new keys for its agents and
+ * Summarizes the account by counts and digests, without messages by other accounts. Creates new keys for the agents and
  * reads their inboxes.
  */
 export async function summaryOf(grid: Grid, id: string): Promise<Summary> {
@@ -251,8 +251,8 @@ async function everyPage(grid: Pick<TestGrid, 'request'>, key: string, tool: str
 }
 
 /**
- * The fields that digests include, at every depth: facts about the account. Later builds may return more fields, in
- * another order, and with other sentences.
+ * The names of fields in digests, at every depth. They hold facts about the account. Later builds may add fields,
+ * change their order, and change sentences.
  */
 const facts = [
   ...[

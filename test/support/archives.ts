@@ -36,7 +36,7 @@ export function linesOf({ text }: Archive): string[] {
   return text.trimEnd().split('\n').slice(0, -1)
 }
 
-/** Replaces an archive's lines and signs them, as a malicious grid operator could. */
+/** Replaces an archive's lines and signs them again, as a malicious grid operator could. */
 export async function changed(store: Store, archive: Archive, change: (lines: string[]) => string[]): Promise<Archive> {
   let fingerprint = ''
   async function* lines() {
@@ -50,7 +50,7 @@ export async function changed(store: Store, archive: Archive, change: (lines: st
   return { text: await textOf(bytes), fingerprint }
 }
 
-/** Returns an archive's rows without the manifest and the signature, by record. */
+/** Returns an archive's rows by record, without the manifest and the signature. */
 export function rowsOf(archive: Archive): Record<string, Record<string, unknown>[]> {
   const found: Record<string, Record<string, unknown>[]> = {}
   for (const line of linesOf(archive).slice(1)) {
@@ -60,19 +60,19 @@ export function rowsOf(archive: Archive): Record<string, Record<string, unknown>
   return found
 }
 
-/** Checks an archive, in pieces that split lines and characters. Resolves to the number of lines read. */
+/** Checks an archive. Its pieces split lines and characters. Resolves to the number of lines read. */
 export async function check({ text, fingerprint }: Archive): Promise<number> {
   let lines = 0
   await readSignedLines(pieces(text), fingerprint, () => void lines++)
   return lines
 }
 
-/** What an import needs for reading an archive. */
+/** Reads an archive, as an import does. */
 export function readArchive({ text, fingerprint }: Archive, onLine: (line: string) => void | Promise<void>) {
   return readSignedLines(pieces(text), fingerprint, onLine)
 }
 
-/** Imports an archive. `beforeUnit` is called with the number of each unit of rows, and may throw. */
+/** Imports an archive. `beforeUnit` gets the number of each unit of rows, and may throw. */
 export function importInto(
   store: Store,
   archive: Archive,

@@ -1,5 +1,5 @@
 /**
- * A proxy for programs that cannot send a token: it adds one and forwards everything else, including `Host` and
+ * A proxy for programs that cannot send a token. It adds a token and forwards everything else, including `Host` and
  * `Origin`.
  */
 import { createServer, request } from 'node:http'
@@ -8,7 +8,7 @@ export interface AuthProxy {
   stop(): Promise<void>
 }
 
-/** Forwards requests from `port` to the server at `target`, adding the token. */
+/** Forwards requests from `port` to the server at `target`, with the token added. */
 export async function startAuthProxy(port: number, target: string, token: string): Promise<AuthProxy> {
   const server = createServer((incoming, answer) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` }

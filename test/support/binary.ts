@@ -7,10 +7,10 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** The binary's path, in its own folder without packages. It exists between `buildBinary` and `removeBinary`. */
+/** The binary's path. Its folder contains no packages. The file exists between `buildBinary` and `removeBinary`. */
 export const binaryFile = join(tmpdir(), `agent-grid-binary-${process.pid}`, 'agent-grid')
 
-/** Builds it for this platform, in about a second. `options` are those of `scripts/binary.ts`. */
+/** Builds the binary for this platform, in about a second. `options` are the options of `scripts/binary.ts`. */
 export async function buildBinary(options: string[] = []): Promise<void> {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const words = ['scripts/other-runtime.js', 'bun', 'scripts/binary.ts', '--outfile', binaryFile, ...options]

@@ -1,6 +1,6 @@
 /**
- * Compares two versions of the interface that programs rely on, and finds changes that break programs written for the
- * first.
+ * Compares two versions of the interface that programs use. Finds changes that break programs written for the first
+ * version.
  */
 
 /** A JSON schema, limited to what zod generates. */
@@ -17,18 +17,18 @@ export interface Schema {
   items?: Schema
 }
 
-/** The interface that programs rely on, with each part by name. */
+/** The interface that programs use, with each part by name. */
 export interface Interface {
-  /** What the grid accepts: bodies and parameters, tool arguments, command options. */
+  /** Inputs of the grid: bodies and parameters, tool arguments, command options. */
   inputs: Record<string, Schema>
   answers: Record<string, Schema>
-  /** Lists of names that must not be removed. */
+  /** Lists of names. No name may be removed. */
   lists: Record<string, string[]>
   /** The schemas that `$ref` refers to. */
   schemas: Record<string, Schema>
 }
 
-/** Inputs that worked must still work. Answers must contain only what programs expect. */
+/** Inputs accepted before must still be accepted. Answers may contain only content that programs expect. */
 type Direction = 'input' | 'answer'
 type Schemas = Interface['schemas']
 
@@ -39,7 +39,7 @@ const known = new Set([
   ...['format', 'pattern', 'propertyNames', 'default', ...minima, ...maxima],
 ])
 
-/** Describes each change in `after` that breaks a program written for `before`, as a sentence with its location. */
+/** Describes the changes in `after` that break programs written for `before`, as sentences with locations. */
 export function breakingChanges(before: Interface, after: Interface): string[] {
   const compared = (direction: Direction, from: Record<string, Schema>, to: Record<string, Schema>) =>
     Object.entries(from).flatMap(([name, schema]) =>
@@ -67,7 +67,7 @@ export function schemaChanges(
 ): string[] {
   const olds = variants(before, ofBefore)
   const news = variants(after, ofAfter)
-  // Each variant that a program may send must be accepted, and each that it may receive must be known.
+  // The grid must accept every variant that a program may send. A program must know every variant that it may receive.
   const [given, taken] = direction === 'input' ? [olds, news] : [news, olds]
   return given.flatMap((one) => {
     const tries = taken.map((other) => {
@@ -78,7 +78,7 @@ export function schemaChanges(
   })
 }
 
-/** A schema without `anyOf`, references and multiple types. */
+/** The alternatives of a schema, without `anyOf`, references and multiple types. */
 function variants(schema: Schema, schemas: Schemas): Schema[] {
   const unknown = Object.keys(schema).find((keyword) => !known.has(keyword))
   if (unknown !== undefined) throw new Error(`The comparison does not know the keyword ${unknown} of JSON Schema.`)
@@ -104,7 +104,7 @@ function ofOneVariant(
     return [say(`${old.type ?? 'anything'} is ${now.type ?? 'anything'} now`)]
   }
   const faults: string[] = []
-  // Programs are expected to handle values added later, but not arbitrary text.
+  // Programs must handle values that are added later, but not arbitrary text.
   if (values && !(!isInput && valuesOf(given))) {
     const lost = valuesOf(given)?.filter((value) => !values.includes(value)) ?? ['any other value']
     faults.push(...lost.map((value) => say(`${isInput ? 'no longer takes' : 'may be'} ${value}`)))
@@ -150,7 +150,7 @@ function valuesOf(schema: Schema): unknown[] | undefined {
   return schema.enum ?? ('const' in schema ? [schema.const] : undefined)
 }
 
-/** Derives the schema of these values: fields that all of them have are required. */
+/** Derives a schema from values. Fields that all values have are required. */
 export function schemaOf(values: readonly unknown[]): Schema {
   const types = [...new Set(values.map(typeOf))].sort()
   const objects = values.filter((value) => typeOf(value) === 'object') as Record<string, unknown>[]

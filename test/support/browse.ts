@@ -1,7 +1,7 @@
-/** A simple in-process browser: keeps cookies, follows redirects and submits forms. */
+/** A simple in-process browser. It keeps cookies, follows redirects and submits forms. */
 import { expect } from 'vitest'
 
-/** A page, as seen by tests. */
+/** A page as tests see it. */
 export interface Page {
   status: number
   headers: Headers
@@ -20,7 +20,7 @@ export interface Visited {
   request(path: string, init: RequestInit, address: string): Promise<Response>
 }
 
-/** Creates a browser without a session. `address` is the client address of its requests. */
+/** Creates a browser without a session. Its requests come from the client address `address`. */
 export function browser(grid: Visited, address = '203.0.113.9') {
   const cookies = new Map<string, string>()
   const origin = grid.deps.config.appUrl
@@ -37,7 +37,7 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     return response
   }
 
-  /** `sent` is the request that was answered: a 307 repeats it, including its body. */
+  /** Follows redirects. `sent` is the answered request, because a 307 repeats it, including its body. */
   async function settle(response: Response, at: string, sent?: RequestInit): Promise<Page> {
     for (let hops = 0; [303, 307].includes(response.status) && hops < 8; hops++) {
       at = response.headers.get('location')!
@@ -50,7 +50,7 @@ export function browser(grid: Visited, address = '203.0.113.9') {
 
   const open = async (path: string) => await settle(await request(path), path)
 
-  /** Posts a form as a browser does, with its Origin. `headers` may replace it, or omit it with `undefined`. */
+  /** Posts a form as a browser does, with an Origin. `headers` may replace the Origin, or omit it with `undefined`. */
   async function post(
     path: string,
     fields: Record<string, string> | [string, string][],
@@ -70,11 +70,11 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     request,
     open,
     post,
-    /** Opens a page and submits the form that posts to `action` (default: the page itself), including hidden fields. */
+    /** Opens a page and submits the form that posts to `action` (default: the page), including hidden fields. */
     async submit(path: string, fields: Record<string, string> | [string, string][], action = path): Promise<Page> {
       return await this.send(await open(path), fields, action)
     },
-    /** Submits a form of an open page. */
+    /** Submits a form of a page that is already open. */
     async send(page: Page, fields: Record<string, string> | [string, string][], action: string): Promise<Page> {
       const form = formOf(page.html, action)
       expect(form, `${page.at} has no form that posts to ${action}: ${page.text}`).toBeDefined()
@@ -103,7 +103,7 @@ function hiddenFields(form: string): [string, string][] {
 }
 
 function textOf(html: string): string {
-  // `<bdi>` does not separate words.
+  // `<bdi>` is removed first, because it does not separate words.
   const body = html.replace(/<(style|script|title)[\s\S]*?<\/\1>/g, '').replace(/<\/?bdi>/g, '')
   return unescapeHtml(body.replace(/<[^>]+>/g, ' ')).replace(/\s+/g, ' ').trim()
 }

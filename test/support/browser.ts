@@ -17,22 +17,22 @@ const viewports = {
 export interface VisitOptions {
   scheme?: 'light' | 'dark'
   viewport?: keyof typeof viewports
-  /** Whether JavaScript is enabled. Every page must also work without it. */
+  /** Whether JavaScript is enabled. Every page must also work without JavaScript. */
   withScript?: boolean
   /** The visitor's time zone, such as `Asia/Tokyo`. */
   timeZone?: string
 }
 
 export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
-  /** Checks only the layout, which takes a tenth of the time. */
+  /** Checks only the layout, in a tenth of the time. */
   isLayoutOnly?: boolean
 }
 
-/** Each colour scheme and viewport once; for screenshots, all combinations. */
+/** The colour schemes and viewports to check, each at least once. For screenshots, all combinations. */
 export const views: View[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
-  // A page that is accessible on a phone is also accessible in a smaller window if it fits.
+  // A page that is accessible on a phone is also accessible in a smaller window, if it fits into the window.
   { scheme: 'light', viewport: 'small', isLayoutOnly: true },
 ]
 if (process.env.SCREENSHOTS) {
@@ -46,15 +46,15 @@ if (process.env.SCREENSHOTS) {
 export interface Visitor {
   page: Page
   context: BrowserContext
-  /** Console errors and warnings, uncaught exceptions and policy violations. Tests expect this to be empty. */
+  /** Console errors and warnings, uncaught exceptions and policy violations. Tests expect an empty list. */
   faults: string[]
   close(): Promise<void>
 }
 
-/** One Chromium for all test files of a process. It exits with the process. */
+/** One Chromium for all test files of a process. It closes when the process exits. */
 let started: Promise<Browser> | undefined
 
-/** Call this inside `describe`. Each visit has its own cookies and cache. */
+/** Returns a function that starts a visit. Call it inside `describe`. Each visit has its own cookies and cache. */
 export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   let browser: Browser
   beforeAll(async () => {
@@ -70,7 +70,7 @@ export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
       reducedMotion: 'reduce',
       timezoneId: timeZone,
     })
-    // The default of 30 seconds is too short on a busy machine.
+    // The default time limit of 30 seconds is too short on a busy machine.
     context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     const faults: string[] = []
@@ -82,7 +82,7 @@ export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   }
 }
 
-/** Chromium also reports pages with an error status, which tests may expect. */
+/** Ignores pages with an error status, because Chromium reports them and tests may expect them. */
 function isFault(message: ConsoleMessage): boolean {
   if (message.text().startsWith('Failed to load resource') && !message.location().url.includes('/assets/')) return false
   return message.type() === 'error' || message.type() === 'warning'
@@ -103,18 +103,17 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
       ...(isLayoutOnly ? [] : await accessibilityFaults(page)),
     ]
     let inView = await look()
-    // A busy browser sometimes paints with the other scheme's colours, or before all of the page has loaded. Only real
-    // faults persist.
+    // A busy browser sometimes paints the other scheme's colours, or an incomplete page. Only real faults occur twice.
     if (inView.length > 0) inView = await look()
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }
   return [...found, ...faults.splice(0)]
 }
 
-// `evaluate` returns the value of the last expression. Without `;0`, that would be all of axe.
+// `evaluate` returns the value of the last expression. Without `;0`, that value would be all of axe.
 const axeSource = `${readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')};0`
 
-/** Violations found by axe: WCAG 2.2 A and AA, and best practices, each as `impact rule: selector: summary`. */
+/** Violations found by axe (WCAG 2.2 A and AA, and best practices), each as `impact rule: selector: summary`. */
 export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
   if (!await page.evaluate("'axe' in globalThis")) await page.evaluate(axeSource)
   return await page.evaluate(async (within) => {
@@ -125,7 +124,7 @@ export async function accessibilityFaults(page: Page, within?: string): Promise<
       axe: { run(where: unknown, options: unknown): Promise<Found> }
     }
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-    // Does not describe passing nodes or load style sheets again.
+    // Passing nodes are not described, and style sheets are not loaded again.
     const options = { runOnly: { type: 'tag', values: tags }, resultTypes: ['violations'], preload: false }
     const { violations } = await axe.run(within ?? 'html', options)
     return violations.flatMap(({ id, impact, nodes }) =>
@@ -139,7 +138,7 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
   await page.evaluate(settled)
   mkdirSync('screenshots', { recursive: true })
-  // Makes the viewport as tall as the page, so that sticky elements appear at its end.
+  // The viewport becomes as tall as the page, so that sticky elements appear at the page's end.
   const height = Number(await page.evaluate('document.documentElement.scrollHeight'))
   await page.setViewportSize({
     width: page.viewportSize()!.width,

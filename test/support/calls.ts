@@ -1,7 +1,7 @@
 /**
- * Every call that a program can make with a credential, derived from the registries: the MCP tools, the REST
- * operations, and the A2A methods that accept names. The isolation and role matrices and the fuzz test's corpus use
- * them, so that all three cover every new tool or route.
+ * Every call that a program can make with a credential: the MCP tools, the REST operations, and the A2A methods that
+ * accept names. The calls are derived from the registries, so the isolation and role matrices and the fuzz test's
+ * corpus cover every new tool or route.
  */
 import * as z from 'zod'
 import { adminReadTools } from '../../src/mcp/admin-read-tools.ts'
@@ -23,7 +23,7 @@ interface Schema {
 
 export interface Call {
   door: 'mcp' | 'rest' | 'a2a'
-  /** A tool, a method and path such as `GET /api/v1/parts/{id}`, or an A2A method. */
+  /** The name of a tool, a route such as `GET /api/v1/parts/{id}`, or an A2A method. */
   name: string
   caller: Caller
   schema: Schema
@@ -31,7 +31,7 @@ export interface Call {
 
 export type Args = Record<string, unknown>
 
-/** The values of a valid call's arguments, by field name, or by call and field. Fields not listed are `x`. */
+/** Values for a valid call's arguments, by field name, or by call and field. Other fields get the value `x`. */
 export type Names = Record<string, string | string[]>
 
 const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as Schema
@@ -65,7 +65,7 @@ const object = (fields: string[], required: string[] = []): Schema => ({
 const messageSchema = object(['taskId', 'contextId', 'messageId', 'referenceTaskIds[]'], ['metadata'])
 messageSchema.properties!.metadata = object(['to'], ['to'])
 const a2aCalls = Object.entries({
-  // For sends: the fields of the message.
+  // The schema of a send is the schema of its message.
   SendMessage: messageSchema,
   'message/send': messageSchema,
   GetTask: object(['id'], ['id']),
@@ -76,17 +76,17 @@ const a2aCalls = Object.entries({
 
 export const calls: readonly Call[] = [...toolCalls, ...restCalls, ...a2aCalls]
 
-/** Arguments that a valid call needs although its schema does not require them. */
+/** Arguments that valid calls need although their schemas do not require them. */
 const moreArguments: Record<string, Args> = {
   update_task: { state: 'working' },
   reserve: { names: ['src/**'], shared: true },
   'POST /api/v1/reservations': { names: ['src/**'], shared: true },
 }
 
-/** A call needs one field of each group. */
+/** Groups of alternative fields. A call needs one field of each group. */
 const alternatives = [['alias', 'id'], ['name', 'id'], ['task_id', 'message_id']]
 
-/** Returns a valid call's arguments: those the schema requires, and the first of each group of alternatives. */
+/** Returns a valid call's arguments: the required ones, and the first of each group of alternatives. */
 export function validArguments({ name, schema }: Call, names: Names): Args {
   const { properties = {}, required = [] } = schema
   const chosen = alternatives.filter((fields) => fields.every((field) => field in properties))
@@ -114,7 +114,7 @@ function sampleOf(call: string, schema: Schema, field: string, names: Names): un
   return own ?? 'x'
 }
 
-/** The paths of a call's free texts, for example `id`, `members[]` or `guardrails[].name`. */
+/** The paths of a call's free texts, such as `id`, `members[]` or `guardrails[].name`. */
 export function textPaths({ schema }: Call): string[] {
   return pathsIn(schema, '')
 }
@@ -129,7 +129,7 @@ function pathsIn(schema: Schema, path: string): string[] {
   return [...new Set(below.flat())]
 }
 
-/** A valid call with `value` at a path. In a list, it is placed among valid values. */
+/** A valid call's arguments with `value` at a path. In a list, the value is among valid values. */
 export function argumentsWith(call: Call, names: Names, path: string, value: string): Args {
   const args = validArguments(call, names)
   const rivals = alternatives.filter((fields) => fields.includes(path)).flat()

@@ -3,15 +3,15 @@ import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import type { JWK } from 'jose'
 
 /**
- * Verifies a card both as served and as the library parses it, because a client has one or the other. `keyOf` finds a
- * signature's key by its `kid` and the address of its key set. Fails if no signature is valid.
+ * Verifies a card both as served and as the library parses it, because clients use either form. `keyOf` finds a
+ * signature's key by `kid` and key set URL. Fails if no signature is valid.
  */
 export async function verifyCard(
   card: object,
   keyOf: (kid: string, jku?: string) => JWK | Promise<JWK>,
 ): Promise<void> {
   const verify = verifyAgentCardSignature(async (kid, jku) => await keyOf(kid, jku))
-  // The library reports each invalid signature, but a card has signatures for different verifiers.
+  // The library logs each invalid signature, but a card has signatures for different verifiers.
   const { debug } = console
   console.debug = () => {}
   try {

@@ -1,18 +1,18 @@
-/** Node programs that agent runners start in tests. Some of them run until they are stopped. */
+/** Node programs that runners start in tests. Some of them run until they are terminated. */
 
-/** Prints its argument, or its standard input. */
+/** Prints its argument. Without an argument, prints its standard input. */
 export const echo = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => console.log(process.argv[2] ?? input))`
 
 /** Reads all input and prints nothing. */
 export const silent = 'process.stdin.resume()'
 
-/** Runs until it is stopped. Writes its process id to the file `pid`. */
+/** Runs until it is terminated. Writes its process id to the file `pid`. */
 export const endless = `require('node:fs').writeFileSync('pid', String(process.pid))
 process.stdin.resume()
 setInterval(() => {}, 1000)`
 
-/** Ignores SIGTERM, and starts a process that does so, too. Writes their process ids to the file `pids`. */
+/** Ignores SIGTERM, and starts a child that ignores it too. Writes both process ids to the file `pids`. */
 export const stubborn = `const { spawn } = require('node:child_process')
 const text = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
 const child = spawn(process.execPath, ['-e', text], { stdio: 'inherit' })
@@ -20,7 +20,7 @@ require('node:fs').writeFileSync('pids', process.pid + ' ' + child.pid)
 process.on('SIGTERM', () => {})
 process.stdin.resume()`
 
-/** Creates a file `begun`, and prints its input once there is a file `go`. */
+/** Creates the file `begun`. Prints its input once the file `go` exists. */
 export const waiting = `const { existsSync, writeFileSync } = require('node:fs')
 let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => {
@@ -28,9 +28,7 @@ process.stdin.on('data', (text) => input += text).on('end', () => {
   const timer = setInterval(() => existsSync('go') && (clearInterval(timer), console.log(input)), 5)
 })`
 
-/**
- * Fails and prints something private. Each run appends a letter to the file `runs`: r if its messages are redelivered.
- */
+/** Fails and prints a secret. Each run appends a letter to the file `runs`: `r` if the messages are redelivered. */
 export const failing = `const { appendFileSync, readFileSync } = require('node:fs')
 appendFileSync('runs', readFileSync(0, 'utf8').includes('"redelivered":true') ? 'r' : '.')
 console.error('secret of this machine')
@@ -43,7 +41,7 @@ process.stdin.on('data', (text) => input += text).on('end', () => {
   else console.log('fine')
 })`
 
-/** Prints the number of messages in its input, or an answer to each if there are several senders. */
+/** Prints the number of messages in its input. If there are several senders, prints an answer to each message. */
 export const counting = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', () => {
   const { messages } = JSON.parse(input)

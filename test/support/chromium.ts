@@ -11,7 +11,7 @@ const executablePath = [
 ]
   .find((path) => path && existsSync(path))
 
-/** For `describe.skipIf(!hasBrowser)`. Always true under CI, so that tests fail if Chromium is missing. */
+/** For `describe.skipIf(!hasBrowser)`. Always true under CI, so that tests fail without Chromium. */
 export const hasBrowser = executablePath !== undefined || process.env.CI === 'true'
 if (!hasBrowser) console.warn('No Chromium: browser tests are skipped. Install it, or set CHROMIUM to its path.')
 
@@ -28,12 +28,12 @@ export async function launchChromium(): Promise<Browser> {
   })
 }
 
-/** A page or a context closes within milliseconds, or within seconds on a busy machine. */
+/** Closing a page or context takes milliseconds, or seconds on a busy machine. */
 const closeTimeoutMs = 15_000
 
 /**
  * Closes a page or a context, and gives up after 15 seconds. While a navigation commits, Chromium can acknowledge the
- * close request and then ignore it, so that `close()` never resolves. Whatever remains open is closed with the browser.
+ * close request and then ignore it. `close()` would never resolve. A target that stays open is closed with the browser.
  */
 export async function closeOrGiveUp(target: { close(): Promise<void> }): Promise<void> {
   let timer: NodeJS.Timeout | undefined

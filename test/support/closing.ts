@@ -1,8 +1,8 @@
-/** Closes resources that tests open: when the test ends or, if `beforeAll` opened them, when its file ends. */
+/** Closes resources that tests open: at the end of the test, or of the file if `beforeAll` opened them. */
 
 const opened: (() => Promise<void>)[] = []
 
-/** Closes this with the test or the file. Returns a function that closes it earlier. It is closed only once. */
+/** Closes a resource with the test or file. Returns a function that closes it earlier. It is closed only once. */
 export function closing(close: () => Promise<void>): () => Promise<void> {
   let closed: Promise<void> | undefined
   const once = () => closed ??= close()
@@ -10,7 +10,7 @@ export function closing(close: () => Promise<void>): () => Promise<void> {
   return once
 }
 
-/** Returns the number of open resources, so that those opened later can be closed together. */
+/** Returns the number of open resources. Pass it to `closeFrom` to close the resources opened later. */
 export function openedSoFar(): number {
   return opened.length
 }

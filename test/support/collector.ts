@@ -1,6 +1,4 @@
-/**
- * An OpenTelemetry collector that keeps the spans it receives. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
- */
+/** An OpenTelemetry collector that stores received spans. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -19,7 +17,7 @@ export interface CollectedSpan {
 
 export type Collector = Awaited<ReturnType<typeof startCollector>>
 
-/** Listens on a free port. `status` is the status of its responses. */
+/** Starts the collector on a free port. All its responses have the status `status`. */
 export async function startCollector(status = 200) {
   const spans: CollectedSpan[] = []
   const bodies: string[] = []
@@ -38,7 +36,7 @@ export async function startCollector(status = 200) {
     /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
-    /** Everything received, as JSON. */
+    /** All received data, as JSON. */
     text: () => bodies.join('\n'),
     async close() {
       server.closeAllConnections()
@@ -47,7 +45,7 @@ export async function startCollector(status = 200) {
   }
 }
 
-/** A trace's spans as lines, each below its parent, in the order in which they started. */
+/** A trace's spans as lines, each below its parent. Siblings are in the order in which they started. */
 export function treeOf(spans: readonly CollectedSpan[], traceId: string): string {
   const ofTrace = spans.filter((span) => span.traceId === traceId)
     .sort((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano)))

@@ -1,4 +1,4 @@
-/** Plays the user on the consent page in a real browser: signs in with a password and chooses an entry. */
+/** Acts as the user on the consent page in a real browser: signs in with a password and chooses an entry. */
 import type { BrowserContext, Page, Request } from 'playwright-core'
 import { closeOrGiveUp } from './chromium.ts'
 
@@ -6,13 +6,13 @@ import { closeOrGiveUp } from './chromium.ts'
 export interface ConsentingUser {
   email: string
   password: string
-  /** As shown on the page: `@admin (Acme)` or `@alice`. */
+  /** The entry as the page shows it: `@admin (Acme)` or `@alice`. */
   entry: string
 }
 
 /**
- * Opens the authorization URL and allows the client. Resolves to the URL that the browser is redirected to, which is
- * the client's callback. Fails with the page's text if it has no such entry.
+ * Opens the authorization URL and allows the client. Resolves to the URL of the following redirect, which is the
+ * client's callback. Fails with the page's text if the page has no such entry.
  */
 export async function approveInBrowser(context: BrowserContext, url: string, person: ConsentingUser): Promise<string> {
   const page = await context.newPage()
@@ -26,7 +26,7 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
       await Promise.all([page.waitForURL(/\/oauth\/authorize/), confirm])
       answered = await allow(page, person.entry)
     }
-    // The client may respond with a page, a redirect or not at all.
+    // The client may respond with a page, with a redirect, or not at all.
     await answered.response().catch(() => null)
     return answered.url()
   } finally {
@@ -35,8 +35,8 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
 }
 
 /**
- * Chooses an entry and allows the client. Resolves to the request that follows: to the client, or for a fresh proof of
- * identity.
+ * Chooses an entry and allows the client. Resolves to the next request: the one to the client, or the one for a fresh
+ * proof of identity.
  */
 async function allow(page: Page, entry: string): Promise<Request> {
   await chooseEntry(page, entry)
@@ -47,17 +47,17 @@ async function allow(page: Page, entry: string): Promise<Request> {
   return next
 }
 
-/** The response to a client names the issuer. @see RFC 9207 */
+/** Whether a request goes to the client, because only responses to a client name the issuer. @see RFC 9207 */
 function hasAnswer(request: Request): boolean {
   return new URL(request.url()).searchParams.has('iss')
 }
 
-/** `@admin` requires proof of identity from the last ten minutes. */
+/** Whether a request is for proof of identity. `@admin` requires proof from the last ten minutes. */
 function isConfirmation(request: Request): boolean {
   return new URL(request.url()).pathname === '/confirm'
 }
 
-/** Opens the consent page, and signs in first if necessary. */
+/** Opens the consent page. Signs in first if necessary. */
 export async function openAccountPicker(
   page: Page,
   url: string,

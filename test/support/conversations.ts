@@ -20,7 +20,7 @@ export async function say(
   return { id, seq }
 }
 
-/** Returns an account's projection, including the thread ids, which are preserved when it is rebuilt. */
+/** Returns an account's conversation tables, including the thread ids, which a rebuild preserves. */
 export async function projected(grid: TestGrid, accountId: string): Promise<Record<string, Record<string, unknown>[]>> {
   const read = async (sql: string) => (await rows(grid, sql, [accountId])).map((row) => ({ ...row }))
   return {
@@ -31,7 +31,7 @@ export async function projected(grid: TestGrid, accountId: string): Promise<Reco
   }
 }
 
-/** Follows the log in the process of `store`, as its worker does. Returns the function that stops this. */
+/** Follows the log in the process of `store`, as the worker does. Returns a function that stops following. */
 export function follow(store: Store): () => Promise<void> {
   const ends = gridFollowers(store).map((follower) => store.loop.follow(follower))
   return async () => void await Promise.all(ends.map((end) => end()))

@@ -1,4 +1,4 @@
-/** Forwards requests to a server with a delay, and counts how many responses a caller had to wait for in sequence. */
+/** Forwards requests to a server with a delay. Counts how many responses a caller had to wait for in sequence. */
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,20 +1,18 @@
-/**
- * Follows an account's links as a visitor and collects its pages and forms, so that nobody has to list them by hand.
- */
+/** Follows an account's links as a visitor and collects pages and forms, so that no test needs a list of them. */
 import { botToken, signingSecret } from './slack.ts'
 import { type Browser, unescapeHtml } from './browse.ts'
 
-/** A form as its page fills it in. */
+/** A form with the fields that its page fills in. */
 export interface FoundForm {
-  /** The page on which it was found. */
+  /** The page that contains the form. */
   page: string
   action: string
   fields: [string, string][]
-  /** It needs the user's device, for a passkey or a code. */
+  /** The form needs the user's device, for a passkey or a code. */
   needsDevice: boolean
 }
 
-/** Pages and forms by route, such as `/accounts/:account/skills/:skill`: the first of each. */
+/** The first page and form of each route, by route, such as `/accounts/:account/skills/:skill`. */
 export interface Crawled {
   pages: Map<string, string>
   forms: Map<string, FoundForm>
@@ -36,7 +34,7 @@ export function parametersOf(route: string, path: string): Record<string, string
   )
 }
 
-/** Follows links from `start`, and opens one page of each route found and the pages in `places`. */
+/** Follows links from `start`. Opens one page of each route, and the pages in `places`. */
 export async function crawl(
   one: Browser,
   routes: { pages: readonly string[]; forms: readonly string[] },
@@ -57,7 +55,7 @@ export async function crawl(
     if (route === undefined || found.pages.has(route)) continue
     const { status, at, html } = await one.open(path)
     if (at !== path) due.unshift(at)
-    // Files are not pages.
+    // Files are skipped, because they are not pages.
     if (at !== path || status !== 200 || !html.startsWith('<!doctype html>')) continue
     found.pages.set(route, path)
     for (const form of formsOf(html, path)) {
@@ -70,7 +68,7 @@ export async function crawl(
   return found
 }
 
-/** A page's POST forms, and the buttons that submit one of them to another address. */
+/** A page's POST forms. Buttons that submit a form to another address count as further forms. */
 export function formsOf(html: string, page: string): FoundForm[] {
   const elsewhere = [...html.matchAll(/<button[^>]* form="([^"]*)" formaction="([^"]*)"/g)]
   return [...html.matchAll(/<form([^>]*)>([^]*?)<\/form>/g)].flatMap(([, attributes, inner]) => {
@@ -88,12 +86,12 @@ export function formsOf(html: string, page: string): FoundForm[] {
 
 let names = 0
 
-/** The input for empty fields, by name. */
+/** The text to type into empty fields, by field name. */
 const typed: Record<string, () => string> = {
   current: () => 'correct horse battery',
   password: () => 'another horse battery',
   email: () => `someone-${names++}@people.example`,
-  // The fields for the local Slack.
+  // The fields of the local Slack server.
   token: () => botToken,
   signingSecret: () => signingSecret,
   slackChannel: () => 'C01',
@@ -123,7 +121,7 @@ function fieldsOf(html: string): [string, string][] {
     // The form is submitted with its first named button.
     if (tag === 'button' && chosen.has(tag)) continue
     if (tag === 'button') chosen.add(tag)
-    // The first radio button, unless another one is selected.
+    // The first radio button counts as selected, unless a later one is.
     if (type === 'radio' && (chosen.has(name) || !attributes.includes(' checked'))) continue
     chosen.add(name)
     const options = [...(inner ?? '').matchAll(/<option value="([^"]*)"( selected)?/g)]

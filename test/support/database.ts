@@ -1,9 +1,9 @@
-/** Direct database access for tests, over the grid's connection. */
+/** Direct database access for tests, on the grid's connection. */
 import type { InValue, Row } from '@libsql/client'
 import type { TestAccount, TestAgent, TestGrid } from './grid.ts'
 import { accountTables, globalTables } from './tripwire.ts'
 
-/** Puts an agent on trial, or changes its trial. */
+/** Puts an agent on trial, or changes an existing trial. */
 export async function updateTrial(
   grid: TestGrid,
   agent: TestAgent,
@@ -17,17 +17,17 @@ export async function updateTrial(
   })))
 }
 
-/** Each account's last dump, and the connection's count of changed rows at that time. */
+/** Each account's last dump, and the number of changed rows on the connection at that time. */
 const dumps = new WeakMap<object, Map<string, { changes: unknown; text: string }>>()
 
-/** Returns every row that an account owns or has sent, as text, for before-and-after comparisons. */
+/** Returns every row that an account owns or has sent, as text. Tests compare dumps from before and after a call. */
 export async function dump(grid: TestGrid, account: TestAccount, without: string[] = []): Promise<string> {
-  // Excluded, because it is updated every second and could change between two dumps.
+  // Waits for queued writes, because they could change the database between two dumps.
   await grid.store.drained()
   const known = dumps.get(grid.store) ?? new Map()
   dumps.set(grid.store, known)
   const key = [account.id, ...without].join()
-  // All writes use this connection, and most compared calls change nothing.
+  // All writes use this connection, and most compared calls change nothing, so the last dump is often still valid.
   const [{ changes }] = await rows(grid, 'SELECT total_changes() AS changes')
   const last = known.get(key)
   if (last?.changes === changes) return last.text
@@ -47,13 +47,13 @@ export async function wholeDump(grid: TestGrid): Promise<string> {
   return JSON.stringify([tables, others], null, 1)
 }
 
-/** Runs a statement and returns its rows. Statements on account tables must name the account here, too. */
+/** Runs a statement and returns its rows. The tripwire applies: statements on account tables must name the account. */
 export async function rows(grid: TestGrid, sql: string, args: InValue[] = []): Promise<Row[]> {
   const [found] = await grid.store.write([{ sql, args, rows: 0 }])
   return found
 }
 
-/** Stores this many more copies of the newest attempt of a kind, because limits are too high to reach with requests. */
+/** Stores `times` more copies of the newest attempt of a kind, because limits are too high to reach with requests. */
 export async function repeatAttempts(grid: TestGrid, kind: string, times: number): Promise<void> {
   const sql = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
     INSERT INTO attempts (id, kind, subject, created_at)

@@ -6,7 +6,7 @@ import { type Sqld, startSqld } from './sqld.ts'
 
 export type OpenGrid = (options?: TestGridOptions) => Promise<TestGrid>
 
-/** Defines tests once for each database. Each call of `open` starts with a new grid. */
+/** Defines tests once for each database. Each call of `open` returns a new grid. */
 export function onEachDatabase(tests: (open: OpenGrid) => void): void {
   describe('on a local file', () => tests(testGrid))
   onLibsqlServer(tests)
@@ -51,7 +51,7 @@ async function rowsOf(url: string): Promise<InStatement[]> {
   return statements
 }
 
-/** Replaces all rows with these. This is faster than a server per test, which would take a second. */
+/** Replaces all rows of the database. A new server per test would take a second. */
 async function reset(url: string, rows: InStatement[]): Promise<void> {
   const client = createClient({ url })
   const schema = await schemaOf(client)
@@ -62,7 +62,7 @@ async function reset(url: string, rows: InStatement[]): Promise<void> {
     ...schema.filter(({ type }) => type === 'table').map(({ name }) => `DELETE FROM "${name}"`),
     ...rows.filter((row) => !isNumber(row)),
     ...triggers.map(({ sql }) => String(sql)),
-    // Triggers write the search index.
+    // The restored triggers write the search index, so the index is emptied and its own rows are inserted last.
     'DELETE FROM agent_search',
     'DELETE FROM message_search',
     ...rows.filter(isNumber),

@@ -1,7 +1,7 @@
 /**
- * `agent-grid serve` that kills itself (SIGKILL) at a moment that no client can target: after committing the first
- * batch with a statement that matches `process.argv[2]`, and before any response. With `stop` as the next argument, it
- * suspends itself there instead.
+ * `agent-grid serve` that kills itself with SIGKILL at a moment that no client can target. The moment is after the
+ * commit of the first batch with a statement that matches `process.argv[2]`, and before any response. With `stop` as
+ * the next argument, the server suspends itself instead.
  */
 import type { InStatement } from '@libsql/client'
 import process from 'node:process'

@@ -1,4 +1,4 @@
-/** Setup for each test file, even if several run in one process. */
+/** Setup for each test file, also if several files run in one process. */
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { closeFrom, openedSoFar } from './closing.ts'
 import { endStarted } from './process.ts'

@@ -1,4 +1,4 @@
-/** Agents that answer each message they read, as in a runaway conversation. They call the MCP endpoint. */
+/** Agents that answer each message that they read, as in a runaway conversation. They use the MCP endpoint. */
 import { writeMessage } from '../../src/grid/conversations/write.ts'
 import { newId } from '../../src/lib/id.ts'
 import type { AccountStore } from '../../src/store/account.ts'
@@ -9,7 +9,7 @@ import { personWithAlias } from './person-aliases.ts'
 // deno-lint-ignore no-explicit-any -- the answer of a tool
 type Answer = any
 
-/** Sends a message as an agent. Resolves to the answer or the error. */
+/** Sends a message as an agent. Resolves to the tool's answer or error. */
 export async function send(grid: TestGrid, from: TestAgent, to: string, more: object = {}): Promise<Answer> {
   const { text } = await callTool(grid, from.key, 'send_message', { to, message: 'hi', ...more })
   return text.error ?? text
@@ -21,7 +21,7 @@ export async function sendAsPerson(grid: TestGrid, to: string): Promise<void> {
   await writeMessage(account, { to, text: 'go on' })
 }
 
-/** Reads an agent's unread messages. Returns the messages and the rest of the answer. */
+/** Reads an agent's unread messages. Returns the messages and the other fields of the answer. */
 export async function read(grid: TestGrid, by: TestAgent): Promise<{ messages: Answer[]; more: Answer }> {
   const { text, more } = await callTool(grid, by.key, 'read_messages', {})
   return { messages: text, more }
@@ -29,24 +29,24 @@ export async function read(grid: TestGrid, by: TestAgent): Promise<{ messages: A
 
 /** The behaviour of echoing agents. */
 export interface EchoOptions {
-  /** Whether they name the message they reply to. Default: no. */
+  /** Whether answers name the message that they reply to. Default: no. */
   withReplyIds?: boolean
-  /** The maximum number of messages they send; default 1,000. */
+  /** Maximum number of messages sent; 1,000 by default. */
   most?: number
-  /** The first agent sends without having read, because its message was refused or is the next one. */
+  /** The first agent answers the last read message again, for example because its answer was refused. */
   again?: boolean
-  /** The recipient of each agent; by default the next one. */
+  /** The recipient of all agents; by default the next agent in the ring. */
   to?: string
   onSent?(sent: Answer): void
-  /** The processes that the agents connect to, in turn. */
+  /** The grid processes that the agents connect to, in turn. */
   grids?: TestGrid[]
 }
 
 let lastRead: Answer
 
 /**
- * Lets agents pass a message around a ring: each reads it and sends it to the next. It starts in the first agent's
- * inbox. Resolves to the number of messages sent, and the error that ended it.
+ * Lets agents pass a message around a ring. Each agent reads the message and sends it to the next one, starting with
+ * the first agent's inbox. Resolves to the number of messages sent, and the error that ended the exchange.
  */
 export async function echo(grid: TestGrid, ring: TestAgent[], options: EchoOptions) {
   const { withReplyIds, most = 1_000, again, onSent, to, grids = [grid] } = options
@@ -71,7 +71,7 @@ export function pausesOf(grid: TestGrid) {
   return grid.acme.store.read.turns.paused()
 }
 
-/** Pauses these agents' conversation, as their last turn would. Resolves to its key. */
+/** Pauses these agents' conversation, as its last permitted turn would. Resolves to the conversation's key. */
 export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
   const at = account.deps.now()

@@ -1,6 +1,6 @@
 /**
- * `end-account.ts ACCOUNT WORD` with `DATABASE_URL`: erases @alice's words, then deletes her account and removes it.
- * Prints the tables that contain the word after the erasure, and those with rows of the account after the removal.
+ * `end-account.ts ACCOUNT WORD` with `DATABASE_URL`: erases @alice's messages, then deletes her account and removes it.
+ * Prints the tables that contain the word after the erasure, and the tables with rows of the account after the removal.
  */
 import process from 'node:process'
 import { getTableName } from 'drizzle-orm'

@@ -8,7 +8,7 @@ export interface EventReader {
   close(): Promise<void>
 }
 
-/** Fails at an event without data, because A2A's Python clients cannot parse one. */
+/** Reads events. Fails at an event without data, because A2A's Python clients cannot parse it. */
 export function readEvents(response: Response): EventReader {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   const eventIn = eventReader()
@@ -42,8 +42,8 @@ export function readEvents(response: Response): EventReader {
 }
 
 /**
- * Parses line by line with the rules of httpx-sse 0.4 (`SSEDecoder.decode`): once the stream has had an id, a blank
- * line dispatches an event even without data.
+ * Parses lines by the rules of httpx-sse 0.4 (`SSEDecoder.decode`). After the first id in a stream, a blank line
+ * dispatches an event even without data.
  */
 export function eventReader(): (line: string) => string | undefined {
   let fields: string[] = []

@@ -1,6 +1,6 @@
 /**
- * Processes that act as a coding client: each runs our hooks as child processes, as Claude Code does, and can be
- * killed. The hooks are those of the built client program.
+ * Processes that act as coding clients. Each runs the hooks of the built client program as child processes, as Claude
+ * Code does, and can be killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ interface HookResult {
   stderr: string
 }
 
-/** A running hook. */
+/** A hook that is running. */
 interface RunningHook {
   pid: number
   ended(): Promise<HookResult>
@@ -33,23 +33,23 @@ interface FakeClient {
   start(words: string[], input: Record<string, unknown>): Promise<RunningHook>
   /** Runs a hook to completion. */
   run(words: string[], input: Record<string, unknown>): Promise<HookResult>
-  /** Kills it immediately, as `kill -9` does. Its hooks keep running. */
+  /** Kills the client with SIGKILL. Its hooks keep running. */
   kill(): Promise<void>
 }
 
-/** An agent on its own machine. */
+/** A machine with one connected agent. */
 export interface FakeMachine {
   /** The client programs' state folder. */
   home: string
   client(env?: Record<string, string>): Promise<FakeClient>
-  /** The current listeners of the grid. */
+  /** The process that currently listens to the grid, and its client. */
   waiter(): { pid: number; clientPid: number } | undefined
   /** The client programs' log lines. */
   log(): string
   remove(): void
 }
 
-/** Reads commands, and runs each as a child that inherits its environment. */
+/** A program that reads commands and runs each as a child with the same environment. */
 const program = `
 const { spawn } = require('node:child_process')
 let rest = ''

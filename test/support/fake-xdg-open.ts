@@ -1,11 +1,11 @@
-/** A replacement for `xdg-open`, which command-line programs call to open a URL in the browser. */
+/** A replacement for `xdg-open`, which programs run to open a URL in the browser. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 
-/** `folder` contains the fake `xdg-open` and goes into `PATH`. */
+/** The fake `xdg-open` is in `folder`. Add the folder to `PATH`. */
 export interface FakeXdgOpen {
   folder: string
   close(): Promise<void>

@@ -1,4 +1,4 @@
-/** A program that throws (`throw`) or rejects (`reject`) shortly after its start. */
+/** A program that throws an error (`throw`) or rejects a promise (`reject`) shortly after its start. */
 import process from 'node:process'
 import { setImmediate, setTimeout } from 'node:timers'
 import { exitOnUncaughtError } from '../../src/cli/process.ts'
@@ -10,5 +10,5 @@ setImmediate(() => {
   if (process.argv[2] === 'throw') throw error
   void Promise.reject(error)
 })
-// Reached only if the fault did not end the process.
+// Prints only if the fault has not ended the process.
 setTimeout(() => console.log('still running'), 300)

@@ -1,7 +1,7 @@
 /**
- * `agent-grid serve` whose clock and disk are controlled by a file, `process.argv[2]`, which contains a
- * `FaultySettings` as JSON. It needs no privileges and no tools. Faults of a real disk are injected around the process
- * (`e2e/faults/faults.ts`).
+ * `agent-grid serve` with a controllable clock and disk. The file `process.argv[2]` contains a `FaultySettings` as
+ * JSON. The program needs no privileges or tools. `e2e/faults/faults.ts` instead injects faults of a real disk from
+ * outside the process.
  */
 import { LibsqlError } from '@libsql/client'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { connect } from '../../src/store/driver/remote-client.ts'
 export interface FaultySettings {
   /** Offset added to the clock, in milliseconds. */
   clockMs?: number
-  /** How a commit fails: with `fsync` after it has been written to the file, with the others before. */
+  /** How commits fail. With `fsync`, the commit fails after it is written to the file; otherwise, before. */
   fails?: 'fsync' | 'write' | 'full'
 }
 

@@ -3,7 +3,7 @@ import { rows } from './database.ts'
 import { callTool } from './mcp.ts'
 import { liveGrid } from './server.ts'
 
-/** Returns the grid's address and @bob's key. `answers` reads @alice's unread messages. */
+/** Returns the grid's URL and @bob's key. `answers` reads @alice's unread messages. */
 export async function askedInbox() {
   const grid = await liveGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'What is 6 times 7?' })

@@ -1,5 +1,5 @@
 /**
- * A complete grid on a temporary database, in process. The tripwire refuses statements that are not limited to an
+ * A complete in-process grid on a temporary database. The tripwire rejects statements that are not limited to an
  * account.
  */
 import type { Client } from '@libsql/client'
@@ -47,7 +47,7 @@ export interface TestAccount {
   agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
 }
 
-/** The store of an agent, as opened by its key. `account` is its account; by default Evil for eve, otherwise Acme. */
+/** An agent's store, as its key opens it. `account` is by default Evil for eve, otherwise Acme. */
 export function storeOf(
   grid: Pick<TestGrid, 'store' | 'acme' | 'evil'>,
   { id, alias }: Pick<TestAgent, 'id' | 'alias'>,
@@ -56,7 +56,7 @@ export function storeOf(
   return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
 }
 
-/** The file of a closed database, copied for each grid, and the accounts and agents in it. */
+/** The file of a closed database, which is copied for each grid, and the accounts and agents in it. */
 interface Template<Cast> {
   file: Uint8Array
   cast: Cast
@@ -69,30 +69,30 @@ export interface TestGridOptions extends StoreOptions {
   env?: Record<string, string>
   /** Overrides for some of the default limits. */
   limits?: Partial<Limits>
-  /** Opens this database instead of a new temporary file. */
+  /** The URL of a database to open instead of a new temporary file. */
   url?: string
-  /** The accounts and agents that already exist in the database of `url`. */
+  /** The accounts and agents that the database at `url` already contains. */
   cast?: Cast
   /** Aborted when the process stops. */
   stopping?: AbortSignal
-  /** Replaces the real implementation. */
+  /** Replaces the real outgoing requests. */
   safeFetch?: SafeFetch
-  /** The TXT records; none by default. */
+  /** Resolves TXT records; by default there are none. */
   resolveTxt?: Deps['resolveTxt']
-  /** Replaces the real providers' checks. */
+  /** Replaces the checks of the real providers. */
   guardrailChecks?: GuardrailChecks
 }
 
 /**
- * A grid with the account Acme, containing alice and bob, and the account Evil, containing eve. The accounts cannot
- * find each other's agents. The clock stands still until a test sets `clock.now`.
+ * A grid with the accounts Acme, which has the agents alice and bob, and Evil, which has the agent eve. The accounts
+ * cannot find each other's agents. The clock stands still until a test sets `clock.now`.
  */
 export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
   const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
   const grid = await openGrid(options, template?.file)
   const cast = known ?? template?.cast ?? await makeCast(grid.store)
   const of = ({ id, adminKey }: CastAccount) => accountIn(grid.store, id, adminKey)
-  // Copies, because tests may modify them.
+  // The agents are copied, because tests may modify them.
   const [alice, bob, eve] = [cast.alice, cast.bob, cast.eve].map((agent): TestAgent => ({ ...agent }))
   return { ...grid, acme: of(cast.acme), evil: of(cast.evil), alice, bob, eve }
 }
@@ -103,7 +103,7 @@ export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   return await openGrid(options, template?.file)
 }
 
-/** Shared by all grids of a process, because a thread takes a moment to start. It runs the product's built thread. */
+/** Guardrail checks of all grids of a process, because starting a thread is slow. They run the product's thread. */
 const realChecks = new GuardrailChecks(
   undefined,
   undefined,
@@ -113,7 +113,7 @@ const realChecks = new GuardrailChecks(
   },
 )
 
-// Opening a grid spends most of its time on the migrations and the cast, which are always the same.
+// Templates save most of the time to open a grid, because the migrations and the cast are always the same.
 let empty: Promise<Template<object>> | undefined
 let withCast: Promise<Template<Cast>> | undefined
 
@@ -135,14 +135,14 @@ async function openGrid(
   const path = join(folder, 'grid.db')
   if (template) {
     writeFileSync(path, template)
-    // If the database is not empty, the store expects to find its keys on disk.
+    // If the database is not empty, the store expects its keys on disk.
     if (!env?.GRID_KEYS) writeFileSync(`${path}.keys`, newKeyRing(), { mode: 0o600 })
   }
   const clock = { now: Date.parse('2026-11-21T09:00:00.000Z') }
   const logs: string[] = []
   const config = readConfig({
     LOG_LEVEL: 'debug',
-    // Tests do not probe the internet.
+    // Keeps tests from sending requests to the internet.
     OAUTH_CIMD: 'off',
     // Test data need not survive a power failure.
     DURABILITY: 'relaxed',
@@ -208,7 +208,7 @@ async function openGrid(
       const user = await store.global.users.byEmail(email)
       await store.write([store.global.users.setPassword(user!.id, await hashPassword(password))])
     },
-    /** Optional: grids are closed automatically. */
+    /** Closes the grid. Optional, because grids are closed automatically. */
     close: closing(async () => {
       await store.close()
       await deps.traces?.close()

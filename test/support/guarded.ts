@@ -1,4 +1,4 @@
-/** Guardrails that check messages in tests: one finds words, the other answers as the test specifies. */
+/** Guardrails that check messages in tests. One finds words, the other returns the verdict that the test specifies. */
 import { createGuardrail, type NewGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
 import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 import type { GuardedText, GuardrailCheck, Span } from '../../src/guardrails/provider.ts'
@@ -11,12 +11,12 @@ import type { TestAccount } from './grid.ts'
 /** The word that the guardrails of `guard` find, and its kind. */
 export const secret = 'swordfish'
 export const kind = 'secret word'
-/** The token of guardrails that call a service. */
+/** The token of guardrails that call an external service. */
 export const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
 
 /**
- * Providers for a test. `remote.check` answers for `webhook`. `asked` collects the texts that `phrases` was asked
- * about.
+ * Guardrail providers for a test. `remote.check` is the check of `webhook`. `asked` collects the texts that `phrases`
+ * received.
  */
 export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
   const asked: GuardedText[] = []
@@ -51,7 +51,7 @@ function spansOf(text: string, word: string): Span[] {
   return spans
 }
 
-/** Creates a guardrail of an account and attaches it to one of its agents, next to existing ones. Returns its id. */
+/** Creates a guardrail and adds it to an agent's guardrails. Returns the guardrail's id. */
 export async function guard(
   { store }: TestAccount,
   agent: string,

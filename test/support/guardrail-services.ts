@@ -1,4 +1,4 @@
-/** Local services with the interfaces of the remote guardrail providers. */
+/** Local services with the same interfaces as the remote guardrail providers. */
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
@@ -24,7 +24,7 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Starts a service on a free local port. `answer` gets each request once it is complete. */
+/** Starts a service on a free local port. `answer` gets each complete request. */
 export async function startService(
   answer: (request: ServiceRequest, response: Parameters<RequestListener>[1]) => void,
 ): Promise<Service> {
@@ -52,7 +52,7 @@ export async function startService(
   }
 }
 
-/** Starts a service that always answers with this JSON. */
+/** Starts a service that gives the same JSON answer to all requests. */
 export function answering(answer: unknown | ((request: ServiceRequest) => unknown), status = 200): Promise<Service> {
   return startService((request, response) => {
     const body = typeof answer === 'function' ? answer(request) : answer
@@ -60,7 +60,7 @@ export function answering(answer: unknown | ((request: ServiceRequest) => unknow
   })
 }
 
-/** Each remote provider's configuration for a service, and an answer that objects to nothing. */
+/** Each remote provider's configuration for a service, and an answer without objections. */
 export const remoteProviders: Record<string, { config(url: string): unknown; token?: string; harmless: unknown }> = {
   'openai-moderation': {
     config: (baseUrl) => ({ baseUrl }),
@@ -97,9 +97,9 @@ export const remoteProviders: Record<string, { config(url: string): unknown; tok
 export interface CheckOptions {
   config?: Record<string, unknown>
   token?: string
-  /** Default: private targets are allowed. */
+  /** The environment. By default it allows private targets. */
   env?: Record<string, string>
-  /** The deadline. */
+  /** The time limit of the check. */
   deadlineMs?: number
   logs?: string[]
   now?: () => number

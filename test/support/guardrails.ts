@@ -1,10 +1,10 @@
-/** Guardrails for tests of their pages. */
+/** Guardrails for tests of the guardrail pages. */
 import { createGuardrail, type NewGuardrail } from '../../src/grid/guardrails/guardrails.ts'
 import type { TestAccount } from './grid.ts'
 
 export const token = 'sk-very-secret-token'
 
-/** The form of a guardrail that needs a token, without the token. */
+/** The form fields of a guardrail that needs a token, without the token. */
 export const judge = {
   'config.baseUrl': 'https://llm.example/v1',
   'config.model': 'small',

@@ -7,7 +7,7 @@ import { day } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { ApprovalRule } from '../../src/store/account/approval-rules.ts'
 
-/** Stores an account rule, by default one that holds every agent message for the account's owners to decide. */
+/** Stores an approval rule of the account. By default it holds every message of an agent for the account's owners. */
 export async function hold({ change, deps, write }: AccountStore, more: Partial<ApprovalRule> = {}): Promise<void> {
   const at = deps.now()
   const id = newId()
@@ -18,7 +18,7 @@ export async function hold({ change, deps, write }: AccountStore, more: Partial<
   })])
 }
 
-/** Returns the only message that waits for a person. */
+/** Returns the only held message. */
 export async function waiting(account: AccountStore) {
   const held = await heldMessages(account)
   if (held.length !== 1) throw new Error(`${held.length} messages wait`)
@@ -35,10 +35,7 @@ export async function refuseOne(account: AccountStore, reason: string) {
   return await refuse(account, { id, hash, reason })
 }
 
-/**
- * Decides on the oldest message that waits for a person, unless others get there first. Returns false if none is
- * waiting.
- */
+/** Decides on the oldest held message, unless another decision is first. Returns false if no message is held. */
 export async function decideOldest(account: AccountStore, n: number): Promise<boolean> {
   const [oldest] = await heldMessages(account)
   if (!oldest) return false

@@ -1,4 +1,4 @@
-/** A test's home folder for client files. */
+/** A test's home folder with client files. */
 import {
   chmodSync,
   lstatSync,
@@ -16,25 +16,25 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 
-/** Variables that move the clients' folders. */
+/** Environment variables that relocate the clients' folders. */
 const variables = ['CLAUDE_CONFIG_DIR', 'CODEX_HOME', 'COPILOT_HOME', 'GEMINI_CLI_HOME', 'XDG_CONFIG_HOME']
   .concat('XDG_DATA_HOME', 'XDG_STATE_HOME', 'AGENT_GRID_URL', 'AGENT_GRID_KEY', 'AGENT_GRID_ALIAS')
 
-/** A file: its text, bytes, permissions, or the target of a link. */
+/** A file in the home folder: text, bytes, text with permissions, or a link's target. */
 export type HomeFile = string | Uint8Array | { text: string; mode: number } | { link: string }
 
 export interface Home {
   folder: string
-  /** The environment for a program with this home. */
+  /** The environment for programs with this home folder. */
   env: Record<string, string>
   write(path: string, file: HomeFile): void
   read(path: string): string
-  /** All files and folders below, with permissions and contents. */
+  /** All files and folders in the home folder, with permissions and contents. */
   tree(): Record<string, string>
   remove(): void
 }
 
-/** Creates a home folder and uses it for this process until it is removed. */
+/** Creates a home folder, which this process uses until it is removed. */
 export function testHome(): Home {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'agent-grid-home-')))
   const home = join(folder, 'home')

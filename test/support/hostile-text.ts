@@ -1,4 +1,4 @@
-/** Texts that run script or change a page if they are not escaped: in text, in attributes, and as addresses. */
+/** Texts that run a script or change a page if they are not escaped, in text, attributes and addresses. */
 export const hostileTexts: readonly string[] = [
   '<script>alert(1)</script>',
   '</script><ScRiPt src=//evil.example/x.js></sCrIpT>',

@@ -11,7 +11,7 @@ export interface HostileServer {
 const head = (...lines: string[]) =>
   ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...lines, '', ''].join('\r\n')
 
-/** Writes the same text repeatedly, as fast as it is read, or every `everyMs`. */
+/** Writes a text repeatedly, as fast as the client reads, or every `everyMs`. */
 function repeat(socket: Socket, text: string, everyMs?: number): void {
   const write = () => {
     while (!socket.destroyed && socket.write(text) && everyMs === undefined);
@@ -83,7 +83,7 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Listens on a free port. `answer` is called when a request's first bytes have arrived, and `onText` receives them. */
+/** Listens on a free port. `answer` is called when a request's first bytes have arrived. `onText` receives them. */
 export async function listenWith(
   answer: (socket: Socket) => void,
   host = '127.0.0.1',

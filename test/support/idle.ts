@@ -1,11 +1,11 @@
-/** Observes reads and streams that have checked their inbox, found nothing new, and wait to be woken. */
+/** Observes idle reads and streams, which have checked their inbox, found nothing new, and wait to be woken. */
 import type { Signal } from '../../src/lib/notifier.ts'
 import type { Store } from '../../src/store/store.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
  * Tracks reads and streams that start from now on in the process of `store`. The returned function resolves when
- * exactly `count` of them are idle. One that was woken becomes idle again only after it has checked its inbox.
+ * exactly `count` of them are idle. A woken read or stream becomes idle again only after it has checked its inbox.
  */
 export function followIdle({ waiting: { notifier } }: Pick<Store, 'waiting'>): (count: number) => Promise<void> {
   const idle = new Set<Signal>()

@@ -1,6 +1,6 @@
 /**
- * An in-memory grid with one inbox: its REST lease endpoints and its wake stream, as docs/protocol/README.md describes
- * them. For tests of programs that run agents, which can make it fail, revoke keys, and end leases.
+ * An in-memory grid with one inbox: its REST lease endpoints and its wake stream, as in docs/protocol/README.md. For
+ * tests of programs that run agents. Tests can make calls fail, revoke keys, and end leases.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -19,14 +19,14 @@ interface Failure {
   code: string
 }
 
-/** A sent message, and the key that sent it. */
+/** A sent message, and its idempotency key. */
 interface SentMessage extends SendRequest {
   key: string
 }
 
 export type InboxServer = Awaited<ReturnType<typeof startInboxServer>>
 
-/** Starts the grid of `@worker`. */
+/** Starts the grid with the agent `@worker`. */
 export async function startInboxServer() {
   const entries: Entry[] = []
   const sent: SentMessage[] = []
@@ -110,7 +110,7 @@ export async function startInboxServer() {
     return { ok: answers.get(key) }
   }
 
-  /** Ends a lease, or only its part with these messages. */
+  /** Ends a lease, or only the lease on these messages. */
   function end(id: string, state: 'unread' | 'read', messageIds?: string[]): number {
     const ended = entries.filter((entry) =>
       entry.state === 'leased' && entry.leaseId === id && (messageIds?.includes(entry.message.message_id) ?? true)
@@ -140,7 +140,7 @@ export async function startInboxServer() {
     sent,
     /** The received calls, such as `GET /api/v1/inbox`. */
     calls,
-    /** The queries of the open wake streams. */
+    /** The query parameters of the open wake streams. */
     streams: () => [...streams.values()],
     /** Puts a message into the inbox and wakes the streams. Returns its id. */
     put(message: Partial<InboxMessage>): string {
@@ -159,20 +159,20 @@ export async function startInboxServer() {
       return message_id
     },
     stateOf: (id: string) => entries.find(({ message }) => message.message_id === id)?.state,
-    /** Makes the next call of a path fail. With `isAfter`, the call takes effect, but its response is lost. */
+    /** Makes the next call of a path fail. With `isAfter`, the call takes effect but its response is lost. */
     failNext: (path: RegExp, failure: Failure = { status: 503, code: 'overloaded' }, isAfter = false) =>
       failures.push({ path, failure, isAfter }),
     revoke() {
       isRevoked = true
       for (const stream of streams.keys()) stream.end()
     },
-    /** Gives the grid another clock or version, or marks its agent as attended by a person. */
+    /** Changes the grid's reported clock or version, or marks the agent as attended by a person. */
     pretend(other: { clock?: () => number; version?: string; attended?: boolean }) {
       clock = other.clock ?? clock
       version = other.version ?? version
       attended = other.attended ?? attended
     },
-    /** Ends all leases, as if they had expired. */
+    /** Ends all leases as if they had expired. */
     expire: () => [...leases].forEach((id) => end(id, 'unread')),
     close() {
       server.closeAllConnections()

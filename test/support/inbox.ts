@@ -1,7 +1,7 @@
-/** Inbox calls over REST, as agents. */
+/** REST inbox calls by agents. */
 import type { TestGrid } from './grid.ts'
 
-/** A grid, either in process or listening. */
+/** A grid, either in-process or behind a listening server. */
 type Grid = Pick<TestGrid, 'request'>
 
 export interface InboxAnswer {

@@ -1,6 +1,5 @@
 /**
- * The interface that programs rely on, as the code currently defines it. `npm run lab -- released` saves it for each
- * release.
+ * The interface that programs use, as the current code defines it. `npm run lab -- released` saves it for each release.
  */
 import { codec03 } from '../../src/a2a/codec-03.ts'
 import { codec10 } from '../../src/a2a/codec-10.ts'
@@ -33,7 +32,7 @@ import { webhookData } from './webhook-events.ts'
 
 const metricsToken = 'token-of-prometheus'
 
-/** Formats an interface as a file with one line per part, so that diffs are readable. */
+/** Formats an interface as a file with one line per part, for readable diffs. */
 export function interfaceText(given: Interface): string {
   const lines = (part: object) =>
     Object.entries(part).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',\n')
@@ -79,7 +78,7 @@ export async function currentInterface(): Promise<Interface> {
         ),
       ].sort(),
       errors: Object.entries(errorKinds).map(([code, kind]) => `${httpStatus[kind]} ${code}`).sort(),
-      // No value of a list default may be removed.
+      // If a default is a list, none of its values may be removed.
       settings: describeSettings().flatMap(({ name, fallback }) =>
         fallback.split(',').map((value) => `${name} = ${value}`)
       ),
@@ -99,7 +98,7 @@ export async function currentInterface(): Promise<Interface> {
   return withoutProse(found) as Interface
 }
 
-/** `NAME LABEL`, of each metric that has labels. */
+/** The labels of all metrics, each as `NAME LABEL`. */
 async function metricLabels(): Promise<string[]> {
   const metrics = new Metrics()
   metrics.call({ door: 'rest', verb: 'send', code: 'unavailable', ms: 1 })
@@ -170,7 +169,7 @@ function optionsOf({ options, operands = [], words }: Command): Schema {
     const schema: Schema = flag ? { type: 'boolean' } : { type: 'string', ...(oneOf && { enum: [...oneOf] }) }
     const option = operands.includes(name) ? `${operands.indexOf(name) + 1} ${name}` : `--${name}`
     return [
-      // The value may come from a file or a variable instead.
+      // The option is not required if its value may come from a file or a variable.
       { name: option, required: required && file === undefined && env === undefined, schema },
       ...(file ? [{ name: `--${file}`, schema: { type: 'string' } }] : []),
       ...(env ? [{ name: env, schema: { type: 'string' } }] : []),
@@ -183,7 +182,7 @@ function optionsOf({ options, operands = [], words }: Command): Schema {
   ])
 }
 
-/** Returns the schema without parts that programs do not read and limits that only reflect number types. */
+/** Returns the schema without parts that programs do not read, and without limits that only express number types. */
 function withoutProse(value: unknown, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((entry) => withoutProse(entry))
   if (typeof value !== 'object' || value === null) return value
@@ -193,7 +192,7 @@ function withoutProse(value: unknown, isNames = false): unknown {
   return Object.fromEntries(kept.map(([name, field]) => [name, withoutProse(field, name === 'properties')]))
 }
 
-/** Records each tool's answers during a day of Alice, Bob and an admin. */
+/** Records each tool's answers during a typical day of Alice, Bob and an admin. */
 async function answersOfTools(grid: Awaited<ReturnType<typeof testGrid>>): Promise<Map<string, unknown[]>> {
   const answers = new Map<string, unknown[]>()
   const call = async (key: string, tool: string, args: Record<string, unknown> = {}) => {

@@ -1,6 +1,6 @@
 /**
- * Texts that must remain unchanged: handwritten sentences in which scripts need invisible characters, the names and
- * dates of every locale of the runtime, and emoji. Invisible characters are written as escapes.
+ * Texts that must remain unchanged: sentences in scripts that need invisible characters, names and dates of all locales
+ * of the runtime, and emoji. Invisible characters are written as escapes.
  */
 
 /** A text with its language (BCP 47) and its script (ISO 15924). */
@@ -10,7 +10,7 @@ export interface InternationalText {
   text: string
 }
 
-/** Sentences in which the invisible characters of a script, or of typography, have an effect. */
+/** Sentences in which a script's or a typographic invisible character has an effect. */
 const sentences: [language: string, text: string][] = [
   ['fa', 'نمی\u200cخواهم کتاب\u200cها را بخوانم، خانه\u200cام دور است.'],
   ['fa', 'آن\u200cها گفتند: «بچه\u200cها می\u200cروند» (۱۲\u200cام)'],
@@ -83,7 +83,7 @@ export function internationalTexts(): InternationalText[] {
 
 const tones = ['', '🏻', '🏼', '🏽', '🏾', '🏿']
 
-/** Emoji made of several characters, and many that are a single one. */
+/** Emoji that consist of several characters, and many single-character emoji. */
 export function emojiTexts(): string[] {
   const roles = '⚕️ ⚖️ ✈️ 🌾 🍳 🎓 🎤 🎨 🏫 🏭 💻 💼 🔧 🔬 🚀 🚒 🦯 🦼 🦽 🦰 🦱 🦳 🦲'.split(' ')
   const acts = '🏃 🏄 🏊 🏋 👮 👷 💁 💂 🕵 🙋 🚴 🤷 🦸 🧙 🧝 🧖'.split(' ')

@@ -1,6 +1,6 @@
 /**
- * Two unrelated accounts for the isolation matrix: the owner (Acme) has one of everything, and the caller (Evil) names
- * these objects in its calls. See `test/isolation.test.ts`.
+ * Two unrelated accounts for the isolation matrix. The owner (Acme) has one object of each kind. The caller (Evil)
+ * names these objects in its calls. See `test/isolation.test.ts`.
  */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../src/auth/actor.ts'
@@ -24,9 +24,9 @@ import { gridPath, wireRequest } from './mcp.ts'
 import { sendMessage } from './messaging.ts'
 import { callRest } from './rest.ts'
 
-/** Names of an account's objects, one of each form. */
+/** Names of an account's objects, one name per form. */
 export type NamesByForm = Awaited<ReturnType<typeof createEntities>>
-/** A form of naming an account's object. */
+/** A form of name for an account's object, such as an id or an alias. */
 export type Form = keyof NamesByForm
 
 /** The caller's own agents and guardrails. */
@@ -36,7 +36,7 @@ const fillers = ['own-0', 'own-1']
 export interface ToolResponse {
   /** `ok` or an error code. */
   outcome: string
-  /** Status, headers and body as sent. */
+  /** Status, headers and body as received. */
   text: string
 }
 
@@ -57,7 +57,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
 
   const foreign = await createEntities(grid, acme, 'acme', alice, alicesMate)
   const deletedForeign = await createDeletedEntities(acme, 'acme')
-  // One agent of the caller's account may answer this agent. The calling agent may not.
+  // Only one agent of the caller's account may answer this agent, and it is not the calling agent.
   const writer = { type: 'agent' as const, agentId: foreign['agent id'], alias: 'acme-agent', credentialId: 'test' }
   await sendMessage(grid.store.account(acme.id, writer), { to: '@mate', text: 'a question of acme' })
   await followLog(grid.store)
@@ -95,43 +95,43 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     ...threads.map(({ id }) => ({ ...notice, args: [acme.id, id] })),
     { ...digest, args: [acme.id, user] },
   ])
-  // Lets each key record its first use in advance. The clock stands still, so there are no later uses to record.
+  // Each key's first use is recorded now. The clock stands still, so later uses are not recorded.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
   const secrets = await secretsOf(grid, acme)
 
   return {
     grid,
-    /** The account whose objects are named. */
+    /** The account that owns the named objects. */
     owner: acme,
-    /** The account whose calls name them. */
+    /** The account that makes the calls. */
     caller: evil,
     foreign,
     deletedForeign,
     secrets,
-    /** The owner's current secrets. */
+    /** Reads the owner's current secrets. */
     secretsOfOwner: () => secretsOf(grid, acme),
     createOwn: () => createEntities(grid, evil, 'own', eve, 'mate'),
     createDeletedOwn: () => createDeletedEntities(evil, 'own'),
-    /** Removes what the calls created in the caller's account. */
+    /** Removes all objects that calls created in the caller's account. */
     reset: () => reset(grid, evil, kept),
     callMcp: (key: string, tool: string, args: unknown) => callMcp(grid, key, tool, args),
     callRest: (key: string, route: string, args: Record<string, unknown>) => callRoute(grid, key, route, args),
     callA2a: (method: string, message: Record<string, unknown>) => callA2a(grid, method, message),
     dumpOwner: () => dump(grid, acme),
-    /** Without the activity log, which also records refused calls. */
+    /** Omits the activity log, which also records refused calls. */
     dumpCaller: () => dump(grid, evil, ['activity']),
   }
 }
 
 export const isId = (value: string): boolean => /^[0-9a-f-]{36}$/.test(value)
 
-/** Returns a value of the same form and length that refers to nothing. */
+/** Returns a value with the same form and length that names no object. */
 export function unusedLike(value: string): string {
   if (isId(value)) return newId()
   return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
 }
 
-/** Removes the named value, the most similar own alias, and new ids and keys from a response. */
+/** Removes the named value, a suggested own alias, and new ids and keys from a response. */
 export function withoutEcho({ outcome, text }: ToolResponse, value: string): string {
   const bare = value.replace(/^[@#]/, '')
   return `${outcome} ${bare === '' ? text : text.replaceAll(bare, '…')}`
@@ -164,7 +164,7 @@ async function createEntities(
   await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
   const [skill] = await account.store.read.skills.ofAgent(agent.id)
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
-  // The same message as in the cases, so that a case that uses its own idempotency key is a repeat.
+  // Equals the message in the test cases, so that a case that uses its own idempotency key repeats the send.
   await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
   const file = await sendMessage(as(sender), {
     to: `@${mate}`,
@@ -196,7 +196,7 @@ async function createEntities(
     ...{ to: `@${mate}`, mode: 'task', contextId: `${prefix}-asked` },
     message: { messageId: `${prefix}-asked`, parts: [{ text: `another question of ${prefix}` }] },
   })
-  // The sender of one message was waiting for its answer.
+  // The sender of this message waits for the answer.
   const { change: { leases }, write } = account.store
   const mateAgent = (await account.store.read.agents.byAlias(mate))!
   await write([leases.awaitAnswer(sender.id, message.id, 'a process', 1)])
@@ -264,7 +264,7 @@ interface KeptIds {
   channels: string
 }
 
-/** The ids that `reset` keeps, as JSON arrays. */
+/** The ids that `reset` does not remove, as JSON arrays. */
 async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
   const ids = async (table: string) => {
     const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [evil.id])
@@ -324,7 +324,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
   ])
 }
 
-/** The ids, hashes and names in the owner's rows. No response to the caller may contain them. */
+/** The ids, hashes and names in the owner's rows. Responses to the caller must not contain them. */
 async function secretsOf(grid: TestGrid, acme: TestAccount): Promise<string[]> {
   const tables = JSON.parse(await dump(grid, acme)) as string[][]
   const cells = new Set(tables.flat().flatMap((row) => Object.values(JSON.parse(row))))
@@ -346,7 +346,7 @@ async function callRoute(grid: TestGrid, key: string, route: string, args: Recor
   return { outcome: body.error ? String(body.error.code) : 'ok', text: JSON.stringify([status, shown]) + text }
 }
 
-/** `args` contains a send's message fields, or another method's params. */
+/** `args` contains a send's message fields, or the params of another method. */
 async function callA2a(grid: TestGrid, method: string, args: Record<string, unknown>): Promise<ToolResponse> {
   const sends: Record<string, typeof send10> = { SendMessage: send10, 'message/send': send03 }
   const body = sends[method]?.(args) ?? request(method, args)

@@ -1,4 +1,4 @@
-/** Building blocks for the matrix of cached keys: the changes that a key lookup depends on, and the key's uses. */
+/** The parts of the matrix of cached keys: changes that affect a key lookup, and uses of a key. */
 import type { Role } from '../../src/auth/actor.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { createAdminKey, deleteAdminKey } from '../../src/grid/accounts/accounts.ts'
@@ -21,15 +21,15 @@ import { claimAgents, signUpAs } from './signup.ts'
 export interface KeyCase {
   key: string
   change(): Promise<unknown>
-  /** It was fetched with a grant, which expires by itself, so each use queries the database. */
+  /** The key was fetched with a grant. The grant expires by itself, so each use of the key queries the database. */
   hasGrant?: true
-  /** It remains valid afterwards. */
+  /** The key remains valid after the change. */
   stays?: true
 }
 
 type Prepare = (grid: TestGrid) => KeyCase | Promise<KeyCase>
 
-/** All ways in which an agent's key can end or change its meaning. */
+/** All changes that invalidate an agent's key or alter its meaning. */
 const keyChanges: Record<string, Prepare> = {
   'its key is replaced': (grid) => ({ ...alice(grid), change: () => reissueKey(grid.acme.store, 'alice') }),
   async 'its key is revoked alone'(grid) {
@@ -80,7 +80,7 @@ const keyChanges: Record<string, Prepare> = {
   },
 }
 
-/** All ways in which an admin key can end. */
+/** All changes that invalidate an admin key. */
 const adminChanges: Record<string, Prepare> = {
   async 'an admin key is deleted'(grid) {
     const { id, adminKey } = await createAdminKey(grid.acme.store, 'ci')
@@ -98,7 +98,7 @@ const adminChanges: Record<string, Prepare> = {
   },
 }
 
-/** Sends a request with the key. Resolves to `refused`, or to the ids of the agents in its account. */
+/** Uses of a key. Each sends a request and resolves to `refused`, or to the ids of the agents in the key's account. */
 export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<string>> = {
   'a bearer look-up': async (grid, key) => {
     const account = await createAuthenticator(grid.store)(`Bearer ${key}`).catch(() => undefined)
@@ -112,7 +112,7 @@ export const keyUses: Record<string, (grid: TestGrid, key: string) => Promise<st
   },
 }
 
-/** All ways in which an agent's access token can end. */
+/** All changes that invalidate an agent's access token. */
 const tokenChanges: Record<string, Prepare> = {
   async 'its token is revoked'(grid) {
     const { key } = await tokenOf(grid)
@@ -145,10 +145,10 @@ const tokenChanges: Record<string, Prepare> = {
   },
 }
 
-/** Each change combined with each use of the key it affects. */
+/** Each change combined with each use of the affected key. */
 export const cells = cellsOf({ ...keyChanges, ...adminChanges })
 
-/** All changes that end or alter an agent's credential. */
+/** All changes that invalidate or alter an agent's credential. */
 export const agentChanges = Object.entries({ ...keyChanges, ...tokenChanges })
 
 function cellsOf(changes: Record<string, Prepare>) {
@@ -156,7 +156,7 @@ function cellsOf(changes: Record<string, Prepare>) {
   return Object.entries(changes).flatMap(([change, prepare]) => uses.map((use) => [change, use, prepare] as const))
 }
 
-/** Returns a response's text, without the times when agents were last seen, which change with each call. */
+/** Returns a response's text without the times when agents were last seen, because each call changes them. */
 export function withoutTimes(answer: unknown): string {
   return JSON.stringify(answer, (name, value) => /seen/i.test(name) ? undefined : value)
 }

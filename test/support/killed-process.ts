@@ -1,7 +1,6 @@
 /**
- * A process that does one kind of work on the database in its environment, and kills itself some milliseconds after
- * starting the work. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the
- * milliseconds.
+ * A process that does one kind of work on the environment's database, and kills itself some milliseconds after the work
+ * has begun. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the milliseconds.
  */
 import process from 'node:process'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -21,19 +20,19 @@ import { sendMessage } from './messaging.ts'
 import { askFor } from './tasks.ts'
 import { membership } from './people.ts'
 
-/** Two agents of one account, and one of another. */
+/** Two agents of one account, and one agent of another account. */
 type WorkingAgents = { account: string; id: string; alias: string }[]
 
 const [name, given, killAfterMs] = process.argv.slice(2)
 const agents = JSON.parse(given) as WorkingAgents
 let killing: ReturnType<typeof setTimeout> | undefined
 
-/** Signals that the work has begun. */
+/** Reports that the work has begun. */
 function begun(): void {
   killing ??= setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(killAfterMs))
 }
 
-/** Agents send each other every kind of message, and the messages are placed in conversations. */
+/** Agents send each other every kind of message. The messages are placed in conversations. */
 async function conversations([alice, bob, desk]: AccountStore[], store: Store): Promise<void> {
   follow(store)
   await inLanes(3, async (lane) => {
@@ -47,7 +46,7 @@ async function conversations([alice, bob, desk]: AccountStore[], store: Store): 
   })
 }
 
-/** An agent asks, and another answers in many steps. */
+/** An agent asks a question. Another agent answers in many steps. */
 async function tasks([alice, bob]: AccountStore[]): Promise<void> {
   await inLanes(5, async (_, n) => {
     const { id: taskId } = await askFor(alice, `question ${n}`)
@@ -95,7 +94,7 @@ async function claims(_: AccountStore[], store: Store): Promise<void> {
   })
 }
 
-/** Agents message each other, and each message is held. Two people decide on the oldest one at the same time. */
+/** Agents message each other. Each message is held, and two people decide on the oldest one concurrently. */
 async function approvals([alice, bob]: AccountStore[], store: Store): Promise<void> {
   const members = await alice.read.team.members()
   const people = members.slice(0, 2).map(({ userId }) =>
@@ -109,7 +108,7 @@ async function approvals([alice, bob]: AccountStore[], store: Store): Promise<vo
   })
 }
 
-/** Repeats work in several concurrent lanes until the process ends. */
+/** Repeats work in several concurrent lanes until the process is killed. */
 async function inLanes(count: number, work: (lane: number, n: number) => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: count }, async (_, lane) => {
     for (let n = 0;; n++) await work(lane, n)

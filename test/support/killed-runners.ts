@@ -1,6 +1,6 @@
 /**
- * Kills runners at planned steps of their work, and observes what happens to the messages. The runner is a process that
- * reaches the grid through a proxy; the proxy and the runner's child report each step.
+ * Kills runners at planned steps of their work, and observes the messages. The runner reaches the grid through a proxy.
+ * The proxy and the runner's child report each step.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -13,8 +13,8 @@ import { markOf } from '../../src/clients/state/lock.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
- * The process that receives SIGKILL, and when. `asked` is before a call reaches the grid, `answered` before its
- * response reaches the runner.
+ * The killed process and the moment. `asked` is before a call reaches the grid, `answered` before the response reaches
+ * the runner.
  */
 export const killSteps = [
   'runner: peek asked',
@@ -33,27 +33,27 @@ export const killSteps = [
 
 export type KillStep = (typeof killSteps)[number]
 
-/** The outcome for one message. */
+/** The result for one message. */
 export interface KilledRun {
   step: KillStep
   /** The number of kills. */
   kills: number
   /** The answers that the asker received. */
   answers: string[]
-  /** For each child that got the message, whether it was informed of an earlier child. */
+  /** One value for each child that got the message: whether it was informed of an earlier child. */
   children: boolean[]
 }
 
 export interface Lane {
-  /** The grid. */
+  /** The grid's URL. */
   url: string
   asker: { key: string; alias: string }
   worker: { key: string; alias: string }
-  /** The runner's state folder. */
+  /** The folder for the runner's state. */
   folder: string
 }
 
-/** Reads the messages, reports that it has begun, and answers when told to continue. */
+/** A child that reads the messages, reports that it has begun, and answers when told to continue. */
 const child = `let input = ''
 process.stdin.on('data', (text) => input += text).on('end', async () => {
   const { messages: [{ message, redelivered }] } = JSON.parse(input)
@@ -63,7 +63,7 @@ process.stdin.on('data', (text) => input += text).on('end', async () => {
   process.stdout.write('re ' + message)
 })`
 
-/** Puts messages into a worker's inbox, one for each step, and kills its runner or child at that step. */
+/** Sends messages to a worker, one for each step, and kills its runner or child at that step. */
 export async function killAtSteps(
   { url, asker, worker, folder }: Lane,
   steps: readonly KillStep[],
@@ -75,7 +75,7 @@ export async function killAtSteps(
   let isArmed = false
   let childPid: number | undefined
 
-  /** Kills the process if this is the step. Resolves to whether the runner was killed. */
+  /** Kills the process if the planned step is reached. Resolves to whether the runner was killed. */
   async function reach(step: KillStep, pid?: number): Promise<boolean> {
     if (!isArmed || run?.step !== step) return false
     isArmed = false
@@ -85,7 +85,7 @@ export async function killAtSteps(
     return !step.startsWith('child')
   }
 
-  /** A killed runner's child ends with it and does nothing more. */
+  /** Kills the runner. Its child ends with it and does nothing more. */
   async function killRunner(): Promise<void> {
     await killed(runner!)
     const pid = childPid
@@ -106,7 +106,7 @@ export async function killAtSteps(
       return response.end()
     }
     const name = nameOf(path)
-    // A second kill leaves leases behind that the next runner finds.
+    // The runner is killed before its planned step too, so that it leaves leases behind for the next runner.
     if (run?.step.startsWith('runner: left leases') && run.kills === 0 && isArmed && name === 'send') {
       run.kills++
       await killRunner()
@@ -139,7 +139,7 @@ export async function killAtSteps(
   function start(): void {
     const words = ['run', '--as', worker.alias, '--lease', '30s', '--max-turns-per-hour', '100000']
     const command = ['--', process.execPath, '-e', child, proxyUrl]
-    // `node -e` has no file name among its arguments.
+    // With `node -e`, the arguments contain no file name.
     command[3] = child.replace('process.argv[2]', 'process.argv[1]')
     const [program, ...args] = [...runtimeCommand('node'), 'src/main.ts', ...words, ...command]
     runner = spawn(program, args, {
@@ -151,7 +151,7 @@ export async function killAtSteps(
     })
   }
 
-  /** Returns the answers to a message so far. */
+  /** Adds the answers to a message that have arrived so far. */
   async function answersTo(id: string, into: string[]): Promise<void> {
     const { lease_id, messages } = await client.lease()
     if (lease_id === null) return
@@ -173,7 +173,7 @@ export async function killAtSteps(
         await answersTo(message_id, current.answers)
         return current.answers.length > 0
       })
-      // Anything that would answer again has had its chance, because the runner has checked its inbox after the answer.
+      // Waits until the runner has checked its inbox again. It would have sent a duplicate answer by then.
       isArmed = false
       await waitFor('an idle runner', async () => {
         if (!isRunning(runner)) start()
@@ -190,7 +190,7 @@ export async function killAtSteps(
   return runs
 }
 
-/** Describes what is wrong with a run; undefined if nothing is. */
+/** Describes the fault of a run; undefined if there is none. */
 export function faultOf({ step, kills, answers, children }: KilledRun): string | undefined {
   if (kills === 0) return `${step}: nobody was killed`
   if (answers.length === 0) return `${step}: the message was lost`

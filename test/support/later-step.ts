@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { migrations } from '../../db/migrations.ts'
 
 /**
- * Makes this process act as a newer program, whose schema has a further step, until the end of the test. Returns the
+ * Makes this process act as a newer program until the end of the test. Its schema has an additional step. Returns the
  * step's name.
  */
 export function addStep(...statements: string[]): string {
@@ -12,7 +12,7 @@ export function addStep(...statements: string[]): string {
   return step.name
 }
 
-/** Does the same while `work` runs. With `compatible`, a program without the step may use the database. */
+/** Adds a step while `work` runs. With `compatible`, a program without the step may use the database. */
 export async function withStep<Result>(
   statements: string[],
   compatible: boolean,

@@ -2,10 +2,9 @@
 import type { Page } from 'playwright-core'
 
 /**
- * Returns what makes the open page hard to use at its current size: the page or a part of it scrolls sideways; a
- * control is smaller than 24 × 24 px; a text field is too narrow to read its input; or an invisible part escapes its
- * scroll container. Code blocks and focusable parts may scroll; links in a sentence may be lower. The page must run
- * scripts.
+ * Finds faults of the open page at its current size. Faults are: horizontal scrolling of the page or a part, a control
+ * smaller than 24 × 24 px, a text field too narrow for its input, and an invisible part outside its scroll container.
+ * Code blocks and focusable parts may scroll, and links in a sentence may be lower. The page must run scripts.
  * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
  */
 export async function layoutFaults(page: Page): Promise<string[]> {
@@ -14,8 +13,8 @@ export async function layoutFaults(page: Page): Promise<string[]> {
 }
 
 /**
- * Waits until new colours have been painted and all transitions have ended. After a resize, a page is complete in the
- * second frame.
+ * Waits until new colours are painted and all transitions have ended. After a resize, a page is complete in the second
+ * frame.
  */
 export const settled = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   .then(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))))

@@ -1,10 +1,10 @@
-/** A signed-in person who answers the consent pages of a listening grid, as a browser does. */
+/** A signed-in person who answers a listening grid's consent pages as a browser does. */
 import { createSessions } from '../../src/auth/session.ts'
 import { servedOrigins } from '../../src/edge.ts'
 import { rows } from './database.ts'
 import type { LiveGrid } from './server.ts'
 
-/** Opens a consent page, and allows its selected entry or denies. Follows the redirect. */
+/** Opens a consent page, and allows the selected entry or denies access. Follows the redirect. */
 export type AnswerConsent = (address: string, decision?: 'allow' | 'deny') => Promise<void>
 
 /** Signs in the first member of Acme. */

@@ -1,4 +1,4 @@
-/** The event stream of a person's open pages. */
+/** The event stream that a person's open pages receive. */
 import type { Store } from '../../src/store/store.ts'
 import type { Browser } from './browse.ts'
 import { follow } from './conversations.ts'
@@ -13,14 +13,14 @@ interface LiveEvent {
 }
 
 export interface OpenLive {
-  /** Returns the next event with one of these names, or of any name. Fails when the stream ends. */
+  /** Returns the next event with one of these names; without names, the next event. Fails when the stream ends. */
   next(...names: string[]): Promise<LiveEvent>
   /** Returns all events until the stream ends. */
   rest(): Promise<LiveEvent[]>
   close(): Promise<void>
 }
 
-/** Opens the stream for `watch`, and reads its `hello`. */
+/** Opens the stream for the query `watch`, and reads the `hello` event. */
 export async function openLive(one: Pick<Browser, 'request'>, watch: string, more = ''): Promise<OpenLive> {
   const live = liveOf(await one.request(`/live?watch=${watch}${more}`))
   await live.next('hello')
@@ -47,7 +47,7 @@ export function liveOf(response: Response): OpenLive {
   }
 }
 
-/** Fails after 20 s, naming what the test waited for. */
+/** Fails after 20 s, with the name of the expected event. */
 async function inTime<T>(coming: Promise<T>, what: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout>
   const late = new Promise<never>((_, reject) => {
@@ -66,7 +66,7 @@ function parsed(frame: string): LiveEvent {
   }
 }
 
-/** Places new messages in conversations, as a server's worker does. Returns the function that stops this. */
+/** Places new messages in conversations, as a server's worker does. Returns a function that stops it. */
 export function following(store: Store): () => Promise<void> {
   return follow(store)
 }

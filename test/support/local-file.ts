@@ -1,4 +1,4 @@
-/** A local database file in its own folder, with functions for tests to write to it and read from it. */
+/** A local database file in its own folder, and functions with which tests write to the file and read from it. */
 import { type Client, createClient } from '@libsql/client'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,14 +12,14 @@ import { openStore, type Store } from '../../src/store/store.ts'
 
 export type LocalFile = ReturnType<typeof localFile>
 
-/** The file does not exist until it is opened. `close` closes everything in `closing` and removes the folder. */
+/** The file is created when it is opened. `close` closes everything in `closing` and removes the folder. */
 export function localFile() {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-file-'))
   const closing: (() => unknown)[] = []
   const file = { folder, path: join(folder, 'data', 'grid.db'), closing, open, facts, close }
   return file
 
-  /** `onLook` is called each time the clock is read, such as after an attempt to take the lock. */
+  /** Opens the file. `onLook` is called each time the clock is read, for example after an attempt to take the lock. */
   async function open(
     env: Record<string, string> = {},
     options: DatabaseOptions = {},

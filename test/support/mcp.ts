@@ -1,4 +1,4 @@
-/** Requests of MCP clients of both eras, in wire format. */
+/** Requests of MCP clients of both protocol eras, in wire format. */
 import type { TestGrid } from './grid.ts'
 
 export type Era = 'legacy' | 'modern'
@@ -14,7 +14,7 @@ export interface WireRequest {
   body: any
 }
 
-/** The modern era's `_meta`, with the entries of `more`. */
+/** The `_meta` of the modern era, with additional entries. */
 export function envelope(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -38,7 +38,7 @@ export function wireRequest(era: Era, method: string, params?: Record<string, un
   return { headers, body: { jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } } }
 }
 
-/** A response with its parsed body, if it has one. */
+/** A response and its parsed body, if it has one. */
 export interface WireResponse {
   status: number
   headers: Headers
@@ -87,7 +87,7 @@ export async function callTool(
   return toolResult(body.result, name)
 }
 
-/** The name of the list in each agent tool's answer, if the tool returns one. */
+/** The field with the list in each agent tool's answer, for tools that return a list. */
 const lists: Record<string, string> = {
   read_messages: 'messages',
   search_messages: 'messages',
@@ -97,18 +97,18 @@ const lists: Record<string, string> = {
   list_reservations: 'reservations',
 }
 
-/** The result of a tool call: the JSON object in its text, and its error. */
+/** A tool call's result: the JSON object in its text, and the error. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
 export function toolResult(result: any, tool: string) {
   const whole = JSON.parse(result.content[0].text)
   const list = result.isError ? undefined : lists[tool]
   const { [list ?? '']: listed, ...others } = whole
   return {
-    /** The whole object. */
+    /** The complete object. */
     whole,
-    /** The list of a tool that returns one; otherwise the whole object. */
+    /** The list, for a tool that returns one; otherwise the complete object. */
     text: list === undefined ? whole : listed,
-    /** The fields next to the list: how to continue, and what remains. */
+    /** The fields next to the list, such as how to continue and how much remains. */
     more: list === undefined || Object.keys(others).length === 0 ? undefined : others,
     code: result.isError ? whole.error.code as string : undefined,
     message: result.isError ? whole.error.message as string : undefined,

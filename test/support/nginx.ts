@@ -11,7 +11,7 @@ import { waitFor } from './wait-for.ts'
 
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
-/** For `describe.skipIf(!hasNginx)`. Always true under CI, so that tests fail if nginx is missing. */
+/** For `describe.skipIf(!hasNginx)`. Always true under CI, so that tests fail without nginx. */
 export const hasNginx = spawnSync('nginx', ['-v'], { env }).status === 0 || process.env.CI === 'true'
 if (!hasNginx) console.warn('No nginx: its tests are skipped. Install it, on Debian nginx-light.')
 
@@ -29,7 +29,7 @@ const host = 'grid.example.com'
 /** The grid's public address behind the proxy. */
 export const proxiedUrl = `https://${host}`
 
-/** Starts nginx in front of three processes, on a free port. */
+/** Starts nginx on a free port, in front of three processes. */
 export async function startNginx(ports: readonly number[]): Promise<Proxy> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-nginx-'))
   const { key, cert } = testCertificate(host)

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 /** A callback server on a free loopback port. */
 export interface Callback {
   url: string
-  /** Resolves to the next request's query parameters. */
+  /** Resolves to the query parameters of the next request. */
   next(): Promise<URLSearchParams>
   close(): Promise<void>
 }
 
-/** `host` is the name of the loopback host in the URL. */
+/** Starts a callback server. `host` is the loopback host's name in the URL. */
 export async function callbackServer(host = '127.0.0.1'): Promise<Callback> {
   const visits: URLSearchParams[] = []
   const waiting: ((query: URLSearchParams) => void)[] = []

@@ -1,10 +1,10 @@
-/** Creates OAuth access tokens without a login, for tests of what a token permits. */
+/** Creates OAuth access tokens without a login, for tests of a token's permissions. */
 import { newId } from '../../src/lib/id.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
 import { hour } from '../../src/lib/time.ts'
 import type { TestGrid } from './grid.ts'
 
-/** Grants a client access as the account's admin, or as the agent `agentId`. */
+/** Grants a client access to the account as its admin, or as the agent `agentId`. */
 export async function accessTokenFor(
   { store, clock }: TestGrid,
   userId: string,

@@ -11,7 +11,7 @@ export const gridUrl = 'https://api.grid.example/mcp/v1/grid'
 export const callback = 'http://127.0.0.1:4100/callback'
 export const verifier = 'v'.repeat(64)
 
-/** A browser with a signed-in user and its cookies. */
+/** A browser with its cookies and a signed-in user. */
 export interface OAuthBrowser {
   visitor: Visitor
   cookies: Map<string, string>
@@ -46,13 +46,13 @@ export async function otherClient(grid: TestGrid): Promise<string> {
   return (await response.json()).client_id
 }
 
-/** Advances the clock. Ann signs in again, because her session may have ended. */
+/** Advances the clock. Ann signs in again, because her session may have expired. */
 export async function advanceClock(grid: OAuthGrid, ms: number): Promise<void> {
   grid.clock.now += ms
   Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
 }
 
-/** The first member of a test account. */
+/** The first member of a test account, with this email address. */
 export async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
   const [{ user_id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
   return { id: String(user_id), email }
@@ -82,7 +82,7 @@ export function setRole(grid: OAuthGrid, { visitor }: OAuthBrowser, role: string
   ])
 }
 
-/** Returns a valid authorization request's query with changes; undefined omits a parameter. */
+/** Returns a valid authorization request's query with changes. The value undefined omits a parameter. */
 export function authorizeQuery(grid: OAuthGrid, changes: Record<string, string | undefined> = {}) {
   const query = {
     response_type: 'code',
@@ -97,7 +97,7 @@ export function authorizeQuery(grid: OAuthGrid, changes: Record<string, string |
   return new URLSearchParams(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** Sends a request with the browser's cookies, and stores the response's cookies. */
+/** Sends a request with the browser's cookies, and stores cookies from the response. */
 export async function browse(grid: OAuthGrid, { cookies }: OAuthBrowser, url: string, init: RequestInit = {}) {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const response = await grid.request(new URL(url, issuer).href, { ...init, headers: { cookie, ...init.headers } })
@@ -213,7 +213,7 @@ export interface Tokens {
   expires_in: number
 }
 
-/** Completes a login: consent page, code, tokens. */
+/** Completes a login: consent page, code, and tokens. */
 export async function obtainTokens(
   grid: OAuthGrid,
   pick?: string,
@@ -234,7 +234,7 @@ export async function fetchApiKey(grid: OAuthGrid, token: string, body?: unknown
   return { status: response.status, body: await response.json() }
 }
 
-/** Returns the tools that a token can use at the MCP endpoint, or the error status. */
+/** Returns the tools that a token can use at the MCP endpoint. If access is refused, returns the status. */
 export async function mcpAccess(grid: OAuthGrid, token: string): Promise<string> {
   const response = await grid.post(gridUrl, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
     Authorization: `Bearer ${token}`,
@@ -267,7 +267,7 @@ export async function sentences(
   return [...happened].map(([, sentence]) => sentence.replace(/<[^>]+>/g, ''))
 }
 
-/** Makes Ann an admin of Evil, too. She signs in again, so that her session includes Evil. */
+/** Makes Ann an admin of Evil as well. She signs in again, so that her session includes Evil. */
 export async function joinEvil(grid: OAuthGrid): Promise<void> {
   const { id } = grid.ann.visitor.user
   await grid.store.write([membership(grid.store, grid.evil.id, id, 'admin', grid.clock.now)])

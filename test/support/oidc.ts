@@ -1,4 +1,4 @@
-/** A real OpenID Connect provider on a free port, whose users sign in without a page. */
+/** A real OpenID Connect provider on a free port. Its users sign in without a page. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
@@ -10,7 +10,7 @@ export type OidcServer = Awaited<ReturnType<typeof startOidc>>
 export const clientId = 'the-grid'
 export const clientSecret = 'a-secret-of-the-grid-that-is-long-enough'
 
-/** `claims` belong to its only user, `sub`. */
+/** Starts the provider. `claims` are the claims of its only user, `sub`. */
 export async function startOidc() {
   const claims: Record<string, unknown> & { sub: string } = {
     sub: 'u-1',
@@ -35,9 +35,9 @@ export async function startOidc() {
   return {
     issuer,
     claims,
-    /** Whether it publishes keys other than those it signs with; and the userinfo endpoint's replacement response. */
+    /** Whether the provider publishes other keys than it signs with, and a replacement for the userinfo response. */
     state,
-    /** Serves the clients with these redirect addresses. `said` is the issuer that it claims to be. */
+    /** Serves clients with these redirect addresses. `said` is the issuer that the provider claims to be. */
     serve(redirectUris: string[], { said = issuer, ...options }: Configuration & { said?: string } = {}) {
       provider = new Provider(said, {
         clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
@@ -58,8 +58,8 @@ export async function startOidc() {
     /** Stops responding until `serve` is called. */
     stop: () => provider = undefined,
     /**
-     * Acts as a browser at the provider, starting at the address that the grid redirected it to. Returns the path and
-     * query of the way back.
+     * Acts as a browser at the provider, starting at the address to which the grid redirected it. Returns the path and
+     * query of the redirect back to the grid.
      */
     async wayBack(url: string): Promise<string> {
       const cookies = new Map<string, string>()
@@ -87,8 +87,8 @@ export async function startOidc() {
 }
 
 /**
- * Returns where the browser is redirected to when it begins to sign in, or the page's status and text if there is no
- * redirect.
+ * Begins to sign in. Returns the address to which the browser is redirected, or the page's status and text if there is
+ * no redirect.
  */
 export async function beginAt(one: Browser, id: string, query = ''): Promise<string> {
   const page = await one.open(`/sso/${id}${query}`)
@@ -101,7 +101,7 @@ export function linkOut({ html }: Page): string | undefined {
   return href === undefined ? undefined : unescapeHtml(href)
 }
 
-/** Signs in with the provider, as far as the grid permits this browser. */
+/** Signs in with the provider, as far as the grid permits. */
 export async function signInBy(server: OidcServer, one: Browser, id: string, query = ''): Promise<Page> {
   return await one.open(await server.wayBack(await beginAt(one, id, query)))
 }

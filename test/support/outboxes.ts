@@ -1,4 +1,4 @@
-/** Drives a test grid's outboxes as its worker does: sends due requests that follow from the log. */
+/** Drives a test grid's outboxes as its worker does. Sends the due requests that follow from the log. */
 import type { Store } from '../../src/store/store.ts'
 import { type OutboxAttempts, Outboxes } from '../../src/worker/outboxes.ts'
 import { followLog } from '../../src/worker/followers.ts'

@@ -1,4 +1,4 @@
-/** Users of a test grid. They are signed in without the sign-in page, because hashing a password takes a moment. */
+/** Users of a test grid. They are signed in without the sign-in page, because password hashing is slow. */
 import type { Role, SignedInUser, UserActor } from '../../src/auth/actor.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { createSessions } from '../../src/auth/session.ts'
@@ -14,7 +14,7 @@ import type { TestAccount, TestGrid } from './grid.ts'
 export const password = 'correct horse battery'
 let passwordHash: Promise<string> | undefined
 
-/** Returns a statement that makes a user a member without any proof. */
+/** Returns a statement that makes a user a member without any proof of identity. */
 export function membership(store: Store, account: string, user: string, role: Role, at: number): Statement {
   return store.account(account, { type: 'system', job: 'test' }).change.team.addMember(user, role, at)
 }
@@ -26,7 +26,7 @@ export interface Person {
   actor(role: Role): UserActor
 }
 
-/** Creates a user, verified by default, and a member of an account if they have a role. */
+/** Creates a user with a verified address by default. A user with a role becomes a member of the account. */
 export async function person(
   grid: TestGrid,
   { email, name = '', role, account = grid.acme, isVerified = true, hasPassword = true }: {
@@ -55,7 +55,7 @@ export async function person(
   }
 }
 
-/** Accepts an invitation as its addressee, who is new to the grid. */
+/** Accepts an invitation as the invited person, who is new to the grid. */
 export async function acceptAs(grid: TestGrid, { email, url }: { email: string; url: string }): Promise<void> {
   await person(grid, { email })
   const user = (await grid.store.global.users.byEmail(email))!
@@ -82,7 +82,7 @@ export async function signedIn(
   return one
 }
 
-/** The page that a person sees first in an account. `query` contains its message to them. */
+/** The path of the first page that a person sees in an account, with a query. */
 export function arrivalOf({ id }: { id: string }, query: Record<string, string> = {}): string {
   const given = new URLSearchParams(query)
   return `/accounts/${id}/home${given.size === 0 ? '' : `?${given}`}`

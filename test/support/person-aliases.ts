@@ -7,12 +7,12 @@ import { type Person, person } from './people.ts'
 
 export interface PersonWithAlias {
   person: Person
-  /** The account, as seen by this person in the browser. */
+  /** The account as this person sees it in the browser. */
   account: AccountStore
   personAlias: PersonAlias
 }
 
-/** A member of the account, as seen in the browser. */
+/** A member of the account. The account is as the member sees it in the browser. */
 export async function member(
   grid: TestGrid,
   { role = 'member', account = grid.acme, name }: { role?: Role; account?: TestAccount; name?: string } = {},

@@ -9,13 +9,13 @@ import { afterAll, vi } from 'vitest'
 import { type Runtime, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
 import { binaryFile } from './binary.ts'
 
-// A process takes a second to start, or several on a busy machine.
+// A process takes a second to start, and several seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(endStarted)
 
 const started = new Set<ChildProcess>()
 
-/** Kills every process that tests started, because a failed test did not stop its own. */
+/** Kills all processes that tests started, because a failed test does not stop its own. */
 export function endStarted(): void {
   for (const child of started) child.kill('SIGKILL')
   started.clear()
@@ -23,7 +23,7 @@ export function endStarted(): void {
 
 export { type Runtime, runtimes }
 
-/** Runs the command line: a runtime, or the single binary, which `buildBinary` builds. */
+/** What runs the command line: a runtime, or the single binary that `buildBinary` builds. */
 export type Runner = Runtime | 'binary'
 
 /** A temporary folder for the files of one test, with a database. */
@@ -81,9 +81,7 @@ export function beginCommand(
   return { kill: () => void child.kill('SIGKILL'), ended: watch(child).ended }
 }
 
-/**
- * Runs another program, by its path in the repository. `onOutput` receives all output so far whenever there is more.
- */
+/** Runs another program by its path in the repository. `onOutput` receives all output so far whenever more arrives. */
 export function runScript(
   runtime: Runtime,
   script: string,
@@ -109,7 +107,7 @@ export async function startServe(
 }
 
 /**
- * Starts another program, by default on Node, that serves the grid and prints its address as `agent-grid serve` does.
+ * Starts another program that serves the grid and prints its address like `agent-grid serve`. Runs on Node by default.
  */
 export async function startProgram(
   script: string,
@@ -120,7 +118,7 @@ export async function startProgram(
   return await listening(start(runtime, script, words, { PORT: '0', ...env }))
 }
 
-/** Does the same on Node, from a copy of this repository. */
+/** Starts `agent-grid serve` on Node, from a copy of this repository. */
 export async function startServeOf(copy: string, env: Record<string, string>): Promise<ServerProcess> {
   return await listening(startIn(copy, nodeOf(copy, 'src/main.ts', ['serve']), { PORT: '0', ...env }))
 }
@@ -158,7 +156,7 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
   }
 }
 
-/** The binary is started in its own folder, where it has no access to the packages. */
+/** The binary runs in its own folder, where it cannot access the packages. */
 function startCommand(runner: Runner, words: string[], env: Record<string, string>): ChildProcess {
   if (runner !== 'binary') return start(runner, 'src/main.ts', words, env)
   return startIn(dirname(binaryFile), [binaryFile, ...words], env)
@@ -172,10 +170,10 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
 function startIn(folder: string, [program, ...args]: string[], env: Record<string, string>): ChildProcess {
   const child = spawn(program, args, {
     cwd: folder,
-    // The tests' environment must not configure the process.
+    // The process does not inherit the tests' environment, because variables would configure it.
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
-      // Tests start many processes at once. Reserving disk space for each would only fill the disk.
+      // Tests start many processes at once. Disk space reserved by each of them would only fill the disk.
       ...{ LOG_LEVEL: 'warn', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,14 +1,14 @@
-/** A push service with a browser behind it: receives notifications, verifies their sender, and decrypts them. */
+/** A push service with a browser behind it. It receives notifications, verifies their sender, and decrypts them. */
 import { Buffer } from 'node:buffer'
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A notification as it arrived. */
+/** A received notification. */
 interface TakenPush {
   path: string
   headers: IncomingHttpHeaders
-  /** The content that the browser shows. */
+  /** The content that the browser displays. */
   shown: { title: string; body: string; tag: string; path: string }
   /** The claims of the sender's signed token. */
   claims: { aud: string; exp: number; sub: string }
@@ -23,7 +23,7 @@ export type PushAnswer =
 
 export type PushService = Awaited<ReturnType<typeof startPushService>>
 
-/** Starts a push service on a free port. `subscription` is its browser's description of itself. */
+/** Starts a push service on a free port. `subscription` returns a browser's subscription. */
 export async function startPushService() {
   const browser = createECDH('prime256v1')
   const publicKey = browser.generateKeys()
@@ -65,7 +65,7 @@ export async function startPushService() {
     taken,
     /** Responses to the next requests, in order. */
     answers,
-    /** The browser's subscription. Each path is another browser. */
+    /** A browser's subscription. Each path stands for another browser. */
     subscription: (path = '/browser') => ({
       endpoint: url + path,
       p256dh: publicKey.toString('base64url'),

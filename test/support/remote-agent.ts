@@ -1,4 +1,4 @@
-/** An A2A agent outside the grid, whose behaviour each test chooses. */
+/** An A2A agent outside the grid. Each test chooses its behaviour. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -18,7 +18,7 @@ interface RemoteMessage {
 }
 
 /**
- * The agent's response: the method's result, an HTTP status, a JSON-RPC error, bytes, or `hang`; or a function that
+ * The agent's response: the method's result, an HTTP status, a JSON-RPC error, bytes, `hang`, or a function that
  * responds.
  */
 export type Answer =
@@ -31,7 +31,7 @@ export type Answer =
 
 export type RemoteAgent = Awaited<ReturnType<typeof remoteAgent>>
 
-/** Listens on a free port, or on the port of a closed agent. `card` overrides fields of its card. */
+/** Starts an agent on a free port, or on the port of a closed agent. `card` overrides fields of the agent's card. */
 export async function remoteAgent(
   answer: (call: RemoteCall) => Answer | Promise<Answer>,
   card: object | ((url: string) => object) = {},
@@ -97,7 +97,7 @@ export function messageResult(text: string, contextId = 'remote-context') {
   return { result: { message: { messageId: crypto.randomUUID(), contextId, role: 'ROLE_AGENT', parts: [{ text }] } } }
 }
 
-/** A task in a state, as the result of `SendMessage`, or with `isLook` of `GetTask`. */
+/** A task with a state, as the result of `SendMessage`, or with `isLook` of `GetTask`. */
 export function taskResult(id: string, state: string, { said, made, isLook }: {
   said?: string
   made?: Record<string, unknown>[]

@@ -1,37 +1,37 @@
 /**
  * A recipient for the official A2A test suites: an ordinary MCP client of the grid that reads its inbox and answers
- * with `update_task`. The suites encode in each message what its recipient should do: TCK at the beginning of the
+ * with `update_task`. Each message contains an instruction to its recipient. TCK puts it at the beginning of
  * `messageId`, ACTS at the beginning of the text.
  */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gridPath, toolResult } from './mcp.ts'
 
-/** An `update_task` call (without the task), the text of a reply, or a delay in milliseconds. */
+/** An `update_task` call without the task, the text of a reply, or a delay in milliseconds. */
 type Step = Record<string, unknown> | { reply: string } | { ms: number }
 
 export interface Responder {
-  /** Failures, except updates of tasks that had already ended. */
+  /** Failures, except updates of tasks that have already ended. */
   faults: unknown[]
   stop(): Promise<void>
 }
 
 export interface ResponderOptions {
-  /** The grid's address. */
+  /** The grid's URL. */
   url: string
   /** The answering agent's key. */
   key: string
-  /** Duration of a long task. */
+  /** Duration of a long task, in ms. */
   longMs?: number
-  /** Duration of a task that a suite subscribes to: at least twice the suite's time limit for streams. */
+  /** Duration of a task that a suite subscribes to, in ms: at least twice the suite's time limit for streams. */
   resubscribeMs?: number
-  /** Asks one question back for messages that no suite defines, so that their tasks stay open for a while. */
+  /** Asks back once if no suite defines a message, so that the message's task stays open for a while. */
   asksBack?: boolean
   /** Called immediately for each fault. */
   onFault?(error: unknown): void
 }
 
-/** The responder's actions in a task, by the beginning of a message, and on a later message in the task. */
+/** The responder's actions: by the beginning of a task's first message, and for later messages in the task. */
 interface Behaviour {
   steps: Step[]
   next?(text: string): Step[]
@@ -48,7 +48,7 @@ function streamed(parts: Record<string, unknown>[]): Step[] {
   return [{ state: 'working' }, ...chunks(...parts.map((part) => [part])), completed]
 }
 
-/** One artifact, with a chunk for each list of parts. */
+/** One artifact, with one chunk per list of parts. */
 function chunks(...lists: Record<string, unknown>[][]): Step[] {
   return lists.map((parts, n) => ({
     parts,
@@ -88,7 +88,7 @@ function behaviours({ longMs = 5_000, resubscribeMs = 30_000 }: ResponderOptions
   }
 }
 
-/** The fields of a message that the responder reads. */
+/** The message fields that the responder reads. */
 interface TaskMessage {
   message_id: string
   message: string
@@ -97,7 +97,7 @@ interface TaskMessage {
   a2a?: { messageId?: string }
 }
 
-/** Connects as an agent, and answers every message that belongs to a task, until `stop`. */
+/** Connects as an agent. Answers every message that belongs to a task, until `stop`. */
 export async function startResponder(options: ResponderOptions): Promise<Responder> {
   const client = new Client({ name: 'responder', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const requestInit = { headers: { Authorization: `Bearer ${options.key}` } }
@@ -106,7 +106,7 @@ export async function startResponder(options: ResponderOptions): Promise<Respond
   )
 
   const known = behaviours(options)
-  // `tck-artifact-file-url` before `tck-artifact-file`.
+  // Longest first, because `tck-artifact-file-url` must be found before `tck-artifact-file`.
   const beginnings = Object.keys(known).sort((a, b) => b.length - a.length)
   const open = new Map<string, Behaviour>()
   const faults: unknown[] = []
@@ -142,7 +142,7 @@ export async function startResponder(options: ResponderOptions): Promise<Respond
             reply_to_message_id: message.message_id,
           })
           : await call('update_task', { task_id: message.task_id, ...step })
-        // The client canceled the task.
+        // The client has canceled the task.
         if (code === 'unsupported_operation') return
         if (code !== undefined) throw new Error(`${code} ${fault}`)
       }

@@ -1,4 +1,4 @@
-/** REST calls. Every response must match the OpenAPI document. */
+/** REST calls. The OpenAPI document must describe every response. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 import { openApiDocument } from '../../src/rest/openapi.ts'
@@ -15,8 +15,8 @@ export interface RestResponse {
 }
 
 /**
- * Calls a route such as `PATCH /api/v1/guardrails/{guardrail}`. Arguments named in the path go into it, all others into
- * the query or the body.
+ * Calls a route such as `PATCH /api/v1/guardrails/{guardrail}`. Arguments that the path names go into the path, all
+ * others into the query or the body.
  */
 export async function callRest(
   grid: TestGrid,
@@ -57,13 +57,13 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false })
 const validators = new Map<string, ValidateFunction | undefined>()
 
 /**
- * Expects that the route documents the status, that a success has only documented fields, and that an error has a
+ * Expects that the route documents the status. A success may have only documented fields, and an error must have a
  * documented code.
  */
 function expectAsDocumented(method: string, path: string, status: number, body: unknown): void {
   const where = `${method} ${path}: ${status} ${JSON.stringify(body)}`
   const operation = document.paths[path]?.[method.toLowerCase()]
-  // Responses outside any route are not checked.
+  // Responses outside of any route are not checked.
   if (!operation || status === 404 && (body as { error?: { code: string } }).error?.code === 'not_found') return
   const key = `${method} ${path} ${status}`
   if (!validators.has(key)) {

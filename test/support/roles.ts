@@ -13,13 +13,13 @@ export async function signedInWithRole(
   return await signedIn(grid, await person(grid, { account, role, name: role, isVerified: false, hasPassword: false }))
 }
 
-/** Posts a form to a path, even if no page shows that form, with the session's CSRF token. */
+/** Posts a form with the session's CSRF token to a path, even if no page shows that form. */
 export async function postWithToken(browser: Browser, path: string, fields: Record<string, string> = {}) {
   const csrf = await csrfTokenOf(browser, path.split('/').slice(0, 3).join('/'))
   return await browser.post(path, { csrf, ...fields })
 }
 
-/** Returns Acme's activity log, oldest row first. `by` is the actor's type and the kind of its credential. */
+/** Returns Acme's activity log, oldest row first. `by` contains the actor's type and credential kind. */
 export async function activityOf(grid: TestGrid) {
   const found = await grid.acme.store.read.activity.list()
   return found.map(({ tool, outcome, actorType, credentialKind, arguments: input }) => ({

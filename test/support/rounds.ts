@@ -1,4 +1,4 @@
-/** Counts how often a call would wait for a remote database, using a local file and no clock. */
+/** Counts how often a call would wait for a remote database. Uses a local file and no clock. */
 import type { Client, InStatement } from '@libsql/client'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { connect } from '../../src/store/driver/remote-client.ts'
@@ -6,13 +6,13 @@ import { plain } from '../../src/store/driver/prepared-statement.ts'
 import { RemoteQueries } from '../../src/store/driver/remote-queries.ts'
 import type { StoreOptions } from '../../src/store/store.ts'
 
-/** The query texts of each round trip. */
+/** The query texts of each database round trip. */
 type Rounds = string[][]
 
 const counted = new AsyncLocalStorage<RemoteQueries>()
 let execute: Client['execute']
 
-/** `connect` for a grid whose queries `roundsOf` counts. */
+/** The `connect` option for a grid whose queries `roundsOf` counts. */
 export const countingConnect: StoreOptions['connect'] = (settings) => {
   const client = connect(settings)
   const direct = client.execute.bind(client)
@@ -22,7 +22,7 @@ export const countingConnect: StoreOptions['connect'] = (settings) => {
 }
 
 /**
- * Returns the call's queries, grouped as for a remote database. Concurrent work, such as the loop's, does not count.
+ * Returns a call's queries by round trip, as on a remote database. Does not count concurrent work, such as the loop's.
  */
 export async function roundsOf<Result>(call: () => Promise<Result>): Promise<{ rounds: Rounds; result: Result }> {
   const rounds: Rounds = []

@@ -1,4 +1,4 @@
-/** Agent runners in the test process, each with its own folder. */
+/** Runners in the test process, each with its own folder. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { commandProgram } from '../../src/clients/run/programs.ts'
 import { RunState } from '../../src/clients/run/run-state.ts'
 import { runAgent, type RunnerOptions } from '../../src/clients/run/runner.ts'
 
-/** A folder for the client programs' state, and for scripts that a runner starts. */
+/** A folder for the client programs' state, and for scripts that runners start. */
 export function runnerFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-runner-'))
   const before = process.env.AGENT_GRID_HOME
   process.env.AGENT_GRID_HOME = join(folder, 'home')
   return {
     folder,
-    /** Writes a Node program. Returns its path. */
+    /** Writes a Node program. Returns the program's path. */
     program(name: string, text: string): string {
       const path = join(folder, name)
       writeFileSync(path, `#!${process.execPath}\n${text}\n`)
@@ -30,7 +30,7 @@ export function runnerFolder() {
   }
 }
 
-/** Starts a runner of `@worker`. */
+/** Starts a runner for `@worker`. */
 export function startRunner(
   url: string,
   folder: string,

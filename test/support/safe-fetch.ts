@@ -1,4 +1,4 @@
-/** Outgoing requests in tests, and servers for them. */
+/** Outgoing requests in tests, and servers that receive them. */
 import type { Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import { readConfig } from '../../src/config.ts'
@@ -8,10 +8,10 @@ import type { SafeStreamOptions } from '../../src/lib/outbound/safe-stream.ts'
 import { createLog } from '../../src/log.ts'
 import { listenWith, type TestServer } from './hostile.ts'
 
-/** Sends a request to a server that answers immediately. */
+/** A request to a server that answers immediately. */
 export const quick: SafeRequest = { timeoutMs: 5_000 }
 
-/** For one test file: `safeFetch` writes to `logs`, and everything in `closing` is called after each test. */
+/** Setup for one test file. `safeFetch` logs to `logs`, and all functions in `closing` are called after each test. */
 export function testSafeFetch() {
   const logs: string[] = []
   const closing: (() => unknown)[] = []
@@ -35,7 +35,7 @@ export function testSafeFetch() {
   return { logs, closing, safeFetch, open }
 }
 
-/** Returns why a request failed, or `answered`. */
+/** Returns the reason of a failed request, or `answered`. */
 export function reasonOf(response: Promise<unknown>): Promise<string> {
   return response.then(() => 'answered', reasonFrom)
 }
@@ -46,7 +46,7 @@ export function reasonFrom(error: unknown): string {
   return error.reason
 }
 
-/** Returns the reason for the program, and the one for people. */
+/** Returns the reason for programs, and the explanation for people. */
 export function failureOf(response: Promise<unknown>): Promise<[reason: string, why: string]> {
   return response.then(() => ['answered', ''], (error) => [reasonFrom(error), error.why])
 }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Pages with all elements that the script enhances, on a server that keeps the posted forms. */
+/** Pages with all elements that the script enhances. Their server stores posted forms. */
 import { Hono } from 'hono'
 import { Card, LocalTime } from '../../src/html/components.tsx'
 import { PasswordInput, Select, TextInput } from '../../src/html/fields.tsx'
@@ -68,7 +68,7 @@ interface SubmittedForm {
   fields: Record<string, string>
 }
 
-/** Starts the server. `posted` collects the submitted forms. */
+/** Starts the server. `posted` contains the submitted forms. */
 export async function serveScriptPages() {
   const posted: SubmittedForm[] = []
   const app = new Hono()

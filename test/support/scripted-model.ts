@@ -1,15 +1,15 @@
 /**
- * A model that follows a script: it reads the inbox, answers the message it found there, and ends. It has no imports,
- * so that `npm run lab -- frameworks` can load it with Node alone.
+ * A model that follows a script: it reads the inbox, answers the message in it, and stops. It has no imports, because
+ * `npm run lab -- frameworks` loads it with Node alone.
  */
 
 export type Step = { tool: string; args: Record<string, string> } | { text: string }
 
-/** `seen` is the model's input so far; `toolNames` are the framework's names for the tools. */
+/** The model's next step. `seen` is the model's input so far; `toolNames` are the framework's names for the tools. */
 export function nextStep(seen: unknown, toolNames: string[]): Step {
   const named = (tool: string) => toolNames.find((name) => name.endsWith(tool)) ?? tool
   const text = JSON.stringify(seen)
-  // Results are JSON inside the prompt's JSON.
+  // Quotes may be escaped, because results are JSON inside the prompt's JSON.
   const found = (field: string) => text.match(new RegExp(`\\b${field}\\\\*":\\s*\\\\*"([^"\\\\]+)`))?.[1]
   if (found('recipient')) return { text: 'Answered.' }
   const id = found('message_id')
@@ -23,7 +23,7 @@ interface Call {
   tools?: { name: string }[]
 }
 
-/** An AI SDK language model, for its own functions and for Mastra. */
+/** An AI SDK language model, for the SDK's own functions and for Mastra. */
 export function aiSdkModel() {
   const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 }
   const usage = { inputTokens: tokens, outputTokens: tokens }

@@ -1,4 +1,4 @@
-/** An A2A agent outside the grid, built with the official SDK's server. */
+/** An A2A agent outside the grid that uses the official SDK's server. */
 import { createServer, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ import {
 } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 
-/** Loads modules from the SDK's dependencies, such as its express. */
+/** Loads modules from the SDK's dependencies, such as its copy of express. */
 const require = createRequire(createRequire(import.meta.url).resolve('@a2a-js/sdk/server/express'))
 
 export interface SdkAgentOptions {
@@ -27,7 +27,7 @@ export interface SdkAgentOptions {
 /** Handles a message by publishing events. */
 export type Execute = (context: RequestContext, bus: ExecutionEventBus) => Promise<void>
 
-/** Listens on a free port, with one binding and version. Pushes to callbacks. */
+/** Starts an agent on a free port, with one binding and one version. It pushes to callbacks. */
 export async function sdkAgent(
   execute: Execute,
   { binding = 'JSONRPC', version = '1.0', streaming = true }: SdkAgentOptions = {},

@@ -6,19 +6,19 @@ import type { Browser, Page } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { signedIn } from './people.ts'
 
-/** The path of the page on which an Acme user sets up a second factor. */
+/** The path of the page where an Acme user sets up a second factor. */
 export function securityOf(grid: TestGrid): string {
   return `/accounts/${grid.acme.id}/settings/security`
 }
 
-/** An authenticator app's current code, or its code `offsetMs` later. */
+/** An authenticator app's current code, or its code after `offsetMs`. */
 export function codeOf(grid: TestGrid, secret: string, offsetMs = 0): string {
   return new TOTP({ secret }).generate({ timestamp: grid.clock.now + offsetMs })
 }
 
 /**
- * Sets up an authenticator app for a member of Acme. `one` is the browser that did it, `page` the page shown
- * afterwards. Advances the clock to the next code, unless `keepsStep` is set.
+ * Sets up an authenticator app for a member of Acme. Returns the member's browser as `one`, and the page shown
+ * afterwards as `page`. Advances the clock to the next code, unless `keepsStep` is set.
  */
 export async function addTotp(
   grid: TestGrid,
@@ -36,7 +36,7 @@ export async function addTotp(
   return { secret, codes, one, page }
 }
 
-/** Gives a user a passkey that exists only in the database and can never be used. */
+/** Gives a user a passkey that exists only in the database and cannot be used. */
 export async function addPasskey({ store, clock }: TestGrid, user: { id: string }, name: string): Promise<void> {
   const id = newId()
   const passkey = { id, userId: user.id, credentialId: id, publicKey: 'AAAA', counter: 0, transports: [], name }

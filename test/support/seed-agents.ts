@@ -8,8 +8,8 @@ import { openStore } from '../../src/store/store.ts'
 import { runCommand } from './process.ts'
 
 /**
- * Creates an account with agents in a database that no server has opened yet. All agents are members of `channel`, if
- * given.
+ * Creates an account with agents in a database that no server has opened yet. If `channel` is given, all agents are
+ * members.
  */
 export async function seedAgents(databaseUrl: string, aliases: string[], channel?: string) {
   const store = await openStore(processDeps(readConfig({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' })))

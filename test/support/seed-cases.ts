@@ -1,4 +1,4 @@
-/** A guardrail with a history, for pages. */
+/** A guardrail with a history, for tests of pages. */
 import { setContentsVisible } from '../../src/grid/accounts/people-read.ts'
 import { allowText, listCases } from '../../src/grid/guardrails/cases.ts'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
@@ -8,8 +8,8 @@ import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 
 /**
- * Adds twelve days in which a guardrail blocked, redacted and flagged messages, and people allowed a text. Returns its
- * id.
+ * Adds twelve days of history: a guardrail blocked, redacted and flagged messages, and people allowed a text. Returns
+ * the guardrail's id.
  */
 export async function seedCases({ store, acme, clock, alice }: TestGrid, owner: AccountStore): Promise<string> {
   const { id } = await createGuardrail(acme.store, {

@@ -1,4 +1,4 @@
-/** Conversations of every kind, for pages. */
+/** Conversations of every kind, for tests of pages. */
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { changeChannelMembers } from '../../src/grid/channels/channels.ts'
@@ -29,8 +29,8 @@ const report = [
 ].join('\n')
 
 /**
- * Adds conversations between an agent, an agent of another account, a channel, and a person. `owner` has an alias.
- * Resolves to the names that pages show.
+ * Adds conversations between an agent, another account's agent, a channel, and a person. `owner` has an alias. Resolves
+ * to the names that pages show.
  */
 export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: string) {
   const { acme, store, clock } = grid
@@ -92,7 +92,7 @@ export async function seedTalk(grid: TestGrid, owner: AccountStore, channel: str
     mine: String(of(toOwner.id).threadId),
     message: String(of(answer.id).seq),
     chained: String(of(handed.id).seq),
-    /** A message to the owner. */
+    /** The number of a message to the owner. */
     toMe: String(of(toOwner.id).seq),
   }
 }

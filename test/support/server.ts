@@ -1,4 +1,4 @@
-/** A test grid that real clients reach over a socket. */
+/** A test grid that real clients reach through a socket. */
 import { freePort } from '../../src/lib/free-port.ts'
 import { listen } from '../../src/listen.ts'
 import { closing } from './closing.ts'
@@ -7,8 +7,8 @@ import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
 /**
- * `testGrid()` behind a listening server. `url` is its configured address, at `host` (default 127.0.0.1). `close()`
- * closes both.
+ * `testGrid()` behind a listening server. `url` is its configured URL, with the host `host` (default 127.0.0.1).
+ * `close()` closes both.
  */
 export function liveGrid(options: TestGridOptions & { host?: 'localhost' } = {}, wantedPort?: number) {
   return behindServer(testGrid, options, wantedPort)

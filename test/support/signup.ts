@@ -1,4 +1,4 @@
-/** REST signups and their database rows. */
+/** Signups over REST, and their database rows. */
 import type { Row } from '@libsql/client'
 import { expect } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -10,19 +10,19 @@ import { membership, person } from './people.ts'
 
 export const signupPath = '/api/v1/agentic-signup'
 
-/** Signs up an agent `zoe` of ann@owner.example, with `input` overriding the fields. */
+/** Signs up the agent `zoe` with the owner ann@owner.example. `input` overrides fields. */
 export function signUp(grid: TestGrid, input: Record<string, unknown>, address?: string): Promise<Response> {
   return grid.post(signupPath, { owner_email: 'ann@owner.example', alias: 'zoe', ...input }, {}, address)
 }
 
-/** Signs up; resolves to the new agent's account store. */
+/** Signs up an agent. Resolves to the agent's account store. */
 export async function signedUp(grid: TestGrid, input: Record<string, unknown>): Promise<AccountStore> {
   const response = await signUp(grid, input)
   expect(response.status).toBe(201)
   return createAuthenticator(grid.store)(`Bearer ${(await response.json()).api_key}`)
 }
 
-/** Returns the status and error code of a failing signup. */
+/** Signs up in vain. Returns the response's status and error code. */
 export async function refusal(
   grid: TestGrid,
   input: Record<string, unknown>,
@@ -31,7 +31,7 @@ export async function refusal(
   return { status: response.status, code: await codeOf(response) }
 }
 
-/** Returns an error's code, after checking that the body has exactly this shape. */
+/** Returns the code of an error response. Checks that the body has the exact shape of an error. */
 export async function codeOf(response: Response): Promise<string> {
   const body = await response.json()
   const { retry_after_seconds, ...error } = body.error
@@ -56,8 +56,8 @@ export async function signUpAs(grid: TestGrid, email: string, alias: string, mor
 }
 
 /**
- * Claims a link's agents: moves them to `into`, if given, except for the aliases to keep or discard. The owner of their
- * address owns that account.
+ * Claims the agents of a link. With `into`, moves them to that account, except aliases to keep or discard. The owner of
+ * the email address owns that account.
  */
 export async function claimAgents(
   grid: TestGrid,
@@ -84,7 +84,7 @@ export async function claimAgents(
   await claimAccount(grid.store, link, claimant, { ...decision, name: 'Zoe' }, null)
 }
 
-/** Marks an agent's account as claimed, as a claim does. It accepts no further signups. */
+/** Marks an agent's account as claimed, as a claim does. The account then accepts no further signups. */
 export async function claim(grid: TestGrid, alias: string): Promise<void> {
   const accountId = await accountOf(grid, alias)
   await rows(grid, "UPDATE accounts SET state = 'claimed', join_email = NULL, claimed_at = 1 WHERE id = ?", [accountId])
@@ -97,7 +97,7 @@ export async function agentsInAccountOf(grid: TestGrid, alias: string): Promise<
   return found.map((row) => String(row.alias))
 }
 
-/** Returns the signups for an email address, in all accounts. */
+/** Returns the signups with an email address, in all accounts. */
 export async function signups(grid: TestGrid, email: string): Promise<Row[]> {
   const found = await Promise.all(
     (await accountIds(grid)).map((id) =>

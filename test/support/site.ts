@@ -1,4 +1,4 @@
-/** An account with data for each page, and the pages that tests visit. */
+/** An account with data for every page, and the pages that tests visit. */
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { allSso, ssoTables } from '../../src/features/single-sign-on/store.ts'
 import { createAccount } from '../../src/grid/accounts/accounts.ts'
@@ -33,23 +33,23 @@ import { seedTalk } from './seed-talk.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
- * The users that open pages. `nobody` is not signed in; `half` has not provided the second factor; `beginner` owns an
+ * The users who open pages. `nobody` is not signed in; `half` has not entered the second factor; `beginner` owns an
  * empty account.
  */
 export const visitors = ['nobody', 'half', 'owner', 'viewer', 'beginner'] as const
 export type VisitorName = typeof visitors[number]
 
-/** The ids and links in the pages' paths. */
+/** The ids and links that occur in page paths. */
 export type SeededSite = Awaited<ReturnType<typeof seedSite>>
 
-/** A page: its registered route and its path in the seeded grid. */
+/** A page: its registered route, and its path in the seeded grid. */
 export interface SitePage {
   name: string
   route: string
   path(site: SeededSite): string
-  /** Default: the owner. */
+  /** The visitor; by default the owner. */
   as?: VisitorName
-  /** Default: 200. */
+  /** The expected status; 200 by default. */
   status?: number
 }
 
@@ -59,7 +59,7 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
   path: (site) => `/accounts/${site.account}${path(site)}`,
 })
 
-/** Pages that are not linked from any other page: public ones, targets of links in emails, and further states. */
+/** Pages that no other page links to: public pages, targets of links in emails, and further states. */
 const pages: SitePage[] = [
   { name: 'welcome', route: '/', path: () => '/', as: 'nobody' },
   { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', as: 'nobody' },
@@ -114,10 +114,10 @@ const pages: SitePage[] = [
   inAccount('totp-set-up', '/settings/security/totp'),
 ]
 
-/** All pages: those above, and one of every other route that is linked for its visitor. */
+/** All pages: those in `pages`, and one page of every other route that is linked for its visitor. */
 export async function pagesOf(grid: TestGrid, site: SeededSite): Promise<SitePage[]> {
   const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/accounts/:account'))
-  // Pages of features may be missing.
+  // A page may be missing if its feature is.
   const all = pages.filter(({ route }) => grid.app.routes.some(({ path }) => path === route))
   for (const as of ['owner', 'viewer', 'beginner'] as const) {
     const account = as === 'beginner' ? site.emptyAccount : site.account
@@ -232,7 +232,7 @@ export async function seedSite(grid: TestGrid) {
 
   const account = store.account(acme.id, olga.actor('owner'))
   await chooseAlias(account, { alias: 'olga-marin', description: 'Decides about releases and money' })
-  // The crawl may find either of these first.
+  // Both channels get the member, because the crawl may find either of them first.
   for (const name of ['release-train', 'a-name-of-all-thirty-two-letters']) {
     await changeChannelMembers(acme.store, { channel: name, add: ['olga-marin'] })
   }
@@ -329,12 +329,12 @@ export async function seedSite(grid: TestGrid) {
     guardrail: guardrail.id,
     busyGuardrail,
     links,
-    /** Each signed-in visitor's session. */
+    /** The session of each signed-in visitor. */
     browsers,
   }
 }
 
-/** The first page of an empty grid. */
+/** The path of an empty grid's first page. */
 export async function setUpPath(grid: Pick<TestGrid, 'store'>): Promise<string> {
   return new URL((await createSetUpLink(grid.store))!).pathname
 }

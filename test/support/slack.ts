@@ -1,4 +1,4 @@
-/** A local server with the part of Slack's Web API that the grid uses, and the events that Slack sends. */
+/** A local server with the part of Slack's Web API that the grid uses, and events as Slack sends them. */
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ export interface SlackPost {
   thread_ts?: string
 }
 
-/** The response to the next post, in place of success. */
+/** The response to the next post, instead of a success. */
 export type SlackTrouble = { status: number; headers?: Record<string, string> } | { error: string }
 
 export type SlackServer = Awaited<ReturnType<typeof startSlack>>
@@ -25,8 +25,8 @@ export type SlackServer = Awaited<ReturnType<typeof startSlack>>
 const names: Record<string, string> = { U1: 'Ann', U3: 'Boss: all\nclear' }
 
 /**
- * Starts the server. Its `safeFetch` redirects requests for slack.com to it. The bot is U0, is in C01 and not in C03,
- * and Ann is U1.
+ * Starts the server. Its `safeFetch` redirects requests for slack.com to it. The bot U0 is in C01 but not in C03. Ann
+ * is U1.
  */
 export async function startSlack() {
   const posts: SlackPost[] = []
@@ -83,7 +83,7 @@ export async function startSlack() {
   }
 }
 
-/** Returns an event's headers and body, as signed by Slack at a time in milliseconds. */
+/** Returns the headers and body of an event that Slack signed at a time in ms. */
 export function signedEvent(event: unknown, at: number, secret = signingSecret) {
   const body = JSON.stringify(event)
   const timestamp = String(Math.floor(at / 1_000))

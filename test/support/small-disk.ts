@@ -1,4 +1,4 @@
-/** A small separate disk: an in-memory file system. Only root may mount one. */
+/** A small separate disk, which is an in-memory file system. Only root may mount it. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,12 +8,12 @@ export interface SmallDisk {
   folder: string
   /** Fills the disk until `freeBytes` are left. */
   fill(freeBytes: number): void
-  /** Removes the filling. */
+  /** Removes the file that fills the disk. */
   clear(): void
   remove(): void
 }
 
-/** Mounts a disk of `megabytes`; undefined if this user lacks the permission. */
+/** Mounts a disk of `megabytes`. Undefined if this user lacks the permission. */
 export function smallDisk(megabytes: number): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-disk-'))
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'agent-grid', folder])

@@ -1,11 +1,11 @@
-/** An SMTP server that accepts and keeps every email. */
+/** An SMTP server that accepts and stores every email. */
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
 interface ReceivedEmail {
-  /** The envelope's sender. */
+  /** The sender in the envelope. */
   from: string
-  /** The envelope's recipients. */
+  /** The recipients in the envelope. */
   to: string[]
   /** Header and body as received. */
   raw: string
@@ -17,7 +17,7 @@ export interface TestSmtpServer {
   close(): Promise<void>
 }
 
-/** Listens on a free port. `refuse` may return an SMTP reply code to refuse the recipient of an attempt. */
+/** Starts the server on a free port. `refuse` may return an SMTP reply code to refuse an attempt's recipient. */
 export async function startSmtpServer(
   refuse: (attempt: number) => number | undefined = () => undefined,
 ): Promise<TestSmtpServer> {

@@ -1,22 +1,22 @@
 /**
- * Finds table references in a statement that no condition ties to an account. Checks every branch separately: each side
- * of a UNION, each subquery, and both sides of each join. For the tripwire, `tripwire.ts`.
+ * Finds table references in a statement that no condition ties to an account. Checks each branch separately: each side
+ * of a UNION, each subquery, and both sides of each join. Used by the tripwire, `tripwire.ts`.
  */
 
-/** The names of the account tables, and the columns that refer to an account. */
+/** The names of the account tables, and of the columns that refer to accounts. */
 export interface AccountColumns {
   tables: readonly string[]
-  /** For example `account_id` and `sender_account_id`. */
+  /** Column names such as `account_id` and `sender_account_id`. */
   columns: readonly string[]
 }
 
-/** A token: a word, a name, a symbol or `?`, or the tokens in parentheses. */
+/** A word, a name, a symbol or `?`, or a list of the tokens in parentheses. */
 type Token = string | Token[]
 
-/** A table reference in a branch. `isNeeded` means that it is an account table, which must be tied to an account. */
+/** A table reference in a branch. `isNeeded` marks an account table, which must be tied to an account. */
 interface Reference {
   table: string
-  /** Its position in the branch. */
+  /** The position of the reference in the branch. */
   at: number
   isNeeded: boolean
   isTied: boolean
@@ -32,9 +32,9 @@ const clauseWords = new Set(
 const name = /^[\w"`[]/
 
 /**
- * Returns the tables that the statement's branches read or write without an account, in branch order. A reference is
- * tied to an account by `account_id = ?`, or by an equality of accounts with a tied reference, in its own branch or an
- * enclosing one. A condition next to an OR, after a NOT or in a list of fields ties nothing.
+ * Returns the tables that a statement's branches read or write without an account, in branch order. A reference is tied
+ * to an account by `account_id = ?`, or by an equality of accounts with a tied reference, in the same branch or an
+ * enclosing one. Conditions next to an OR, after a NOT or in a list of fields do not tie a reference.
  */
 export function untiedTables(sql: string, accounts: AccountColumns): string[] {
   return untiedInQuery(tree(sql), new Map(), accounts)
@@ -50,7 +50,7 @@ function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns
   const equalities = conditionsOf(tokens).flatMap(({ condition, leftJoin }) =>
     conjuncts(condition).flatMap((condition) => {
       const equality = equalityOf(condition, scope, visible, accounts)
-      // The ON of a LEFT JOIN does not filter rows of the tables before it.
+      // The ON of a LEFT JOIN does not filter rows of earlier tables.
       const mayTie = (to: Reference | '?') => to !== '?' && (leftJoin === undefined || to.at === leftJoin)
       return equality ? [equality, equality.toReversed()].filter(([, to]) => mayTie(to)) : []
     })
@@ -69,14 +69,14 @@ function untiedInBranch(tokens: Token[], around: Scope, accounts: AccountColumns
   ]
 }
 
-/** Returns the tables of one branch, without those of its subqueries. */
+/** Returns the table references of one branch, without its subqueries. */
 function referencesOf(
   tokens: Token[],
   tables: readonly string[],
 ): { references: Reference[]; scope: Scope; written: Scope } {
   const references: Reference[] = []
   const scope: Scope = new Map()
-  // Only RETURNING refers to the table, by its name.
+  // The table of an INSERT, to which only RETURNING refers by name.
   const written: Scope = new Map()
   let isInFrom = false
   tokens.forEach((token, at) => {
@@ -90,12 +90,12 @@ function referencesOf(
     references.push(reference)
     if (token === 'into') {
       const list = tokens[at + (tokens[at + 2] === 'as' ? 4 : 2)]
-      // Without a column list, it copies entire rows, and their source is checked.
+      // An INSERT without a column list copies complete rows, whose source is checked.
       reference.isTied = Array.isArray(list) ? list.some((column) => bare(column) === 'account_id') : list === 'select'
       written.set(table, reference)
       return
     }
-    // Includes computed lists, such as a subquery, whose own branches are checked.
+    // Also applies to computed lists, such as a subquery, whose branches are checked separately.
     if (!reference.isNeeded && table !== 'accounts') reference.isTied = true
     let alias = at + 2
     while (Array.isArray(tokens[alias]) || tokens[alias] === 'as') alias++
@@ -108,11 +108,11 @@ function referencesOf(
 
 interface Condition {
   condition: Token[]
-  /** The position of its LEFT JOIN, if this is the join's ON. */
+  /** The position of the LEFT JOIN to which this ON belongs, if any. */
   leftJoin: number | undefined
 }
 
-/** Returns the conditions of each WHERE and ON in the branch, except those of ON CONFLICT. */
+/** Returns the conditions of each WHERE and ON in the branch, except the ones of ON CONFLICT. */
 function conditionsOf(tokens: Token[]): Condition[] {
   const found: Condition[] = []
   let current: Token[] | undefined
@@ -128,7 +128,7 @@ function conditionsOf(tokens: Token[]): Condition[] {
   return found
 }
 
-/** Returns the conditions that must all hold. */
+/** Splits a condition into the conditions that must all hold. */
 function conjuncts(tokens: Token[]): Token[][] {
   if (tokens.includes('or')) return []
   return split(tokens, (word) => word === 'and').flatMap((condition) => {
@@ -146,7 +146,7 @@ function equalityOf(
   const at = condition.indexOf('=')
   if (at < 0) return seqEqualityOf(condition, scope, visible)
   const sides = [condition.slice(0, at), condition.slice(at + 1)].map((whole) => {
-    // A `+` only prevents the planner from using an index.
+    // A leading `+` only prevents the planner from using an index.
     const side = whole[0] === '+' ? whole.slice(1) : whole
     if (side.length === 1 && side[0] === '?') return '?'
     const [column, dot, table] = side.map(bare).reverse()
@@ -163,8 +163,8 @@ function equalityOf(
 const numberedTables = ['messages', 'deliveries', 'lease_releases']
 
 /**
- * Message numbers are unique in the grid, so a delivery has the same recipient or sender as the row with the same
- * number. A list or subquery of numbers is checked separately.
+ * Message numbers are unique in the grid. A delivery therefore has the same recipient or sender as the row with the
+ * same number. A list or subquery of numbers is checked separately.
  */
 function seqEqualityOf(
   condition: Token[],
@@ -187,10 +187,10 @@ function seqEqualityOf(
   return other && (numberedTables.includes(other.table) || !other.isNeeded) ? [row, other] : undefined
 }
 
-/** Tables whose column `seq` is a different number. */
+/** Tables whose column `seq` is not a message number. */
 const otherNumbers = 'log|task_events|webhook_events|projections|sqlite_sequence'
 
-/** Whether a subquery, including each side of a UNION, returns only numbers of messages and deliveries. */
+/** Whether a subquery, with each side of a UNION, returns only numbers of messages and deliveries. */
 function isMessageNumber(query: Token[]): boolean {
   return split(query, (word) => setOperators.has(word)).every((branch) =>
     new RegExp(`^(all )?select (\\w+ \\. )?seq from (?!(${otherNumbers})\\b)`).test(branch.map(bare).join(' '))
@@ -200,8 +200,8 @@ function isMessageNumber(query: Token[]): boolean {
 const inboxTables = ['deliveries', 'lease_releases']
 
 /**
- * An inbox belongs to one account, as a foreign key of `deliveries` ensures. So an inbox number ties a delivery if the
- * row with that number is tied, and a subquery of the number is checked separately.
+ * An inbox belongs to one account, which a foreign key of `deliveries` ensures. So an inbox number ties a delivery if
+ * the row with that number is tied. A subquery of the number is checked separately.
  */
 function inboxEqualityOf(
   condition: Token[],
@@ -222,19 +222,19 @@ function inboxEqualityOf(
   return right.length === 3 && right[0] === 'n' && agent?.table === 'agent_numbers' ? [delivery, agent] : undefined
 }
 
-/** Whether a subquery returns only numbers of agents. */
+/** Whether a subquery returns only agent numbers. */
 function isNumber(query: Token[]): boolean {
   return /^select (agent_numbers \. )?n from agent_numbers where /.test(query.map(bare).join(' ')) &&
     !query.some((token) => typeof token === 'string' && setOperators.has(token))
 }
 
-/** Returns the table of an unqualified column. */
+/** Returns the table of a column without a qualifier. */
 function onlyNeeded(scope: Scope): Reference | undefined {
   const needed = [...scope.values()].filter(({ isNeeded }) => isNeeded)
   return needed.length === 1 ? needed[0] : undefined
 }
 
-/** Returns a branch's subqueries, without nested ones. */
+/** Returns the subqueries of a branch, without nested ones. */
 function queriesIn(tokens: Token[]): Token[][] {
   return tokens.flatMap((token) => {
     if (!Array.isArray(token)) return []
@@ -255,7 +255,7 @@ function split(tokens: Token[], isSeparator: (word: string) => boolean): Token[]
   return pieces
 }
 
-/** Tokenizes a statement. Converts words to lower case, and drops string literals and comments. */
+/** Splits a statement into tokens. Converts words to lower case, and omits string literals and comments. */
 function tree(sql: string): Token[] {
   const open: Token[][] = [[]]
   const token = /--[^\n]*|'(?:[^']|'')*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|\w+|\?\d*|<>|[<>=!]=|\S/g

@@ -1,4 +1,4 @@
-/** A real libsql-server for tests. */
+/** A libsql-server process for tests. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import { freePort } from '../../src/lib/free-port.ts'
 export interface Sqld {
   /** For `DATABASE_URL`. */
   url: string
-  /** The address of its admin API. */
+  /** The URL of the admin API. */
   adminUrl: string
   /** Stops the server and deletes its data. */
   stop(): Promise<void>
 }
 
-/** Starts an empty libsql-server on free ports. It syncs each commit to disk unless `isRelaxed`. */
+/** Starts an empty libsql-server on free ports. It syncs each commit to disk, unless `isRelaxed` is set. */
 export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sqld-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
@@ -25,7 +25,7 @@ export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
       adminPort: await freePort(),
       durability: isRelaxed ? 'unchanged' : 'strong',
     })
-  // Another test may have taken the port in the meantime.
+  // Starts again, because another test may have taken the port.
   const server = await start().catch(start).catch((error) => {
     remove()
     throw error

@@ -1,4 +1,4 @@
-/** A grid with a single sign-on provider, which accounts can also set up. */
+/** A grid with a single sign-on provider. Accounts can also set up their own single sign-on. */
 import { expect } from 'vitest'
 import { recordOf } from '../../src/features/single-sign-on/provider.ts'
 import { ssoTables } from '../../src/features/single-sign-on/store.ts'
@@ -10,14 +10,14 @@ import { postWithToken } from './roles.ts'
 
 export type SsoGrid = Awaited<ReturnType<typeof ssoGrid>>
 
-/** The address to which a provider sends the browser back. */
+/** The address to which a provider redirects the browser. */
 export const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
 export const settings = ({ id }: { id: string }) => `/accounts/${id}/settings/account/sso`
 
-/** `OIDC_ISSUER` is the provider; `env` may add more. The clock is shared with the provider and its tokens. */
+/** `OIDC_ISSUER` is the provider; `env` may add other variables. The provider and its tokens use the grid's clock. */
 export async function ssoGrid(env: Record<string, string> = {}) {
   const server = await startOidc()
-  /** The TXT records of each name. */
+  /** The TXT records by name. */
   const records: Record<string, string[]> = {}
   const grid = await testGrid({
     env: {
@@ -37,14 +37,14 @@ export async function ssoGrid(env: Record<string, string> = {}) {
   const given = (domain = 'corp.example') => ({
     ...{ name: 'Corp', issuer: server.issuer, clientId, clientSecret, domain, roleClaim: '', roles: '' },
   })
-  /** The page that leads to the provider, whose identity is then linked to the user. */
+  /** Begins to link the provider's identity to the user. Resolves to the page that leads to the provider. */
   const beginLink = async (one: Browser, id: string) =>
     await one.post(`/sso/${id}/link`, { csrf: await csrfTokenOf(one, '/sso') })
 
   return {
     ...{ grid, server, records, owner, given, beginLink },
     userOf: async (email: string) => await grid.store.global.users.byEmail(email),
-    /** Sets up an account's single sign-on with a verified domain. Resolves to the provider's id. */
+    /** Sets up single sign-on with a verified domain for an account. Resolves to the provider's id. */
     async setUp(more: Record<string, string> = {}, account: TestAccount = grid.acme, by = owner): Promise<string> {
       const one = await signedIn(grid, by)
       const saved = await postWithToken(one, `${settings(account)}`, { ...given(), ...more })

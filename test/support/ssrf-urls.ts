@@ -1,7 +1,7 @@
-/** URLs in many notations that an SSRF attack could use to reach this machine or its network. */
+/** URLs in many notations with which an SSRF attack could reach this machine or its network. */
 
 const loopback = [
-  // Decimal, octal and hexadecimal numbers, and omitted parts.
+  // Decimal, octal and hexadecimal numbers, and addresses with omitted parts.
   ...'127.0.0.1 127.1 127.0.0.1. 127.255.255.254 0 0.0.0.0 0x0 2130706433 0x7f000001 017700000001 0177.0.0.01'.split(
     ' ',
   ),
@@ -34,7 +34,7 @@ const privateAddresses = [
   ...'[3fff::1] [5f00::1] [4000::1] 192.88.99.1 0.1.2.3'.split(' '),
 ]
 
-/** URLs that two parsers may interpret differently, and malformed or unsupported ones. */
+/** URLs that two parsers may interpret differently, and malformed or unsupported URLs. */
 function ambiguousUrls(port: number): string[] {
   const here = `127.0.0.1:${port}`
   return [

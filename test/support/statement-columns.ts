@@ -1,5 +1,5 @@
 /**
- * Prints as JSON where each store query is declared, and the columns that it returns in the migrated database. A
+ * Prints, as JSON, where each store query is declared and which columns it returns in the migrated database. It is a
  * separate program, because it must run before the store's modules are loaded.
  */
 import Database from 'libsql'
@@ -7,14 +7,14 @@ import { migrations } from '../../db/migrations.ts'
 import { allQueries } from '../../src/store/sql.ts'
 
 export interface DeclaredQuery {
-  /** The path, line and column of the calling code. */
+  /** The path, line and column of the declaration. */
   place: string
   columns: { name: string; type: string | null }[]
 }
 
 const places = new Map<unknown, string>()
 allQueries.push = (...queries) => {
-  // The first file outside `sql.ts`.
+  // The first stack frame outside of `sql.ts`.
   const [place] = /src\/(?!store\/sql\.ts)\S*:\d+:\d+/.exec(new Error().stack ?? '') ?? ['']
   for (const query of queries) places.set(query, place)
   return Array.prototype.push.apply(allQueries, queries)

@@ -1,11 +1,11 @@
-/** JSON-RPC with a child process over its standard streams, one object per line. */
+/** JSON-RPC with a child process over standard input and output, one object per line. */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
-/** Sends a request. Resolves to its result; rejects with its error, or if the process ends first. */
+/** Sends a request. Resolves to the result. Rejects with the response's error, or if the process ends first. */
 export type RpcRequest = (method: string, params: unknown) => Promise<unknown>
 
-/** Sends requests to a process whose standard input and output are pipes. */
+/** Sends requests to a process over pipes. */
 export function rpcOver(child: ChildProcess): RpcRequest {
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   createInterface({ input: child.stdout! }).on('line', (line) => {

@@ -1,4 +1,4 @@
-/** Derives what a reader must see of a message from its row alone. */
+/** Derives what a reader must see of a message, from the message's row alone. */
 import { bytesOf } from '../../src/grid/message/given-parts.ts'
 import { isoTime } from '../../src/lib/time.ts'
 import { rows } from './database.ts'
@@ -37,7 +37,7 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
   }))
 }
 
-/** The message text is its first part, which is not repeated. A part that lost all of its characters is left as is. */
+/** The first part is the message text and is not repeated. A part that lost all of its characters stays. */
 function detailsOf({ parts = [], ...a2a }: { taskId: string; parts?: Record<string, unknown>[] }) {
   const others = parts.slice(parts[0]?.text === '' ? 0 : 1).map((part) => ({ ...part, bytes: bytesOf(part) }))
   return { a2a, task_id: a2a.taskId, ...(others.length > 0 && { parts: others }) }

@@ -1,4 +1,4 @@
-/** Tasks between a test grid's agents. */
+/** Tasks between agents of a test grid. */
 import { callingAgent } from '../../src/auth/actor.ts'
 import { startTask } from '../../src/grid/tasks/start-task.ts'
 import type { Task, TaskEvent } from '../../src/grid/tasks/task.ts'
@@ -6,7 +6,7 @@ import { getTask } from '../../src/grid/tasks/tasks.ts'
 import { watchTask } from '../../src/grid/tasks/watch-task.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 
-/** Starts a client's task, by default in task mode. */
+/** Starts a task as a client, by default in task mode. */
 export async function askFor(
   client: AccountStore,
   text: string,
@@ -26,7 +26,7 @@ export async function eventsOf(client: AccountStore, id: string, after = 0): Pro
   return events
 }
 
-/** Summarizes what happened: states, and the text of artifacts. */
+/** Summarizes events: states, and the text of artifacts. */
 export function inShort(events: readonly TaskEvent[]): string[] {
   return events.map((event) =>
     event.type === 'status'

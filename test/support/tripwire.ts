@@ -1,5 +1,5 @@
 /**
- * The fourth net of account isolation: rejects statements on an account table that do not name the account. See
+ * The fourth protection of account isolation: rejects statements on an account table that do not name the account. See
  * docs/security.md, "Four nets".
  */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
@@ -21,13 +21,13 @@ import { untiedTables } from './sql-branches.ts'
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 const hasAccount = (table: SQLiteTable) => 'accountId' in getTableColumns(table)
 
-/** All tables with an `account_id`, from the schema. */
+/** The names of all tables with an `account_id`. */
 export const accountTables = tables.filter(hasAccount).map((table) => getTableName(table))
 
-/** All other tables. */
+/** The names of all other tables. */
 export const globalTables = tables.filter((table) => !hasAccount(table)).map((table) => getTableName(table))
 
-/** The permitted cross-account queries. Adding one is a deliberate decision. */
+/** Permitted cross-account queries. Each addition must be a deliberate decision. */
 export const allowedCrossAccountQueries = [
   ...[...sealedTables, 'push_keys', 'signing_keys', 'totps'].flatMap((table) => [
     `tokens of ${table} by key`,
@@ -142,8 +142,8 @@ export const allowedCrossAccountQueries = [
 ]
 
 /**
- * Subqueries that read all accounts, inside statements of one account. They return only whether something exists, or
- * how much.
+ * Permitted subqueries that read all accounts inside statements of one account. They return only whether rows exist, or
+ * a count.
  */
 const allowedCrossAccountBranches = [
   // Aliases are unique across the grid.
@@ -155,7 +155,7 @@ const names = new Map(allQueries.map(({ sql, crossAccount }) => [sql, crossAccou
 const checked = new Set<string>()
 
 /**
- * Throws for a statement with a branch that names an account table but no account. Call it before running the
+ * Throws if a branch of the statement uses an account table without naming an account. Call it before running the
  * statement.
  */
 export function tripwire(sql: string, crossAccount = names.get(sql)): void {

@@ -1,16 +1,16 @@
 /**
- * How tests wait: for a condition, never for a fixed time, which is too short on a loaded machine and too long on any
- * other. `test/sleeps.test.ts` finds tests that sleep.
+ * Functions that wait for a condition. Tests never wait for a fixed time, which is too short on a loaded machine and
+ * too long on any other. `test/sleeps.test.ts` finds tests that sleep.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-/** Far more than a loaded machine needs, and less than a test's time limit. */
+/** Much longer than a loaded machine needs, and shorter than a test's time limit. */
 const limitMs = 60_000
 const pollMs = 5
 
 /**
- * Polls `condition` until its result is neither undefined nor false, and resolves to that result. Fails after a minute,
- * naming what it waited for.
+ * Polls `condition` until its result is neither undefined nor false, and resolves to that result. Fails after a minute
+ * with a message that names `what`.
  */
 export async function waitFor<T>(
   what: string,
@@ -25,7 +25,7 @@ export async function waitFor<T>(
   }
 }
 
-/** Waits for one turn of the event loop, in which everything that was ready has run. */
+/** Waits for one turn of the event loop, in which all ready callbacks run. */
 export async function turn(): Promise<void> {
   await setImmediate()
 }

@@ -1,4 +1,4 @@
-/** The data of every type of webhook event, as a receiver gets it. */
+/** The data of every type of webhook event, as receivers get it. */
 import { notifyWebhooks } from '../../src/features/webhooks/conditions.ts'
 import { createWebhook, webhookEvents } from '../../src/features/webhooks/webhooks.ts'
 import { hour, minute } from '../../src/lib/time.ts'
@@ -9,7 +9,7 @@ import { TestOutboxes } from './outboxes.ts'
 import { askFor } from './tasks.ts'
 import { startWebhook } from './webhook.ts'
 
-/** At least one data object per type, from a grid of its own. */
+/** Creates a grid and returns at least one data object per event type. */
 export async function webhookData(): Promise<Map<string, unknown[]>> {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const outboxes = new TestOutboxes(grid.store)
@@ -30,7 +30,7 @@ export async function webhookData(): Promise<Map<string, unknown[]>> {
 
   await callTool(grid, grid.acme.adminKey, 'admin_create_channel', { name: 'build', members: ['alice', 'bob'] })
   await send('#build')
-  // Written before people may read the account's messages, so its text is left out.
+  // The message is older than the time from which people may read messages, so its text is omitted.
   await grid.store.write([{
     sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?',
     args: [hour + grid.clock.now, grid.acme.id],

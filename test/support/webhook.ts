@@ -1,4 +1,4 @@
-/** A webhook outside the grid, whose responses each test chooses. */
+/** A webhook outside the grid. Each test chooses its responses. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -10,12 +10,12 @@ export interface TakenNotice {
   body: any
 }
 
-/** An HTTP status, a status with headers and a text, or no response at all. */
+/** An HTTP status, a status with headers and a text, or no response. */
 export type WebhookAnswer = number | { status: number; headers: Record<string, string>; text?: string } | 'hang'
 
 export type Webhook = Awaited<ReturnType<typeof startWebhook>>
 
-/** Listens on a free port. Responds with 204 unless `answer` specifies something else. */
+/** Starts a webhook on a free port. It responds with 204 unless `answer` specifies another response. */
 export async function startWebhook(
   answer: (notice: TakenNotice) => WebhookAnswer | Promise<WebhookAnswer> = () => 204,
 ) {
@@ -42,7 +42,7 @@ export async function startWebhook(
   }
 }
 
-/** Summarizes an event: its state, or the text of its artifact; for a whole task also its artifacts. */
+/** Summarizes an event: its state, or its artifact's text; for a complete task, also the task's artifacts. */
 export function noticeInShort({ body: { statusUpdate, artifactUpdate, status, artifacts } }: TakenNotice): string {
   if (artifactUpdate) return artifactUpdate.artifact.parts[0].text
   if (statusUpdate) return statusUpdate.status.state.replace('TASK_STATE_', '').toLowerCase()

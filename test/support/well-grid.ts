@@ -1,4 +1,4 @@
-/** A stopped grid that was in use, in which the doctor finds no faults. */
+/** A stopped grid that was in use. The doctor finds no faults in it. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -14,10 +14,10 @@ export interface WellGrid extends TemporaryDatabase {
   env: Record<string, string>
 }
 
-/** Faults of the disk that tests run on are not faults of the grid. */
+/** Checks of the machine. Faults of the disk that tests run on are not faults of the grid. */
 export const checksOfMachine = ['disk', 'durability']
 
-/** Contains an unread message, placed messages, and a token of another service. */
+/** Creates a grid with an unread message, placed messages, and a token of another service. */
 export async function wellGrid(): Promise<WellGrid> {
   const database = temporaryDatabase()
   const path = join(database.folder, 'grid.db')
@@ -32,7 +32,7 @@ export async function wellGrid(): Promise<WellGrid> {
   return { ...database, path, env: { DATABASE_URL: database.url, PORT: port, MIN_FREE_MB: '1' } }
 }
 
-/** Runs statements on a file that no other process is using. */
+/** Runs statements on a database file that no other process uses. */
 export async function runSql(path: string, ...statements: string[]): Promise<void> {
   const client = createClient({ url: `file:${path}`, concurrency: 1 })
   for (const statement of statements) await client.execute(statement)

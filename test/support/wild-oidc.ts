@@ -1,4 +1,4 @@
-/** An OpenID Connect provider that answers according to the files in `test/wild/sso/`. */
+/** An OpenID Connect provider that answers as the files in `test/wild/sso/` describe. */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import { clientId } from './oidc.ts'
 
 type Claims = Record<string, unknown>
 
-/** A provider's answers, from its documentation. `{origin}` stands for its address. */
+/** A provider's answers as its documentation shows them. `{origin}` stands for the provider's address. */
 export interface WildProvider {
   provider: string
   issuer: string
@@ -18,14 +18,14 @@ export interface WildProvider {
   cases: WildCase[]
 }
 
-/** The outcome for one person: the role in the account, or why they are refused. */
+/** The result for one person: their role in the account, or the reason for a refusal. */
 export interface WildCase {
   title: string
   /** The owner's input in addition to the usual fields. */
   setUp?: Record<string, string>
   idToken?: Claims
   userinfo?: Claims
-  /** Claims missing from the ID token. */
+  /** Claims that the ID token lacks. */
   without?: string[]
   userinfoStatus?: number
   outcome: string
@@ -99,7 +99,7 @@ export async function startWildOidc({ issuer, discovery, idToken, userinfo }: Wi
       played = one
       asked.length = 0
     },
-    /** Acts as a browser at the provider. Returns the path and query of the way back. */
+    /** Acts as a browser at the provider. Returns the path and query of the redirect back to the grid. */
     async wayBack(url: string): Promise<string> {
       const back = new URL((await fetch(url, { redirect: 'manual' })).headers.get('location')!)
       return back.pathname + back.search

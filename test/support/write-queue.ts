@@ -1,4 +1,4 @@
-/** A write queue with a client whose commits can be delayed and made to fail. */
+/** A write queue whose client can delay commits and make them fail. */
 import { LibsqlBatchError, type ResultSet } from '@libsql/client'
 import { expect } from 'vitest'
 import { createLog } from '../../src/log.ts'
@@ -13,7 +13,7 @@ export const constraint = new LibsqlBatchError(
   'SQLITE_CONSTRAINT_UNIQUE',
 )
 
-/** Creates a queue with a client that records each commit. `batch` may delay it or make it fail. */
+/** Creates a queue with a client that records each commit. `batch` may delay a commit or make it fail. */
 export function testQueue({ batch, options }: {
   batch?: (sqls: string[]) => Promise<unknown> | undefined
   options?: Partial<QueueOptions>
@@ -43,7 +43,7 @@ export function testQueue({ batch, options }: {
   return { queue, clock, commits, faults, logs }
 }
 
-/** A unit of one statement. */
+/** A unit with one statement. */
 export function unit(sql: string) {
   return { sql, args: [] }
 }
@@ -53,19 +53,19 @@ export function failOn(name: string, error: Error, sqls: string[]): Promise<unkn
   return sqls.includes(name) ? Promise.reject(error) : Promise.resolve()
 }
 
-/** Creates a promise that stays pending until `open` is called. */
+/** Creates a promise that is pending until `open` is called. */
 export function hold() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => open = resolve)
   return { opened, open: () => open() }
 }
 
-/** Resolves to `done` or the error's code for each promise. */
+/** Resolves to `done` or an error code for each promise. */
 export function settle(promises: Promise<unknown>[]): Promise<string[]> {
   return Promise.all(promises.map((promise) => promise.then(() => 'done', (error) => error.code ?? String(error))))
 }
 
-/** Resolves after the queue has committed everything it was given before. */
+/** Resolves after the queue has committed all units that it was given before. */
 export async function gathered(): Promise<void> {
   for (let n = 0; n <= maxGatherTurns; n++) await turn()
 }

@@ -1,4 +1,4 @@
-/** A grid with a person who writes, in which messages are placed in conversations as they arrive. */
+/** A grid with a person who writes. Messages are placed in conversations as they arrive. */
 import { placeOfSent } from '../../src/grid/conversations/write.ts'
 import type { Browser } from './browse.ts'
 import type { Visitor } from './browser.ts'
@@ -10,17 +10,17 @@ import { type PersonWithAlias, personWithAlias } from './person-aliases.ts'
 
 export interface WritingGrid<T extends TestGrid> {
   grid: T
-  /** A member with the alias `ann`, and their browser. */
+  /** A member with the alias `ann`, and the member's browser. */
   ann: PersonWithAlias
   browser: Browser
-  /** Paths in the account. */
+  /** Returns a path in the account. */
   path(...parts: (string | number)[]): string
-  /** Sends as an agent of the account. Resolves when the message has been placed. */
+  /** Sends as an agent of the account. Resolves once the message is placed. */
   tell(agent: TestAgent, to: string, text: string, more?: object): Promise<{ id: string; seq: number; thread: number }>
   close(): Promise<void>
 }
 
-/** Follows a grid's log, with a member of the account. */
+/** Follows a grid's log, and adds a member to the account. */
 export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingGrid<T>> {
   const stop = follow(grid.store)
   const ann = await personWithAlias(grid, 'ann', { name: 'Ann' })
@@ -42,7 +42,7 @@ export async function writingGrid<T extends TestGrid>(grid: T): Promise<WritingG
   }
 }
 
-/** Signs in a Chromium visitor as the person of a `browser`. */
+/** Signs in a Chromium visitor as the user of `browser`. */
 export async function signIn({ context }: Pick<Visitor, 'context'>, browser: Browser, url: string): Promise<void> {
   await context.addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url })))
 }

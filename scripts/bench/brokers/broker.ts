@@ -7,13 +7,13 @@ import type { ServerProcess } from '../server.ts'
 /** A broker that may be installed on this machine. */
 export interface Broker {
   name: string
-  /** How a message is published and consumed, in the broker's terms. */
+  /** How a message is published and consumed, in the terms that the broker uses. */
   pairDescription: string
-  /** Set if the broker is called like the grid, over HTTP with a key. */
+  /** Set if clients call the broker like the grid, over HTTP with a key. */
   speaksHttp?: true
-  /** Returns the folder of its programs, or undefined if it is not installed. */
+  /** Returns the folder with the broker's programs, or undefined if it is not installed. */
   find(): string | undefined
-  /** Starts it in an empty folder, on a free port. `programs` is the result of `find`. */
+  /** Starts the broker in an empty folder, on a free port. `programs` is the result of `find`. */
   start(folder: string, programs: string): Promise<RunningBroker>
 }
 
@@ -21,7 +21,7 @@ export interface RunningBroker {
   server: ServerProcess
   /** How durable an acknowledged message is. */
   durability: string
-  /** A message is on disk before it is acknowledged. */
+  /** Whether a message is on disk before it is acknowledged. */
   isFsynced: boolean
   /** Connects a client with its own queue. */
   open(queue: string): Promise<Queue>
@@ -30,18 +30,18 @@ export interface RunningBroker {
 export interface Queue {
   /** Resolves when the broker has acknowledged the message. */
   publish(text: string): Promise<unknown>
-  /** Takes the oldest message and acknowledges it. Undefined if the queue is empty. */
+  /** Takes and acknowledges the oldest message. Undefined if the queue is empty. */
   take(): Promise<string | undefined>
   close(): Promise<unknown>
 }
 
-/** A program's folder: on PATH, in Debian's usual folders for servers, or one of `others`. */
+/** Finds a program's folder: on PATH, in Debian's usual folders for servers, or one of `others`. */
 export function folderOf(program: string, others: string[] = []): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin', ...others]
   return folders.find((folder) => folder !== '' && existsSync(join(folder, program)))
 }
 
-/** `body` and `headers` are sent with each call, and identify the queue. */
+/** Opens a queue over HTTP. `body` and `headers` are sent with each call, and identify the queue. */
 export function openHttpQueue(port: number, body: object, headers: Record<string, string> = {}): Queue {
   const connection = new Connection(port)
   const call = (path: string, more: object) => connection.send(post(port, path, { ...body, ...more }, headers))

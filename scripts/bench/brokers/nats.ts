@@ -62,7 +62,7 @@ export const nats: Broker = {
   },
 }
 
-/** Configures the strictest durability. Versions before 2.10 reject the setting. */
+/** Configures the strictest durability. Versions before 2.10 reject this setting. */
 function configure(program: string, folder: string, port: number): { config: string; syncs: boolean } {
   const config = join(folder, 'nats.conf')
   for (const syncs of [true, false]) {
@@ -72,7 +72,7 @@ function configure(program: string, folder: string, port: number): { config: str
       execFileSync(program, ['-t', '-c', config], { stdio: 'ignore' })
       return { config, syncs }
     } catch {
-      // Try again without the setting. Other errors will show at the start.
+      // Retries without the setting. Other errors will appear at the start.
     }
   }
   return { config, syncs: false }

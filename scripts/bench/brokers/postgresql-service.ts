@@ -1,4 +1,4 @@
-/** The PostgreSQL queue as a service: the two statements behind HTTP, JSON and a key. */
+/** The PostgreSQL queue as an HTTP service: the two statements behind JSON requests with a key. */
 import { Hono } from 'hono'
 import pg from 'pg'
 import process from 'node:process'
@@ -6,7 +6,7 @@ import { hashForLookup } from '../../../src/lib/secrets.ts'
 import { listen } from '../../../src/listen.ts'
 import { publish, take } from './postgresql-queue.ts'
 
-/** The fastest pool size on two cores, found by trial. */
+/** The pool size that was fastest in trials on two cores. */
 const connections = 16
 
 const pool = new pg.Pool({ max: connections })

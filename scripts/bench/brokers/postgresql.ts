@@ -9,7 +9,7 @@ import { startProgram, startScript } from '../server.ts'
 import { type Broker, folderOf, openHttpQueue } from './broker.ts'
 import { publish, tables, take } from './postgresql-queue.ts'
 
-/** Debian installs each version into a folder here. */
+/** Debian installs each version into a subfolder of this folder. */
 const versions = '/usr/lib/postgresql'
 
 export const postgresql: Broker = {
@@ -38,7 +38,7 @@ export const postgresql: Broker = {
   },
 }
 
-/** The same queue as an HTTP service, the minimum that a team would write instead of using the grid. */
+/** The same queue as an HTTP service. A team without the grid would need at least this much. */
 export const postgresqlBehindHttp: Broker = {
   name: 'PostgreSQL behind HTTP',
   pairDescription: 'The same two statements behind a Hono service on Node that looks up the key of the caller',
@@ -71,7 +71,7 @@ export const postgresqlBehindHttp: Broker = {
   },
 }
 
-/** Starts a new database with the tables in an empty folder. */
+/** Starts a new database in an empty folder and creates the tables. */
 async function startPostgresql(folder: string, programs: string) {
   const port = await freePort()
   const data = join(folder, 'data')
@@ -103,7 +103,7 @@ function durabilityOf(version: string): string {
   return `PostgreSQL ${version}, fsync on, synchronous_commit on: fsynced before it is acknowledged`
 }
 
-/** Returns the user to run as. PostgreSQL refuses to run as root, so its package creates one. */
+/** The user to run as. PostgreSQL refuses to run as root, so its package creates a user. */
 function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))

@@ -1,10 +1,10 @@
 /**
- * A minimal broker for one machine, on Bun: `Bun.serve` in front of `bun:sqlite`, with one statement and one fsynced
- * commit per publish and per take. It has no keys, accounts, input validation, leases or history.
+ * A minimal broker for one machine on Bun: `Bun.serve` in front of `bun:sqlite`. Each publish and each take is one
+ * statement with one fsynced commit. It has no keys, accounts, input validation, leases or history.
  */
 import process from 'node:process'
 
-/** The part of Bun that this file uses. Its types are not installed. */
+/** The part of Bun that this file uses. Bun's types are not installed. */
 interface BunRuntime {
   serve(options: { port: number; hostname: string; fetch(request: Request): Promise<Response> }): void
 }
@@ -14,7 +14,7 @@ interface BunDatabase {
 }
 
 const { Bun } = globalThis as unknown as { Bun: BunRuntime }
-// The name is in a variable, because only Bun can resolve it.
+// The module name is in a variable, because only Bun can resolve it.
 const module: string = 'bun:sqlite'
 const { Database } = await import(module) as { Database: new (path: string) => BunDatabase }
 

@@ -1,4 +1,4 @@
-/** A minimal broker built from Bun and SQLite. */
+/** A minimal broker that uses Bun and SQLite. */
 import { join } from 'node:path'
 import { runtimeBinary } from '../../runtime.ts'
 import { startScript } from '../server.ts'

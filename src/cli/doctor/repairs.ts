@@ -42,7 +42,7 @@ export const rebuildConversations = storeCommand({
   print: ({ messages }) => `The conversations are rebuilt from ${messages.toLocaleString('en')} messages.`,
 })
 
-/** Replaces a key that may have leaked. See docs/security.md, "What is encrypted". */
+/** Replaces a key that may have leaked. The worker replaces old keys. See docs/security.md, "What is encrypted". */
 export const rotateSigningKey = storeCommand({
   name: 'rotate-signing-key',
   summary:
