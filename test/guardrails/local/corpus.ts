@@ -19,7 +19,7 @@ export const localGuardrails: { id: string; check: GuardrailCheck }[] = Object.e
   check: prepared(id, config),
 }))
 
-/** A configuration's check, with the defaults of its schema. */
+/** The check of a configuration, with the defaults of its schema. */
 export function prepared(id: string, config: unknown): GuardrailCheck {
   const provider = providers.find((provider) => provider.id === id)!
   return provider.prepare(provider.config.parse(config))
@@ -40,7 +40,7 @@ export function foundIn(text: string, { spans = [] }: Verdict): string[] {
 }
 
 export interface CorpusText {
-  /** Its location, such as `keys.txt:12`. */
+  /** The text's file and line, such as `keys.txt:12`. */
   readonly place: string
   readonly text: string
   /** The guardrails that must object to it. */
@@ -50,8 +50,9 @@ export interface CorpusText {
 const folder = new URL('../corpus/', import.meta.url)
 
 /**
- * The texts in all files. `#` begins a comment, `>` gives the expectation for the following texts, and every other line
- * is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so that no file contains one.
+ * Reads the texts of all files. `#` begins a comment, `>` gives the expectation for the following texts, and every
+ * other line is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so that no file contains
+ * one.
  */
 export function corpus(): CorpusText[] {
   return readdirSync(folder).sort().flatMap((file) => {
