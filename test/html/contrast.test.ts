@@ -1,4 +1,7 @@
-/** Contrast of the design tokens by WCAG 2.2, 1.4.3 and 1.4.11: text at least 4.5:1, field borders and focus 3:1. */
+/**
+ * The contrast of the design tokens by WCAG 2.2, 1.4.3 and 1.4.11: at least 4.5:1 for text, and 3:1 for field borders
+ * and focus.
+ */
 import { expect, test } from 'vitest'
 import { tokens } from '../../src/html/styles/tokens.ts'
 
