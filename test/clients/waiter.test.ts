@@ -1,7 +1,4 @@
-/**
- * The process that waits for messages for a Claude Code session. The test's process runs the real hooks as Claude Code
- * does.
- */
+/** The process that waits for a Claude Code session's messages. The test runs the real hooks in its place. */
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'

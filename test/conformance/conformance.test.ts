@@ -55,10 +55,7 @@ test.each(['agent', 'admin'] as const)('with the %s token, the grid passes all 1
   expect(code).toBe(0)
 })
 
-/**
- * Starts a grid behind a proxy that adds the token, because the suite cannot send one. The suite's DNS rebinding
- * scenario needs an address with `localhost`.
- */
+/** A proxy adds the token. The suite cannot send one, and its DNS rebinding scenario needs `localhost`. */
 async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
   const port = await freePort()
   const address = `http://localhost:${port}`

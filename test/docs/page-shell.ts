@@ -29,10 +29,7 @@ export interface PageShell {
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
-/**
- * A time limit that no page reaches on a loaded machine. A block that waits forever fails its test with the output so
- * far.
- */
+/** No page takes this long on a loaded machine. A block that waits forever fails with its output so far. */
 const patienceMs = 60_000
 
 const standIns: Record<string, string> = {

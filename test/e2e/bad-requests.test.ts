@@ -142,10 +142,7 @@ const requests: Record<string, { first: string; then?: string }> = {
   'a body in drips': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{`, then: ' ' },
 }
 
-/**
- * The requests whose connections each runtime closes. Every byte resets Bun's timeout, so it never closes slow
- * requests.
- */
+/** The requests that are closed. Bun never closes slow ones, because every byte resets its timeout. */
 const closed: Record<Runtime, string[]> = {
   node: Object.keys(requests),
   deno: Object.keys(requests),

@@ -1,7 +1,4 @@
-/**
- * The contrast of the design tokens by WCAG 2.2, 1.4.3 and 1.4.11: at least 4.5:1 for text, and 3:1 for field borders
- * and focus.
- */
+/** Design tokens by WCAG 2.2, 1.4.3 and 1.4.11: contrast 4.5:1 for text, 3:1 for field borders and focus. */
 import { expect, test } from 'vitest'
 import { tokens } from '../../src/html/styles/tokens.ts'
 

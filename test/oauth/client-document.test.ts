@@ -241,7 +241,7 @@ async function metadata() {
   return await (await grid.request(`${issuer}/.well-known/oauth-authorization-server`)).json()
 }
 
-test.each([['on', true], ['off', undefined]])('with OAUTH_CIMD=%s, the metadata advertises client documents as %s without a request', async (setting, value) => {
+test.each([['on', true], ['off', undefined]])('with OAUTH_CIMD=%s, the metadata advertises client documents (%s) without a request', async (setting, value) => {
   const { fetched } = await open({ [probed]: probedDocument }, { OAUTH_CIMD: setting })
 
   expect((await metadata())[advertised]).toBe(value)

@@ -1,7 +1,4 @@
-/**
- * Dynamic client registration (RFC 7591), which ignores unknown values and has limits per address and in total. See
- * docs/security.md.
- */
+/** Dynamic client registration (RFC 7591), with limits per address and in total. See docs/security.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'

@@ -50,9 +50,8 @@ export interface CorpusText {
 const folder = new URL('../corpus/', import.meta.url)
 
 /**
- * Reads the texts of all files. `#` begins a comment, `>` gives the expectation for the following texts, and every
- * other line is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so that no file contains
- * one.
+ * The texts in all files. `#` begins a comment, `>` gives the expectation for the following texts, and every other line
+ * is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so that no file contains one.
  */
 export function corpus(): CorpusText[] {
   return readdirSync(folder).sort().flatMap((file) => {

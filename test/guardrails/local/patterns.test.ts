@@ -24,7 +24,7 @@ test.each([
   ['(a)\\1', 'patterns.1', 'This is not a valid RE2 expression: invalid escape sequence: `\\1`.'],
   ['a*', 'patterns.1', 'This expression matches an empty text, so it would object to every message.'],
   ['.{1,400}z', 'patterns.1', 'This expression is too large. Repeat fewer times, or use fewer alternatives.'],
-])('the expression %j is refused with its field %s when it is saved', (pattern, field, message) => {
+])('saving the expression %j is refused at the field %s: %s', (pattern, field, message) => {
   const prepare = () => prepared('patterns', { patterns: ['ok', pattern] })
 
   expect(prepare).toThrow(RefusedConfig)

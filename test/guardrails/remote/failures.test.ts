@@ -93,8 +93,8 @@ const failures: { name: string; reason: FailureReason; answer: Answer; says?: st
 
 const ids = providers.filter(({ kind }) => kind === 'remote').map(({ id }) => id)
 
-describe.each(ids)('a check with %s fails if its service', (id) => {
-  test.each(failures)('$name: $reason', async ({ reason, answer, says = '' }) => {
+describe.each(ids)('failures of %s', (id) => {
+  test.each(failures)('a check fails with the right reason if its service $name: $reason', async ({ reason, answer, says = '' }) => {
     service = await startService(answer)
     const logs: string[] = []
     const isSlow = reason === 'timeout'
@@ -106,12 +106,11 @@ describe.each(ids)('a check with %s fails if its service', (id) => {
     expect(failure.message).toContain(new URL(service.url).host)
     expect(failure.message).toContain(says)
     expectHidden(failure, logs)
-    // There is one attempt. Only the judge sends its request again, differently, to a server that refuses structured
-    // responses.
+    // Only the judge repeats a request, in another form, if a server refuses structured responses.
     expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
   })
 
-  test('is unreachable (not_connected, after two attempts)', async () => {
+  test('a check whose service is unreachable fails with not_connected after two attempts', async () => {
     let attempts = 0
     const logs: string[] = []
     const check = checkWith(id, `http://127.0.0.1:${await freePort()}`, { logs, onFetch: () => attempts++ })
@@ -122,7 +121,7 @@ describe.each(ids)('a check with %s fails if its service', (id) => {
     expectHidden(failure, logs)
   })
 
-  test('is in a private network (refused, and nothing is sent)', async () => {
+  test('a check whose service is in a private network is refused, and nothing is sent', async () => {
     service = await startService(() => {})
     let attempts = 0
     const logs: string[] = []
@@ -134,12 +133,12 @@ describe.each(ids)('a check with %s fails if its service', (id) => {
   })
 })
 
-describe.each(ids.filter((id) => remoteProviders[id].token))('a check with %s, which needs a token,', (id) => {
+describe.each(ids.filter((id) => remoteProviders[id].token))('tokens of %s', (id) => {
   test.each([['none', undefined], ['one with a line end', 'sk-canary\r\nX-Other: 1'], [
     'one with letters',
     'schlüssel',
   ]])(
-    'sends nothing if its token is %s',
+    'a check whose token is %s fails with wrong_token, and nothing is sent',
     async (_, token) => {
       service = await startService(() => {})
 

@@ -60,7 +60,7 @@ describe('guardrail webhook responses:', () => {
     ['an empty text', { decision: 'redact', reasons: [], redacted: '' }],
     ['a text with U+0000', { decision: 'redact', reasons: [], redacted: 'a\0b' }],
     ['an array', [{ decision: 'allow' }]],
-  ])('%s is a failure', async (_, answer) => {
+  ])("a guardrail webhook's response with %s counts as a failure", async (_, answer) => {
     await expect(checkWith('webhook', await serve(answer))('text')).rejects.toMatchObject({ reason: 'unusable_answer' })
   })
 })
