@@ -80,7 +80,7 @@ test('two password hashes run at once, sixteen wait, and more are refused immedi
   expect(await codeOf(verifyPassword(null, 'correct horse'))).toBe('ok')
 })
 
-test('passwords with priority wait in a separate queue', async () => {
+test('password checks with priority wait in a separate queue', async () => {
   const order: string[] = []
   const verify = (hasPriority: boolean) =>
     codeOf(verifyPassword(null, 'correct horse', { hasPriority }).then(() => order.push(hasPriority ? 'p' : 'o')))

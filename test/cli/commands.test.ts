@@ -8,7 +8,7 @@ import { useDatabase } from '../support/use-database.ts'
 
 const database = useDatabase()
 
-describe.each(someRuntimes)('on %s', (runtime) => {
+describe.each(someRuntimes)('commands on %s', (runtime) => {
   test('commands run in the running server, and the keys they create work at once', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     try {

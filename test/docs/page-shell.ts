@@ -13,7 +13,7 @@ import { freePort } from '../../src/lib/free-port.ts'
 import type { ShellBlock } from './shell-blocks.ts'
 
 export interface PageResult {
-  /** 0 if every block succeeded. */
+  /** The exit code, which is 0 if every block succeeded. */
   status: number | null
   /** The complete output, with `# line NUMBER` before each block. */
   output: string

@@ -86,7 +86,7 @@ test.each(runtimes)(
   },
 )
 
-// Bun answers these itself, without a body.
+// Bun refuses such requests itself, without a body.
 test.each(['node', 'deno'] as const)('%s: a malformed request gets an error response with a body', async (runtime) => {
   await start(runtime)
 
@@ -149,8 +149,8 @@ const closed: Record<Runtime, string[]> = {
   bun: ['nothing', 'half a header', 'half a body'],
 }
 
-describe.runIf(isLong)('in the long form', { concurrent: true }, () => {
-  test.each(runtimes)('on %s, incomplete or dripping requests are closed within 40 s', async (runtime) => {
+describe.runIf(isLong)('slow requests in the long form', { concurrent: true }, () => {
+  test.each(runtimes)('on %s, connections with incomplete or slow requests are closed within 40 s', async (runtime) => {
     const database = temporaryDatabase()
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const names = closed[runtime]

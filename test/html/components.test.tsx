@@ -49,7 +49,7 @@ test('a field is connected to its label, hint and error', () => {
   expect(field).toMatch(/id="alias-hint">3 to 32<.*id="alias-error".*Taken/)
 })
 
-describe('hostile text', () => {
+describe('hostile text in components', () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror='x'>`
 
   test('every component escapes hostile text', () => {

@@ -62,7 +62,7 @@ test('HTML in a message is shown as text', () => {
   expect(html(text)).toContain('&lt;script&gt;')
 })
 
-test('no text can create a hostile element or attribute', () => {
+test('no text can create an element or attribute other than the allowed ones', () => {
   const pieces = [
     '*',
     '**',

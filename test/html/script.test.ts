@@ -6,7 +6,7 @@ import { layoutFaults } from '../support/layout.ts'
 import { serveScriptPages } from '../support/script-pages.tsx'
 import { waitFor } from '../support/wait-for.ts'
 
-describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
+describe.skipIf(!hasBrowser)('pages in a browser', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let server: Awaited<ReturnType<typeof serveScriptPages>>
   /** One visitor for each kind of browser. They can be reused, because the pages store nothing in the browser. */
@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   }
   const hasFocus = 'document.activeElement.textContent'
 
-  describe('with script only', () => {
+  describe('pages with script', () => {
     test('the Copy button copies the text and confirms it', async () => {
       const page = await open('/secret')
       await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
     })
   })
 
-  describe.each([true, false])('with script: %s', (withScript) => {
+  describe.each([true, false])('pages with script: %s', (withScript) => {
     test("a form is sent with the page's own Origin and the CSRF token", async () => {
       const page = await open('/sign-in', { withScript })
       await page.locator('#password').fill('correct horse')
@@ -205,7 +205,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
     })
   })
 
-  describe('without script', () => {
+  describe('pages without script', () => {
     test('elements that need the script are not shown without it', async () => {
       const page = await open('/sign-in', { withScript: false })
       expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)

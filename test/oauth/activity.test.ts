@@ -38,7 +38,7 @@ const admin = () => `admin:${grid.acme.id}`
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
 
-describe('consent', () => {
+describe('consents in the activity log', () => {
   test.each([
     ['@admin', admin, 'Authorized program Demo as @admin'],
     ['@alice', agent, 'Authorized program Demo as @alice'],

@@ -248,7 +248,7 @@ test.each([['on', true], ['off', undefined]])('with OAUTH_CIMD=%s, the metadata 
   expect(fetched).toEqual([])
 })
 
-test('client documents are advertised while the last check of the internet access was successful', async () => {
+test('client documents are advertised while the last test fetch has succeeded', async () => {
   const net = await open({}, { OAUTH_CIMD: 'auto' })
   const probe = documentProbe({ ...grid.deps, safeFetch: net.safeFetch })
   const seen = [probe.canFetch()]

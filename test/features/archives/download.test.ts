@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const exportPath = () => `/accounts/${grid.acme.id}/settings/account/export`
 
-/** The response as it arrives, unread. */
+/** Starts an export. Resolves to the response, whose body is not read yet. */
 async function exportAccount(): Promise<Response> {
   const body = new URLSearchParams({ csrf: await csrfTokenOf(owner, `/accounts/${grid.acme.id}`) })
   return await owner.request(exportPath(), { method: 'POST', body, headers: { Origin: grid.deps.config.appUrl } })
