@@ -73,7 +73,7 @@ test('checklist 18: SDK 1.3 sends a message in 1.0 with an activated extension, 
   expect((await inboxOf(grid, grid.bob)).map(({ message }) => message)).toEqual(['hi'])
 })
 
-test('both clients report a refused key', async () => {
+test('both official A2A clients report a refused key', async () => {
   const fetchImpl = fetchAs('nonsense')
   const in03 = await new sdk03.ClientFactory({ transports: [new sdk03.JsonRpcTransportFactory({ fetchImpl })] })
     .createFromUrl(grid.url)

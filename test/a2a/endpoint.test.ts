@@ -95,7 +95,7 @@ test.each([
   ['is empty', ''],
   ['ends early', '{"jsonrpc":"2.0"'],
   ['would change a prototype', '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"__proto__":{"x":1}}}'],
-])('a body that %s gets -32700', async (_, text) => {
+])('a body that %s gets -32700 over A2A', async (_, text) => {
   const { status, body } = await post(text)
 
   expect(status).toBe(200)
@@ -168,7 +168,7 @@ test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'construc
 )
 
 test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask'])(
-  '%s validates its params before it looks for a task',
+  'the method %s validates its params before it looks for a task',
   async (method) => {
     const field = async (params: unknown) =>
       (await post(request(method, params))).body.error.data[0].fieldViolations[0].field

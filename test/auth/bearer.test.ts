@@ -38,13 +38,13 @@ test('an agent key authenticates its agent, without admin rights', async () => {
   await expect(createAgent(account, { alias: 'new' })).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
-test("a trial agent's actor is limited", async () => {
+test('a trial agent is authenticated with limited rights', async () => {
   const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   const { api_key } = await signup.json()
   expect((await authenticate(`Bearer ${api_key}`)).actor).toMatchObject({ alias: 'zoe', isUnlimited: false })
 })
 
-test('an admin key authenticates an admin of its account, who is not an agent', async () => {
+test('an admin key authenticates an admin of its account, not an agent', async () => {
   const account = await authenticate(`Bearer ${grid.acme.adminKey}`)
 
   expect(account.actor).toEqual({
@@ -69,7 +69,7 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   ['very long', () => `Bearer ${'x'.repeat(100_000)}`, 'refused'],
   ['U+0000', (key) => `Bearer ${key}\0`, 'refused'],
 ])(
-  'accepts or refuses an Authorization header that is %s, without an internal error',
+  'authentication has the right result, without an internal error, for an Authorization header: %s',
   async (_, header, outcome) => {
     const answer = await authenticate(header(grid.alice.key)).then(
       () => 'ok',
@@ -80,7 +80,7 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   },
 )
 
-test("records each key's use at most once a minute", async () => {
+test('the use of a key is recorded at most once a minute', async () => {
   const uses = () => statements.filter((sql) => sql.startsWith('UPDATE credentials SET last_used_at')).length
   const call = async (key: string) => {
     await authenticate(`Bearer ${key}`)
@@ -106,13 +106,13 @@ test("records each key's use at most once a minute", async () => {
   expect(row).toMatchObject({ last_used_at: grid.clock.now, last_seen_at: grid.clock.now })
 })
 
-test('the database and its write-ahead log contain no plain key or claim token', async () => {
+test('the database and its write-ahead log contain no key or claim token in plain text', async () => {
   const signup = await grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: 'zoe' })
   const { api_key, trial } = await signup.json()
   await authenticate(`Bearer ${api_key}`)
   await grid.store.write([])
 
-  // Another process reads the files, because closing them in this one would release its file lock.
+  // Read the files in another process, because closing them in this one would release its file lock.
   const files = ['grid.db', 'grid.db-wal'].map((name) => join(grid.folder, name)).filter((name) => existsSync(name))
   const bytes = execFileSync('cat', files, { maxBuffer: 1e9 })
 

@@ -1,4 +1,4 @@
-/** How often a credential may call, at every interface. See docs/protocol/README.md, "Call limits". */
+/** The call limits of credentials, at every interface. See docs/protocol/README.md, "Call limits". */
 import { expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { mintKey } from '../../src/lib/secrets.ts'
@@ -12,7 +12,7 @@ import { sendMessage } from '../support/messaging.ts'
 const wakePath = '/api/agents/wake-stream'
 const keyPath = '/api/oauth/api-key'
 const partPath = '/api/v1/parts/none'
-/** All at once, with one call a second. */
+/** How many calls a credential may make at once, with a limit of one call a second. */
 const burst = 25
 const accountBurst = 100
 const message = 'Too many calls: this credential may make 25 at once and 1 a second. Call again in 1 second.'
@@ -25,14 +25,14 @@ const open = async () => {
   grid = await testGrid({ env: { CALLS_PER_SECOND: '1' } })
 }
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
-/** The cheapest call. Its method is refused, but only after the call is counted. */
+/** Makes the cheapest call. Its method is refused, but only after the call is counted. */
 const call = (key: string, address?: string) => grid.request(gridPath, { method: 'PUT', headers: bearer(key) }, address)
 const statuses = async (count: number, send: () => Promise<{ status: number }>) => {
   const all: number[] = []
   for (let n = 0; n < count; n++) all.push((await send()).status)
   return all
 }
-/** Makes calls until this many of the burst are left. */
+/** Makes calls until this many of the burst remain. */
 const spend = async (key: string, left = 0) => {
   expect(await statuses(burst - left, () => call(key))).toEqual(Array(burst - left).fill(405))
 }
@@ -45,7 +45,7 @@ const rpcBody = {
   error: { code: -32000, message, data: { code: 'rate_limit_exceeded', retry_after_seconds: 1 } },
 }
 
-test('every interface refuses in its own format, and all count together for one credential', async () => {
+test("all interfaces share a credential's call limit, and each refuses in its own format", async () => {
   await open()
   const rest = (method: string, path: string) => () => grid.request(path, { method, headers: bearer(grid.alice.key) })
   await spend(grid.alice.key, 6)
@@ -75,7 +75,7 @@ test('every interface refuses in its own format, and all count together for one 
   expect((await mcp(grid, grid.bob.key, 'tools/list')).status).toBe(200)
 })
 
-test("all of an account's credentials count together, and a refused call does not count", async () => {
+test("an account's credentials share its call limit, and refused calls do not count", async () => {
   await open()
   const more = await Promise.all(['carol', 'dave'].map((alias) => grid.acme.agent(alias)))
   for (const { key } of [grid.bob, ...more]) await spend(key)
@@ -90,12 +90,12 @@ test("all of an account's credentials count together, and a refused call does no
   )
   expect(await statuses(9, () => call(grid.alice.key))).toEqual(Array(9).fill(429))
   expect((await call(grid.eve.key)).status).toBe(405)
-  // The credential still has the tokens that refused calls did not use, and the account those refilled since.
+  // The credential has the tokens that refused calls did not use, and the account has those refilled in the meantime.
   grid.clock.now += second
   expect(await statuses(6, () => call(grid.alice.key))).toEqual([...Array(5).fill(405), 429])
 })
 
-test("a credential over its own limit does not use up its account's calls", async () => {
+test("calls refused by a credential's limit do not use up the account's limit", async () => {
   await open()
   await spend(grid.alice.key)
   expect(await statuses(accountBurst, () => call(grid.alice.key))).toEqual(Array(accountBurst).fill(429))
@@ -103,7 +103,7 @@ test("a credential over its own limit does not use up its account's calls", asyn
   expect((await call(grid.bob.key)).status).toBe(405)
 })
 
-test('tokens are refilled at the rate, and a refused call costs none', async () => {
+test("a credential may call again at the limit's rate, and refused calls do not count", async () => {
   await open()
   await statuses(burst + 7, () => call(grid.alice.key))
 
@@ -116,7 +116,7 @@ test('tokens are refilled at the rate, and a refused call costs none', async () 
   expect((await call(grid.alice.key)).status).toBe(429)
 })
 
-test.each([[gridPath, rpcBody], [a2aPath, undefined]])('%s refuses before it reads the body', async (path, body) => {
+test.each([[gridPath, rpcBody], [a2aPath, undefined]])('a call above the limit at %s is refused before its body is read', async (path, body) => {
   await open()
   let pulled = 0
   const post = () =>
@@ -141,7 +141,7 @@ test.each([[gridPath, rpcBody], [a2aPath, undefined]])('%s refuses before it rea
   if (body) expect(await refused.json()).toEqual(body)
 })
 
-test("a running stream's checks do not count as calls", async () => {
+test('checks during an open stream do not count as calls', async () => {
   await open()
   await spend(grid.bob.key, 1)
   const events = readEvents(await grid.request(wakePath, { headers: bearer(grid.bob.key) }))
@@ -153,7 +153,7 @@ test("a running stream's checks do not count as calls", async () => {
   await events.close()
 })
 
-test("throttles an address's refused keys, in each interface's format", async () => {
+test("an address with too many refused keys gets 429, in each interface's format", async () => {
   await open()
   const { key } = mintKey('agent_key')
   expect(await statuses(120, () => call(key))).toEqual(Array(120).fill(401))
@@ -175,7 +175,7 @@ test("throttles an address's refused keys, in each interface's format", async ()
   })
 })
 
-test('serves a valid key from a throttled address, and other addresses', async () => {
+test('an address with too many refused keys can still call with a valid key, and other addresses are not affected', async () => {
   await open()
   await statuses(130, () => call('guess'))
 

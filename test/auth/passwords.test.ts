@@ -3,7 +3,7 @@ import { isCommonPassword } from '../../src/auth/common-passwords.ts'
 import { hashPassword, verifyPassword } from '../../src/auth/passwords.ts'
 import { expect, test } from 'vitest'
 
-/** Hashes by the implementations of earlier versions: two native, two in WebAssembly. */
+/** Hashes that earlier versions stored, two native and two in WebAssembly. */
 const storedHashes = {
   'correct hörse': [
     '$argon2id$v=19$m=19456,t=2,p=1$XB+5Y8yN0mKK/5sc/562Hg$/4q9lzLeZFKT2du2+NkokIYlkUmuSA1RlzOHO2qstno',
@@ -14,11 +14,11 @@ const storedHashes = {
     '$argon2id$v=19$m=19456,t=2,p=1$0QxaGi6FOa7kZjDpuyDYaw$Wuim2/irtdNcFxRGiCKCMwX+49bbCP3N11esLx9cXj4',
   ],
 }
-/** The empty password's hash. */
+/** The hash of the empty password. */
 const hashOfNothing =
   '$argon2id$v=19$m=19456,t=2,p=1$dmEho6hHaMF3Nz4k65cohw$tHf3KW4sXeW7iTra5tJCL0QaSTC/FPFxLkN/RLCAnYU'
 
-test('stores a password as Argon2id with 19 MiB, two passes and one lane', async () => {
+test('a password is stored as Argon2id with 19 MiB, two passes and one lane', async () => {
   const hash = await hashPassword('correct horse')
 
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -28,7 +28,7 @@ test('stores a password as Argon2id with 19 MiB, two passes and one lane', async
 })
 
 test.each([[9, false], [10, true], [200, true], [201, false]])(
-  'accepts a password of %i characters: %s',
+  'a password of %i characters is accepted: %s',
   async (length, ok) => {
     const result = await hashPassword(textOfLength(length)).then(() => true, (error) => error.code)
 
@@ -42,7 +42,7 @@ test('another Unicode form of the same password is accepted', async () => {
   expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
 })
 
-test('every password is wrong without a hash, and so is one that is far too long', async () => {
+test('without a stored hash every password is wrong, and so is one that is far too long', async () => {
   for (const hash of [null, undefined]) expect(await verifyPassword(hash, 'correct horse')).toBe(false)
   expect(await verifyPassword(hashOfNothing, 'x'.repeat(1_000_000))).toBe(false)
 })
@@ -59,18 +59,18 @@ test.each([
   '1q2w3e4r5t6y',
   'football football',
   'correcthorsebatterystaple',
-])('%s is refused', async (password) => {
+])('the common password %s is refused', async (password) => {
   expect(await codeOf(hashPassword(password))).toBe('invalid_input')
 })
 
 test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose autumn london', 'passwort für Ümläute'])(
-  '%s is not a common password',
+  'the password %s does not count as common',
   (password) => {
     expect(isCommonPassword(password)).toBe(false)
   },
 )
 
-test('two hashes run at once, sixteen wait, and further ones are refused immediately', async () => {
+test('two password hashes run at once, sixteen wait, and more are refused immediately', async () => {
   const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
 
   const results = await Promise.all(attempts)
@@ -80,7 +80,7 @@ test('two hashes run at once, sixteen wait, and further ones are refused immedia
   expect(await codeOf(verifyPassword(null, 'correct horse'))).toBe('ok')
 })
 
-test('passwords with priority wait in a separate queue', async () => {
+test('password checks with priority wait in a separate queue', async () => {
   const order: string[] = []
   const verify = (hasPriority: boolean) =>
     codeOf(verifyPassword(null, 'correct horse', { hasPriority }).then(() => order.push(hasPriority ? 'p' : 'o')))
@@ -89,13 +89,13 @@ test('passwords with priority wait in a separate queue', async () => {
 
   expect(await Promise.all(others)).toEqual(Array(6).fill('ok'))
   expect((await Promise.all(strangers)).filter((result) => result === 'ok')).toHaveLength(18)
-  // In one queue they would be the last six. Threads may finish slightly out of order.
+  // In a shared queue they would be the last six. Threads may finish slightly out of order.
   expect(order.slice(-6)).toContain('o')
   expect(order.indexOf('p')).toBeLessThan(12)
 })
 
 test.each(Object.entries(storedHashes))(
-  'stored hashes by %s verify, and no other password does',
+  'hashes that earlier versions stored for "%s" accept this password and no other',
   async (password, hashes) => {
     for (const hash of hashes) {
       expect(await verifyPassword(hash, password)).toBe(true)
@@ -105,7 +105,7 @@ test.each(Object.entries(storedHashes))(
   },
 )
 
-test('hashing does not block the event loop, and a stored hash is verified with its own cost', async () => {
+test('hashing a password does not block the event loop, and a stored hash is verified with its own cost', async () => {
   const costly = storedHashes['correct hörse'][0].replace('t=2', 't=60')
   let turns = 0
   const timer = setInterval(() => turns++, 1)

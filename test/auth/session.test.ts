@@ -12,7 +12,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
 
-test('a sign-in with the old password fails if the password changes in the meantime', async () => {
+test('a sign-in fails if the password changes after it was verified and before the session starts', async () => {
   const bob = await person(grid, { role: 'member' })
   const people = createSessions(grid.store, servedOrigins(grid.deps.config))
   const [here, there] = ['203.0.113.20', '203.0.113.21']

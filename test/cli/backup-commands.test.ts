@@ -1,4 +1,4 @@
-/** How `backup`, `restore` and other commands report a missing file or grid. */
+/** How `backup`, `restore` and other commands report that a file or grid is missing. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -21,7 +21,7 @@ async function refusal(...words: string[]) {
   return JSON.parse(stdout).error
 }
 
-test('restore reports a missing file, or a folder', async () => {
+test('restore reports that the file is missing, or a folder', async () => {
   expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
     code: 'no_file',
     message: `There is no file ${database.folder}/none. Give the path of a backup file.`,
@@ -41,7 +41,7 @@ test('a new backup needs a passphrase of 12 characters, or --plain', () => {
   expect(newFileKey({ plain: 'yes' })).toBe('plain')
 })
 
-test('backup reports a problem with its path before it looks for the database', async () => {
+test('backup reports a problem with its path before it opens the database', async () => {
   const closed = join(database.folder, 'closed')
   mkdirSync(closed)
   chmodSync(closed, 0o500)
@@ -51,13 +51,13 @@ test('backup reports a problem with its path before it looks for the database', 
     message: `There is no folder ${database.folder}/no. Create it first, or write the backup elsewhere.`,
   })
   expect(await refusal('backup', database.folder, '--plain')).toMatchObject({ code: 'backup_exists' })
-  // Root can write everywhere.
+  // This check is skipped for root, which can write everywhere.
   if (process.getuid?.() !== 0) {
     expect(await refusal('backup', join(closed, 'b'), '--plain')).toMatchObject({ code: 'not_writable' })
   }
 })
 
-test('backup --verify says whether a backup is complete and can be opened, and leaves nothing behind', async () => {
+test('backup --verify says whether a backup is complete and can be decrypted, and leaves no files behind', async () => {
   await (await emptyGrid({ url: database.url })).close()
   const [file, cut, temporary] = ['b', 'cut', 'tmp'].map((name) => join(database.folder, name))
   mkdirSync(temporary)
@@ -88,7 +88,7 @@ test.each([
   ['create-link', '--email', 'ann@acme.example'],
   ['backup', 'b', '--plain'],
 ])(
-  'without a grid, %s says where it looked, and creates none',
+  'if there is no grid, %s says where it looked, and creates none',
   async (...words) => {
     expect(await refusal(...words)).toMatchObject({
       code: 'no_database',

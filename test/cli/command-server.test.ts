@@ -26,7 +26,7 @@ afterEach(async () => {
   await listener.stop(1_000)
 })
 
-test('logs an internal error without showing its message', async () => {
+test("a command's internal error is logged, and its message is not shown to the user", async () => {
   await listener.stop(1_000)
   const broken: StoreCommand = {
     ...createAgent,
@@ -43,7 +43,7 @@ test('logs an internal error without showing its message', async () => {
   expect(grid.logs.join('\n')).toContain('SQLITE_SECRET')
 })
 
-test('a command may take long: its user is informed, and waits for the result', async () => {
+test('while a command takes long, its user is informed and waits for the result', async () => {
   await listener.stop(1_000)
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   const said = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -70,7 +70,7 @@ test('a command may take long: its user is informed, and waits for the result', 
   }
 })
 
-test.each(['end', 'destroy'] as const)('recognises a server that dies (%s) while it runs a command', async (how) => {
+test.each(['end', 'destroy'] as const)('a user is told if the server ends (%s) while it runs a command', async (how) => {
   const dying = createServer((_, response) => {
     response.writeHead(200).write('{}\n', () => response[how]())
   }).listen(0, '127.0.0.1')
@@ -81,7 +81,7 @@ test.each(['end', 'destroy'] as const)('recognises a server that dies (%s) while
   dying.close()
 })
 
-test('recognises a silent server', async () => {
+test('a user is told if the server does not respond', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/commands`
@@ -91,7 +91,7 @@ test('recognises a silent server', async () => {
   silent.close()
 })
 
-test('refuses requests without the token', async () => {
+test('requests without the token are refused', async () => {
   const body = { command: 'create-agent', arguments: { account: grid.acme.id, alias: 'carol' } }
   const tokens = [undefined, '', 'x', address.token.slice(1), `${address.token}x`, grid.acme.adminKey]
 
@@ -102,7 +102,7 @@ test('refuses requests without the token', async () => {
   expect(await grid.acme.store.read.agents.byAlias('carol')).toBeUndefined()
 })
 
-test('refuses requests with another host name, method or path', async () => {
+test('requests with another host name, method or path are refused', async () => {
   const headers = { Authorization: `Bearer ${address.token}` }
   const port = new URL(address.url).port
 
@@ -117,7 +117,7 @@ test('refuses requests with another host name, method or path', async () => {
   )
 })
 
-test('returns no result if no server responds, or another one does', async () => {
+test('a command gets no result if no server responds, or a later one does', async () => {
   expect(await runOnServer({ ...address, token: 'of an earlier server' }, createAgent, {})).toBeUndefined()
   await listener.stop(1_000)
   expect(await runOnServer(address, createAgent, {})).toBeUndefined()

@@ -8,8 +8,8 @@ import { useDatabase } from '../support/use-database.ts'
 
 const database = useDatabase()
 
-describe.each(someRuntimes)('on %s', (runtime) => {
-  test('commands run in a running server, and their keys work at once', async () => {
+describe.each(someRuntimes)('commands on %s', (runtime) => {
+  test('commands run in the running server, and the keys they create work at once', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     try {
       const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
@@ -31,7 +31,7 @@ describe.each(someRuntimes)('on %s', (runtime) => {
   })
 })
 
-test('hashes a password before it is stored, and refuses a short one', async () => {
+test('create-account refuses a short password, and with a longer one prints the ids and the admin key', async () => {
   const owner = ['create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example', '--new', '--password']
 
   const refused = await run(...owner, 'short', '--json')
@@ -51,7 +51,7 @@ test.each([
   ['an unknown command', ['nope'], 2, 'usage'],
   ['a bad option', ['create-agent', '--nope'], 2, 'usage'],
   ['an unknown account', ['create-agent', '--account', 'nobody', '--alias', 'carol'], 1, 'account_not_found'],
-])('with --json a failure is one JSON object too: %s', async (_, words, exitCode, code) => {
+])('with --json, a failure is one JSON object: %s', async (_, words, exitCode, code) => {
   await run('migrate')
 
   const { stdout, stderr, ...ended } = await run(...words, '--json')
@@ -61,7 +61,7 @@ test.each([
   expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
 })
 
-test('reports all invalid settings at once, with their format', async () => {
+test('a start reports all invalid settings at once, with their format', async () => {
   const env = { DATABASE_URL: database.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
 
   const { code, stdout, stderr } = await runCommand('bun', ['serve'], env)
@@ -71,7 +71,7 @@ test('reports all invalid settings at once, with their format', async () => {
   expect(stderr).toContain('LOG_LEVEL must be debug, info, warn or error, not "loud".')
 })
 
-test('only the owner can read the files that commands create', async () => {
+test('only their owner can read the files that commands create', async () => {
   mkdirSync(join(database.folder, 'wide'), { mode: 0o755 })
   database.url = `file:${join(database.folder, 'wide', 'new', 'grid.db')}`
 
@@ -82,12 +82,12 @@ test('only the owner can read the files that commands create', async () => {
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077).toBe(0)
 })
 
-/** Bun starts fastest. */
+/** Runs a command on Bun, which starts fastest. */
 function run(...words: string[]): Promise<ProcessResult> {
   return runCommand('bun', words, { DATABASE_URL: database.url, LOG_LEVEL: 'error' })
 }
 
-/** The command's output, which must be exactly one JSON object. */
+/** The output of a command, which must be exactly one JSON object. */
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await run(...words, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -123,7 +123,7 @@ test('a person signs in once for all clients of a machine, which get separate ke
   expect(await Promise.all([isAlive(kept), isAlive(ended)])).toEqual([true, false])
 })
 
-test("connects none of several clients if one client's file cannot be edited, and nobody signs in", async () => {
+test('if one of several clients cannot be connected, none is, and nobody signs in', async () => {
   home.write('.claude/settings.json', '{}')
   home.write('.gemini/settings.json', '{ "hooks": ')
 
@@ -133,7 +133,7 @@ test("connects none of several clients if one client's file cannot be edited, an
   expect([signIns, home.read('.claude/settings.json')]).toEqual([0, '{}'])
 })
 
-test('another agent replaces the first, whose key is revoked', async () => {
+test('connecting as another agent replaces the first, whose key is revoked', async () => {
   await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
   const [{ key }] = connections()
   const other = await run(['connect', 'claude', '--as', '@alice', '--wake', 'start', '--yes'])
@@ -144,7 +144,7 @@ test('another agent replaces the first, whose key is revoked', async () => {
   expect(home.read('.claude/settings.json')).not.toMatch(/@bob|asyncRewake/)
 })
 
-test("allows tools by name only with the person's consent, and keeps the answer", async () => {
+test("connect allows tools by name only with the person's consent, and remembers the answer", async () => {
   const env = { AGENT_GRID_KEY: grid.bob.key }
   const connect = (...words: string[]) => run(['connect', 'claude', '--url', grid.url, '--yes', ...words], { env })
   const allowed = () => JSON.parse(home.read('.claude/settings.json')).permissions?.allow
@@ -169,7 +169,7 @@ test("allows tools by name only with the person's consent, and keeps the answer"
   expect(allowed()).toBeUndefined()
 })
 
-test('uses a given key without a browser, and disconnecting does not revoke it', async () => {
+test('connect uses a given key without a browser, and disconnect does not revoke it', async () => {
   const { key } = grid.bob
   const env = { AGENT_GRID_KEY: key }
   const ofVariable = await run(['connect', 'gemini', '--url', grid.url, '--yes'], { env })
@@ -184,7 +184,7 @@ test('uses a given key without a browser, and disconnecting does not revoke it',
   expect(wrong).toMatchObject({ code: 1, stderr: 'The key is for @bob, not for @alice.\n' })
 })
 
-test('shows the difference, and writes or leaves nothing without a yes', async () => {
+test('connect shows the changes, and without a confirmation it writes nothing and leaves no files', async () => {
   const dry = await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--dry-run'])
   expect(dry).toMatchObject({ code: 0, stderr: '' })
   expect(dry.stdout).toContain('~/.claude.json is new\n')
@@ -195,13 +195,13 @@ test('shows the difference, and writes or leaves nothing without a yes', async (
   const unsure = await run(['connect', 'vscode', '--url', grid.url, '--as', '@bob'])
   expect(unsure).toMatchObject({ code: 3, stderr: expect.stringContaining('run the command again with --yes') })
   expect(home.tree()).toEqual({})
-  // It reports this before anyone signs in.
+  // The command refuses before anyone signs in.
   const sql = 'SELECT revoked_at FROM credentials WHERE account_id = ? AND name LIKE ?'
   expect(await rows(grid, sql, [grid.acme.id, 'vscode on %'])).toEqual([])
   expect(existsSync(join(home.env.AGENT_GRID_HOME, 'data'))).toBe(false)
 })
 
-test('reports a refusal in the browser, and a file that cannot be edited', async () => {
+test('connect reports that the person refused in the browser, or that a file cannot be edited', async () => {
   home.write('.claude/settings.json', '{ "hooks": ')
   const refused = await run(['connect', 'claude', '--url', grid.url, '--yes', '--json'])
   expect(refused.code).toBe(1)
@@ -230,13 +230,13 @@ test.each([
     2,
     /No client was found|Name the client/,
   ],
-])('%s ends with the right code and message', async (_, words, code, message) => {
+])('connect with %s ends with the right exit code and message', async (_, words, code, message) => {
   const ended = await run(words)
 
   expect(ended).toMatchObject({ code, stderr: expect.stringMatching(message) })
 })
 
-test('installs the program next to earlier versions, and its path never changes', async () => {
+test('connect installs the program next to earlier versions, under a path that never changes', async () => {
   const env = { AGENT_GRID_KEY: grid.bob.key }
   await run(['connect', 'opencode', '--url', grid.url, '--yes'], { env })
   const installed = join(home.env.AGENT_GRID_HOME, 'data/program')

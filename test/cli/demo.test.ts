@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { isLong } from '../support/long.ts'
 import { runCommand, startProgram, temporaryDatabase } from '../support/process.ts'
 
-test('the demo runs a conversation over REST, A2A and MCP, and leaves no files behind', async () => {
+test('the demo shows a conversation over REST, A2A and MCP, and leaves no files behind', async () => {
   const database = temporaryDatabase()
   const tmp = join(database.folder, 'tmp')
   mkdirSync(tmp)
@@ -25,7 +25,7 @@ test('the demo runs a conversation over REST, A2A and MCP, and leaves no files b
 })
 
 test.runIf(isLong)(
-  'people can sign in to the example grid, which leaves no files behind',
+  "people can sign in to the demo's example grid, which leaves no files behind",
   { timeout: 60_000 },
   async () => {
     const { folder, remove } = temporaryDatabase()

@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.remove())
 
-test.each(someRuntimes)('checks a running grid on %s, finds it healthy, and does not disturb it', async (runtime) => {
+test.each(someRuntimes)('on %s, the doctor finds a running grid healthy, and does not disturb it', async (runtime) => {
   const server = await startServe(runtime, env)
 
   const { stdout } = await runCommand(runtime, ['doctor', '--json'], env)
@@ -42,20 +42,20 @@ test.each(someRuntimes)('checks a running grid on %s, finds it healthy, and does
   await server.stop()
 })
 
-test("a running server checks its own settings, and the doctor's shell is ignored", async () => {
+test("a running server checks its own settings, not those in the doctor's shell", async () => {
   const folder = join(grid.folder, 'backups')
   const server = await startServe('node', {
     ...env,
     BASE_URL: `http://grid.example:${env.PORT}`,
     TRUSTED_PROXY: '10.0.0.1',
-    // In the server's folder, not in the doctor's.
+    // The path is relative to the server's folder, not to the doctor's.
     BACKUP_DIR: relative('.', folder),
     BACKUP_PLAIN: '1',
     DURABILITY: 'relaxed',
   })
   await waitFor('a backup', () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.backup')))
 
-  // As called by root: with the database's path, and with other settings in that shell.
+  // Root runs the doctor with the database's path, and its shell has other settings.
   const { checks } = await examine({ DATABASE_URL: env.DATABASE_URL, EMAIL_FROM: 'x', DURABLITY: 'full' }, false)
   await server.stop()
 
@@ -69,7 +69,7 @@ test("a running server checks its own settings, and the doctor's shell is ignore
   expect(found('key_ring')).toEqual(['The key ring has the keys of all stored tokens.'])
 })
 
-test('asks to restart a server whose key ring or pragmas differ from the settings', async () => {
+test('the doctor says to restart a server whose key ring or pragmas differ from the settings', async () => {
   const store = await openStore(processDeps(readConfig({ ...env, DURABILITY: 'relaxed' })))
   const { writeMode, ...health } = await store.health()
   const config = readConfig(env)
@@ -83,7 +83,7 @@ test('asks to restart a server whose key ring or pragmas differ from the setting
   await store.close()
 })
 
-test('asks to end a program that holds the file but accepts no commands', async () => {
+test('the doctor says to stop a program that holds the database but accepts no commands', async () => {
   const store = await openStore(processDeps(readConfig(env)))
 
   const { checks } = await examine(env, false)
@@ -97,13 +97,13 @@ test('asks to end a program that holds the file but accepts no commands', async 
   await store.close()
 })
 
-test('asks to restart a server of another build of this version', async () => {
+test('the doctor says to restart a server of another build of the same version', async () => {
   const server = { build: `${fullVersion} (0123456789ab)` }
 
   expect(await checkServer(readConfig(env), server)).toMatchObject({ status: 'warning', action: 'Restart the grid.' })
 })
 
-test('asks to restart a server that does not know the doctor', async () => {
+test("the doctor says to restart a server that does not know the doctor's command", async () => {
   const store = await openStore(processDeps(readConfig(env)))
   const listener = await serveCommands(store, storeCommands)
 
@@ -116,7 +116,7 @@ test('asks to restart a server that does not know the doctor', async () => {
   await store.close()
 })
 
-test('checks a grid on libsql-server through its connection, without file checks', async () => {
+test('the doctor checks a grid on libsql-server through its connection, without checks of files', async () => {
   const server = await startSqld()
   env = { DATABASE_URL: server.url, PORT: env.PORT, GRID_KEYS: newKeyRing() }
   const empty = await examine(env, false)

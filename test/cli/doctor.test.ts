@@ -1,4 +1,4 @@
-/** `agent-grid doctor` finds planted faults and names the remedy. See docs/operating/monitoring.md, "Doctor". */
+/** `agent-grid doctor` finds faults and names the remedy. See docs/operating/monitoring.md, "Doctor". */
 import { createClient } from '@libsql/client'
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,14 +25,14 @@ afterEach(() => grid.remove())
 
 const sql = (...statements: string[]) => runSql(path, ...statements)
 
-describe('a stopped grid', () => {
-  test('is healthy, and stays unchanged', async () => {
+describe('the doctor and a stopped grid', () => {
+  test('the doctor finds a stopped grid healthy, and does not change it', async () => {
     const before = readdirSync(grid.folder)
 
     const report = await examine(env, false)
 
     expect(report.checks[0].check).toBe('settings')
-    // The tests' folder may be on a file system that is unsuitable for a database.
+    // Checks of the machine are ignored, because the tests' folder may be on an unsuitable file system.
     expect(report.checks.filter(({ check, status }) => status !== 'ok' && !checksOfMachine.includes(check))).toEqual([])
     expect(readdirSync(grid.folder)).toEqual([...new Set([...before, 'grid.db.lock'])].sort())
   })
@@ -111,7 +111,7 @@ describe('a stopped grid', () => {
       () => Object.assign(env, { BACKUP_DIR: join(grid.folder, 'none'), BACKUP_PLAIN: '1' }),
     ],
     ['no backups of a public grid', 'backups', 'warning', /Set BACKUP_DIR/, makePublic],
-  ])('with %s: %s is %s', async (_, check, status, action, plant) => {
+  ])('with %s, the check %s is %s', async (_, check, status, action, plant) => {
     await plant()
 
     const report = await examine(env, false)
@@ -128,7 +128,7 @@ test.each([
   ['the layer of a container', { type: 0x794c7630 }, 'warning', /Mount a volume/],
   ['a full disk', { bavail: 1 }, 'broken', /Free some space/],
   ['an almost full disk', { bavail: 150 }, 'warning', /Free some space/],
-])('says what to do about %s', (_, fault, status, action) => {
+])('the doctor says what to do about %s', (_, fault, status, action) => {
   const megabytes = { type: 0xef53, bavail: 50_000, blocks: 100_000, bsize: 2 ** 20, ...fault }
 
   const [found, ...more] = judgeDisk('/data', megabytes, readConfig({ MIN_FREE_MB: '100' }))
@@ -137,18 +137,18 @@ test.each([
   expect(more).toEqual([])
 })
 
-test('distinguishes a disk that ignores fsync and a slow disk from a good one', () => {
+test('the doctor distinguishes a disk that ignores fsync, a slow disk and a good one', () => {
   expect(judgeFsync(0.002)).toMatchObject({ status: 'warning', action: expect.stringContaining('eatmydata') })
   expect(judgeFsync(80)).toMatchObject({ status: 'warning', action: expect.stringContaining('faster disk') })
   expect(judgeFsync(2)).toMatchObject({ status: 'ok' })
 })
 
-/** Makes the grid reachable for others, through a proxy. */
+/** Gives the grid a public address behind a proxy. */
 function makePublic(): void {
   env.BASE_URL = 'https://grid.example'
 }
 
-/** The first page of a table that the doctor's queries do not need. */
+/** Damages the first page of a table that the doctor's queries do not use. */
 async function damage(): Promise<void> {
   const client = createClient({ url: `file:${path}`, concurrency: 1 })
   const { rows: [{ rootpage, size }] } = await client.execute(

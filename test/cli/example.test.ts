@@ -15,7 +15,7 @@ import { isLong } from '../support/long.ts'
 import { liveGrid } from '../support/server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-test.runIf(isLong)('the example grid contains what its pages show', { timeout: 60_000 }, async () => {
+test.runIf(isLong)('the example grid contains the data that its pages show', { timeout: 60_000 }, async () => {
   const url = `file:${join(mkdtempSync(join(tmpdir(), 'agent-grid-world-')), 'grid.db')}`
   const env = { UNREAD_PER_INBOX: '300' }
   const { accountId, keys } = await seedWorld(readConfig({ DATABASE_URL: url, ...env }), 'correct horse battery staple')
@@ -32,7 +32,7 @@ test.runIf(isLong)('the example grid contains what its pages show', { timeout: 6
   expect(new Set(found)).toEqual(new Set([...found, 'paused', 'guardrail', 'task', 'remote', 'webhook', 'inbox']))
   expect(found.filter((kind) => kind === 'remote')).toHaveLength(2)
 
-  // The pages do not contradict each other.
+  // The pages must not contradict each other.
   const never = "SELECT alias FROM agents WHERE account_id = ? AND type = 'mcp' AND last_seen_at IS NULL"
   expect(await kinds(never)).toEqual([])
   const future = 'SELECT count(*) FROM messages WHERE account_id = ? AND created_at > unixepoch() * 1000'

@@ -1,5 +1,5 @@
 /**
- * Files on the command line: `send --file` and `read --save`, including a hostile grid. docs/operating/reference.md,
+ * Files on the command line, with `send --file` and `read --save`, also of a hostile grid. docs/operating/reference.md,
  * "Commands".
  */
 import { Buffer } from 'node:buffer'
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const clientOf = ({ key }: { key: string }) => new GridClient({ url: grid.url, key })
 
-test('a small file and one of three pieces arrive unchanged, and are saved next to each other', async () => {
+test('a small file and one of three pieces arrive unchanged, and a repeated name is saved as a second file', async () => {
   const large = Buffer.from(Array.from({ length: 2 * 2 ** 20 + 3 }, (_, n) => n * 7 % 256))
   const files = { 'note.md': Buffer.from('\ufeff# Größe\n'), 'blob.bin': large }
   for (const [name, content] of Object.entries(files)) {
@@ -66,7 +66,7 @@ test.each([
   [`a.${'b'.repeat(300)}`, 'part.txt'],
   ['taken.txt', 'taken (2).txt'],
   ['link.txt', 'link (2).txt'],
-])('saves a file that a hostile grid names %j in the folder as %j', async (filename, name) => {
+])('a file that a hostile grid names %j is saved in the folder as %j', async (filename, name) => {
   writeFileSync(join(folder, 'taken.txt'), 'mine')
   symlinkSync(join(home, 'outside'), join(folder, 'link.txt'))
   const part = { filename, text: 'theirs', bytes: 6 }

@@ -1,4 +1,4 @@
-/** What client commands print for a hostile grid: no terminal control sequences. */
+/** The output of client commands for a hostile grid contains no terminal control sequences. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
@@ -12,11 +12,11 @@ import { waitFor } from '../support/wait-for.ts'
 const evil = 'evil\u001b]0;owned\u0007\u001b[2J\u009b31m\r\u007f\u202e'
 const key = `grid_agt_${'k'.repeat(49)}`
 
-/** Commands whose output is for the program that starts them. */
+/** Commands whose output is read by the program that starts them, not by a person. */
 const ofPrograms = ['channel', 'hook']
 const commands = [...clientCommands, clientDoctor].filter(({ name }) => !ofPrograms.includes(name))
 
-/** How each command line of `linesOf` begins, if with more than the name. */
+/** The arguments that a command line of `linesOf` needs after the command's name. */
 const beginnings: Record<string, string[]> = {
   connect: ['claude', '--yes'],
   disconnect: ['claude', '--yes'],
@@ -35,7 +35,7 @@ const values: Record<string, string> = {
   wake: 'start',
 }
 
-/** Answers every request with every field of a grid's responses; those that are not validated are hostile. */
+/** Answers every request with all fields of a grid's responses. Fields that are not validated are hostile. */
 function answer(path: string, base: string): unknown {
   const message = { message_id: evil, user: evil, channel: evil, conversation_id: evil, timestamp: evil, message: evil }
   const lease = { lease_id: evil, expires_at: evil, remaining: 1, acked: evil, released: evil }
@@ -59,7 +59,7 @@ const folder = process.cwd()
 let respond: (path: string, response: ServerResponse) => void
 beforeEach(async () => {
   home = testHome()
-  // `connect` and `read` write to the current folder.
+  // The working folder is the home folder, because `connect` and `read` write there.
   process.chdir(home.folder)
   server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, url)
@@ -87,7 +87,7 @@ const grids: Record<string, typeof respond> = {
 }
 
 test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name, grid])))(
-  '%s prints no control sequences of a grid %s',
+  'the output of %s for a grid %s has no control sequences',
   async (name, grid) => {
     respond = grids[grid]
     const command = commands.find((command) => command.name === name)!
@@ -105,7 +105,7 @@ test.each(commands.flatMap(({ name }) => Object.keys(grids).map((grid) => [name,
   },
 )
 
-/** Returns the command line without options, and with each of its options. */
+/** Returns a command line without options, and one with each option. */
 function linesOf({ name, options }: ProcessCommand): string[][] {
   const first = name === 'health' ? ['health', '--url', url] : [name, ...beginnings[name] ?? []]
   const others = Object.entries(options).filter(([option, { required }]) =>
@@ -122,7 +122,7 @@ function linesOf({ name, options }: ProcessCommand): string[][] {
 }
 
 /**
- * Everything that a command line prints, as one line. A runner is stopped once it has printed something about a turn.
+ * Everything that a command line prints, as one line. A runner is stopped after it has printed something about a turn.
  */
 async function outputOf(words: string[]): Promise<string> {
   let text = ''

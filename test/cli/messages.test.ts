@@ -1,5 +1,5 @@
 /**
- * The commands send, read and watch, for an agent's people and scripts. See docs/operating/reference.md, "Commands".
+ * The commands send, read and watch, for people and scripts of an agent. See docs/operating/reference.md, "Commands".
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('sends a message from an option or standard input, which is read once', async () => {
+test('send takes the text as an argument or from standard input, sends a repeat once, and can set an expiry', async () => {
   const send = ['send', '@bob', 'one', '--json', '--idempotency-key', 'k']
   const first = await run(grid.alice.key, send)
   expect((await run(grid.alice.key, send)).stdout).toBe(first.stdout)
@@ -49,7 +49,7 @@ test('sends a message from an option or standard input, which is read once', asy
   expect((await run(grid.bob.key, ['read'])).stdout).toBe('No unread messages.\n')
 })
 
-test('a message offers a person choices', async () => {
+test('send --choice offers a person choices', async () => {
   await personWithAlias(grid, 'ann')
   const sent = await run(grid.alice.key, ['send', '@ann', 'May I?', '--choice', 'Yes', '--choice', 'No, wait'])
   const refused = await run(grid.alice.key, ['send', '@bob', 'May I?', '--choice', 'Yes'])
@@ -60,7 +60,7 @@ test('a message offers a person choices', async () => {
   expect(refused.stderr).toContain('choices are for a person')
 })
 
-test('takes a lease, extends it and ends it with an answer; a lease that ended is an error', async () => {
+test('read --lease leases messages, extends the lease, and ends it with an answer, and an ended lease is an error', async () => {
   const { stdout: id } = await run(grid.alice.key, ['send', '@bob', '--message', 'question\u001b[31m', '--json'])
   const question = JSON.parse(id).message_id
   const peek = await run(grid.bob.key, ['read', '--peek'])
@@ -85,7 +85,7 @@ test('takes a lease, extends it and ends it with an answer; a lease that ended i
   ])
 })
 
-test('send --wait prints the answer, or why there is none', async () => {
+test('send --wait prints the answer, or the reason why there is none', async () => {
   const early = await run(grid.alice.key, ['send', '@bob', 'Six times seven?', '--wait'])
   await callTool(grid, grid.bob.key, 'read_messages')
   const asking = start(grid.alice.key, ['send', '@bob', 'And six times eight?', '--wait'])
@@ -97,7 +97,7 @@ test('send --wait prints the answer, or why there is none', async () => {
   expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n {2}48\n$/) })
 })
 
-test('released messages are redelivered, marked', async () => {
+test('messages released with read --release are redelivered, and marked', async () => {
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
   const { stdout } = await run(grid.bob.key, ['read', '--lease', '60', '--json'])
   const released = await run(grid.bob.key, ['read', '--release', JSON.parse(stdout).lease_id])
@@ -106,7 +106,7 @@ test('released messages are redelivered, marked', async () => {
   expect((await run(grid.bob.key, ['read'])).stdout).toContain('redelivered')
 })
 
-test("suggests the account's agent that a misspelt alias means", async () => {
+test('send suggests an agent of the account for a misspelt alias', async () => {
   const [like, foreign] = [
     await run(grid.alice.key, ['send', '@bbo', 'hi']),
     await run(grid.alice.key, ['send', '@evee', 'hi']),
@@ -119,7 +119,7 @@ test("suggests the account's agent that a misspelt alias means", async () => {
 test.each([
   ['no recipient', ['send', '--message', 'hi'], 'send needs TO'],
   ['two modes', ['read', '--peek', '--ack', 'x'], 'Give only one of --peek, --ack'],
-])('%s is exit code 2', async (_, words, text) => {
+])('a command line with %s has the exit code 2', async (_, words, text) => {
   expect(await run(grid.bob.key, words)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) })
 })
 
@@ -127,13 +127,13 @@ test.each([
   ['an unknown agent', (key: string) => key, '@nobody', 1, 'recipient_not_found'],
   ['an unknown key', () => `grid_agt_${'x'.repeat(49)}`, '@bob', 1, 'unauthenticated'],
   ['no connection, which a person has to make,', () => undefined, '@bob', 3, 'not_connected'],
-])('%s is reported by the exit code and in JSON', async (_, keyOf, to, exitCode, code) => {
+])('send reports %s by its exit code and in JSON', async (_, keyOf, to, exitCode, code) => {
   const result = await run(keyOf(grid.alice.key), ['send', to, '--message', 'hi', '--json'])
 
   expect([result.code, JSON.parse(result.stdout).error.code]).toEqual([exitCode, code])
 })
 
-test('watch prints a line for each wake, and with --once exits after the first', async () => {
+test('watch prints a line whenever messages arrive, and with --once exits after the first', async () => {
   const watching = start(grid.bob.key, ['watch'])
   await waitFor('the stream', () => grid.store.waiting.streams.count === 1)
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('--check lists the missing steps and changes nothing, and migrate applies them', async () => {
+test('migrate --check lists the missing steps and changes nothing, and migrate applies them', async () => {
   await run()
   const schema = migrations.length
   const missing = [addStep('CREATE TABLE later (id text)'), addStep('DROP TABLE later')]
@@ -55,12 +55,12 @@ A copy of the file is kept next to it until a server has run for a day.`,
   expect(JSON.parse(printed.mock.lastCall![0])).toEqual({ applied: [last], schema_version: schema + 3, copy: null })
 })
 
-test('--check never creates a database', async () => {
+test('migrate --check never creates a database', async () => {
   expect(await run('--check')).toMatchObject({ code: 3, stdout: expect.stringContaining('The database is empty') })
   expect(existsSync(path)).toBe(false)
 })
 
-test('next to a running server, migrate applies nothing, and --check asks that server', async () => {
+test('while a server runs, migrate applies nothing, and migrate --check asks that server', async () => {
   const server = await startServe('bun', { DATABASE_URL: database.url })
 
   expect(await run()).toMatchObject({ code: 0, stdout: 'Schema   1\nApplied  nothing, because it was up to date\n' })
@@ -69,7 +69,7 @@ test('next to a running server, migrate applies nothing, and --check asks that s
   await server.stop()
 })
 
-test('--check fails whenever a start would', async () => {
+test('migrate --check fails whenever a start would fail', async () => {
   await run()
   const client = createClient({ url: database.url, concurrency: 1 })
   await client.execute("UPDATE __drizzle_migrations SET hash = 'x'")

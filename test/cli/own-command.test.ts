@@ -1,4 +1,4 @@
-/** Commands that the program prints for the operator. */
+/** Commands that the program suggests to the operator. */
 import { expect, test } from 'vitest'
 import { ownCommandLine } from '../../src/cli/own-command.ts'
 import { runCommand } from '../support/process.ts'
@@ -15,7 +15,7 @@ test.each([
     'libsql://localhost:8080?authToken=secret&tls=0',
     "DATABASE_URL='libsql://localhost:8080?tls=0' npm run -s grid -- serve",
   ],
-])('a printed command names the database %s, without its credentials', (url, line) => {
+])('a suggested command names the database %s, without its credentials', (url, line) => {
   expect(ownCommandLine('serve', url)).toBe(line)
 })
 

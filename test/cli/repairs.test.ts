@@ -9,7 +9,7 @@ import { sendMessage } from '../support/messaging.ts'
 import { runCommand } from '../support/process.ts'
 import { wellGrid } from '../support/well-grid.ts'
 
-test('a new signing key signs at once, and is the only one', async () => {
+test('rotate-signing-key creates a key that signs at once, and removes all others', async () => {
   const grid = await testGrid()
   await readSigningKeys(grid.store)
 
@@ -19,7 +19,7 @@ test('a new signing key signs at once, and is the only one', async () => {
   expect([current!.id, published.map(({ kid }) => kid)]).toEqual([key, [key]])
 })
 
-test('after a rebuild, no message counts as skipped', async () => {
+test('rebuild-conversations clears the record of skipped messages', async () => {
   const grid = await testGrid()
   await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'hello' })
   await grid.store.write(['search', 'webhook messages'].map((follower) => ({
@@ -33,7 +33,7 @@ test('after a rebuild, no message counts as skipped', async () => {
   expect(left).toEqual([{ follower: 'webhook messages' }])
 })
 
-test('the doctor makes a repair, and a former command names its replacement', async () => {
+test("doctor --repair runs a repair, and a repair's former command names its replacement", async () => {
   const { env, remove } = await wellGrid()
   const repaired = await runCommand('bun', ['doctor', '--repair', confirmClock.name, '--json'], env)
   const old = await runCommand('bun', [confirmClock.name], env)

@@ -39,7 +39,7 @@ afterEach(async () => {
 const clientOf = ({ key }: TestAgent) => new GridClient({ url: grid.url, key })
 const names = async (agent = grid.bob) => (await clientOf(agent).reservations()).map(({ name }) => name)
 
-/** Runs a command line in this process, in the folder `src` of a repository. */
+/** Runs a command line in this process, in a repository's folder `src`. */
 async function run(agent: TestAgent | undefined, ...words: string[]) {
   const access = agent ? { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: agent.key } : {}
   const before = { ...process.env }
@@ -57,7 +57,7 @@ async function run(agent: TestAgent | undefined, ...words: string[]) {
   }
 }
 
-test('reserves files by their names in the repository, and refuses another agent with exit code 3', async () => {
+test('reserve names files by their path in the repository, and exits with 3 if another agent has reserved one', async () => {
   const reserved = await run(grid.bob, 'reserve', 'auth', '../*.md', 'PROJ-12', '--note', 'tokens', '--for', '10m')
   const refused = await run(grid.alice, 'reserve', 'auth/token.ts', '--json')
   const listed = await run(grid.alice, 'reservations', 'auth/token.ts')
@@ -73,7 +73,7 @@ test('reserves files by their names in the repository, and refuses another agent
   })
   expect(listed.out).toMatch(/^@bob \(.*\) has src\/auth\/\*\* in github.com\/acme\/app until [^\n]*, note: "tokens"$/)
   expect(released).toEqual({ code: 0, err: '', out: 'Released src/auth/**.' })
-  // With --space the names are unchanged.
+  // With --space, names are not resolved in the repository.
   expect(JSON.parse(other.out)).toMatchObject({ reserved: ['auth/token.ts'], space })
   expect(JSON.parse((await run(grid.bob, 'reservations', '--mine', '--json')).out).reservations).toMatchObject([
     { name: '*.md', space },
@@ -81,7 +81,7 @@ test('reserves files by their names in the repository, and refuses another agent
   ])
 })
 
-test('a check names files that others have reserved, and nothing else blocks a commit', async () => {
+test('reservations --check fails only for files that other agents have reserved', async () => {
   const bob = clientOf(grid.bob)
   await bob.reserve({ names: ['src/auth/**'], space, note: 'new tokens' })
   await bob.reserve({ names: ['notes/*'], space, shared: true })
@@ -99,12 +99,12 @@ test('a check names files that others have reserved, and nothing else blocks a c
   await clientOf(grid.alice).reserve({ names: ['notes/a.md'], space, shared: true })
   expect(await check('mine.ts', '../notes/a.md')).toEqual({ code: 0, out: '', err: '' })
   expect(await check()).toEqual({ code: 0, out: '', err: '' })
-  // No space, so it matches none of the others' spaces.
+  // Outside a repository there is no space, so the file matches no reservation.
   process.chdir(home.folder)
   expect(await check('src/auth/token.ts')).toEqual({ code: 0, out: '', err: '' })
 })
 
-test('if the grid is unreachable or slow, a check says so in one line, and only a strict one fails', async () => {
+test('if the grid is unreachable or slow, reservations --check says so, and fails only with --strict', async () => {
   const mute = createServer(() => {})
   await once(mute.listen(0, '127.0.0.1'), 'listening')
   const at = (url: string) => ({ AGENT_GRID_URL: url, AGENT_GRID_KEY: grid.bob.key })
@@ -126,7 +126,7 @@ test('if the grid is unreachable or slow, a check says so in one line, and only 
   mute.close()
 })
 
-test('with --wait it reserves as soon as the names are free', async () => {
+test('reserve --wait reserves as soon as the names are free', async () => {
   const worker = await startWorker(grid.store)
   const bob = clientOf(grid.bob)
   await bob.reserve({ names: ['src/a'], space })
@@ -138,7 +138,7 @@ test('with --wait it reserves as soon as the names are free', async () => {
   await worker.stop()
 })
 
-test('renews a reservation during the work, and releases it even if the work fails', async () => {
+test('a reservation is renewed during the work, and released even if the work fails', async () => {
   const client = clientOf(grid.bob)
   const request = { names: ['a'], expires_in_seconds: 60 }
   const { ends_at } = await client.reserve(request)
@@ -152,7 +152,7 @@ test('renews a reservation during the work, and releases it even if the work fai
   expect(await names()).toEqual([])
 })
 
-test('holds names while a command runs, forwards signals and standard input, and returns its exit code', async () => {
+test("reserve holds names while a command runs, forwards signals and input, and returns the command's exit code", async () => {
   const [file, ...args] = [...runtimeCommand('node'), resolve(folder, 'src/client.ts')]
   const script = 'trap "echo stopped; exit 9" TERM; cat; while :; do sleep 0.02; done'
   const child = spawn(file, [...args, 'reserve', 'a.ts', '--', 'sh', '-c', script], {
@@ -177,6 +177,6 @@ test('holds names while a command runs, forwards signals and standard input, and
 test.each([
   [['reserve'], 'reserve needs NAME.'],
   [['reserve', 'a', '--for', '8d'], '--for must be a duration'],
-])('%j is exit code 2', async (words, text) => {
+])('the command line %j has the exit code 2', async (words, text) => {
   expect(await run(grid.bob, ...words)).toMatchObject({ code: 2, err: expect.stringContaining(text) })
 })

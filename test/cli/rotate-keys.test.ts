@@ -1,4 +1,4 @@
-/** `agent-grid rotate-keys` */
+/** `agent-grid rotate-keys`. */
 import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { newKeyRing } from '../../src/lib/key-ring.ts'
@@ -11,7 +11,7 @@ const [oldId, recentId] = [old, recent].map((ring) => ring.split(':')[0])
 
 const database = useDatabase()
 
-test('on a local file, putting a key first changes the ring next to it', async () => {
+test('rotate-keys accepts a key put first in the key ring next to a local database', async () => {
   writeFileSync(`${database.url.slice('file:'.length)}.keys`, `${recent},${old}`)
   const grid = await emptyGrid({ url: database.url })
   await grid.close()
@@ -24,7 +24,7 @@ test('on a local file, putting a key first changes the ring next to it', async (
   expect(stdout).toContain(`Key ${oldId}: 0 tokens. It can be removed from the ring`)
 })
 
-test('refuses a newest key that the running server does not use', async () => {
+test('rotate-keys refuses a newest key that the running server does not use yet', async () => {
   const ring = `${database.url.slice('file:'.length)}.keys`
   writeFileSync(ring, old)
   const server = await startServe('bun', { DATABASE_URL: database.url })

@@ -28,13 +28,13 @@ test.each([
   [['--claude', '--max-turns-per-hour', 'many'], '--max-turns-per-hour must be a number above 0'],
   [['--codex', '--max-usd-per-day', '5'], 'codex does not report its cost'],
   [['--per', 'day', '--', 'cat'], '--per must be one of thread, batch'],
-])('refuses the command line %j with exit code 2', async (words, message) => {
+])('run refuses the arguments %j with exit code 2', async (words, message) => {
   const { code, stderr } = await run(words)
 
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
 })
 
-test('a person must connect the agent, install its client, or replace a revoked key: exit code 3', async () => {
+test('run exits with 3 if the agent is not connected, the client is not installed, or the key is revoked', async () => {
   expect(await run(['--as', '@worker', '--', 'cat'])).toMatchObject({
     code: 3,
     stderr: expect.stringContaining('This machine is not connected as @worker'),
@@ -53,7 +53,7 @@ test('a person must connect the agent, install its client, or replace a revoked 
   })
 })
 
-test("a systemd unit contains the runner's whole command line", () => {
+test("the systemd unit of run contains the runner's complete command line", () => {
   const agent = { alias: '@worker', url: 'https://grid.example.com' }
   const args = { as: 'worker', claude: 'yes', per: 'batch', service: 'yes' }
   const words = wordsOfRun(agent, args, ['--model', 'a "b" $c 100%'])
@@ -67,7 +67,7 @@ test("a systemd unit contains the runner's whole command line", () => {
   expect(unit).toContain('systemctl --user enable --now agent-grid-worker.service')
 })
 
-test('a key from the environment is not written into a unit', async () => {
+test('run --service does not write a key from the environment into a unit', async () => {
   const access = { AGENT_GRID_URL: grid.url, AGENT_GRID_KEY: 'ag_key' }
 
   expect(await run(['--service', '--', 'cat'], access)).toMatchObject({

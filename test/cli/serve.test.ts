@@ -43,7 +43,7 @@ test('while no user can sign in, each start prints a working link', async () => 
   expect(report).not.toHaveProperty('set_up_url')
 })
 
-test('a start warns if only one of the URLs is HTTPS, and of misspelt and removed settings', async () => {
+test('a start warns if only one URL is HTTPS, and about misspelt and removed settings', async () => {
   const server = await startServe('node', {
     ...{ DATABASE_URL: database.url, APP_URL: 'https://grid.example' },
     ...{ CALL_PER_SECOND: '5', RETENTION_DAY: '30', A2A_BLOCKING_STRICT: '1', LOCK_WAIT: '5' },
@@ -72,7 +72,7 @@ test('a start warns if only one of the URLs is HTTPS, and of misspelt and remove
   ])
 })
 
-test('refuses to start with a BACKUP_DIR that is a file', async () => {
+test('a start refuses a BACKUP_DIR that is a file', async () => {
   const env = { DATABASE_URL: database.url, BACKUP_DIR: 'package.json', BACKUP_PLAIN: '1' }
 
   expect(await runCommand('bun', ['serve'], env)).toMatchObject({
@@ -81,7 +81,7 @@ test('refuses to start with a BACKUP_DIR that is a file', async () => {
   })
 })
 
-test('health reports another program at its address', async () => {
+test('health reports that another program responds at its address', async () => {
   const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
@@ -96,7 +96,7 @@ test('health reports another program at its address', async () => {
   })
 })
 
-test('health works whatever the public host name and the address that it connects to', async () => {
+test('health works with any public host name and any listening address', async () => {
   const port = await freePort()
   const env = { PORT: `${port}`, HOST: '0.0.0.0', BASE_URL: `http://grid.example:${port}`, DATABASE_URL: database.url }
   const server = await startServe('bun', env)
@@ -118,7 +118,7 @@ test('health works whatever the public host name and the address that it connect
 })
 
 test.each(someRuntimes)(
-  'on %s health finds a running server or none, and a start refuses a port in use',
+  'on %s, health finds a running server or none, and a start refuses a port in use',
   async (runtime) => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const env = { PORT: `${server.port}`, DATABASE_URL: `${database.url}-2` }
@@ -139,7 +139,7 @@ test.each(someRuntimes)(
 )
 
 describe.each(runtimes)('on %s', (runtime) => {
-  test('a running request gets its response although the server was asked to stop', async () => {
+  test('a request in progress gets its response although the server is stopping', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
     const body = JSON.stringify({ owner_email: 'you@example.com', alias: 'late-agent' })
     const head = [
@@ -161,7 +161,7 @@ describe.each(runtimes)('on %s', (runtime) => {
     expect(code).toBe(0)
   })
 
-  test.each(['throw', 'reject'])('an uncaught error (%s) is logged and ends the process', async (kind) => {
+  test.each(['throw', 'reject'])('an uncaught error (%s) is logged and ends the process with 70', async (kind) => {
     const { code, stdout, stderr } = await runScript(runtime, 'test/support/fault.ts', [kind])
 
     expect({ code, stdout }).toEqual({ code: 70, stdout: '' })
@@ -169,7 +169,7 @@ describe.each(runtimes)('on %s', (runtime) => {
   })
 })
 
-test('a stopping server is not ready', async () => {
+test('a stopping server reports that it is not ready', async () => {
   const server = await startServe('node', { DATABASE_URL: database.url, LOG_LEVEL: 'info' })
   const begun = await beginRequest(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
@@ -187,7 +187,7 @@ test('a stopping server is not ready', async () => {
 test.each([
   ['ends the process at once', {}, 0],
   ['may be of npm, which repeats the first one for 500 ms at most', { npm_lifecycle_event: 'start' }, 500],
-])('a second signal %s', async (_, ofNpm, leastMs) => {
+])('a second SIGTERM %s', async (_, ofNpm, leastMs) => {
   const server = await startServe('node', { DATABASE_URL: database.url, LOG_LEVEL: 'info', ...ofNpm })
   const begun = await beginRequest(server.port, `GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
 
@@ -220,7 +220,7 @@ async function beginRequest(port: number, firstPart: string): Promise<{ socket: 
     socket.on('error', () => resolve(''))
   })
   socket.write(firstPart)
-  // When a later connection has a response, the server has read this connection's earlier bytes.
+  // When two later connections have responses, the server has read this connection's earlier bytes.
   for (let n = 0; n < 2; n++) await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { Connection: 'close' } })
   return { socket, response }
 }

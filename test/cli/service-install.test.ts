@@ -9,7 +9,7 @@ import { runCommand } from '../support/process.ts'
 
 const install = (...words: string[]) => runCommand('bun', ['service', 'install', '--print', ...words], {})
 
-test('the systemd unit starts this program with its state folder, as an unprivileged user', async () => {
+test('the systemd unit starts this program as an unprivileged user, with its state folder', async () => {
   const { code, stdout } = await install('--base-url', 'https://grid.example.com')
 
   expect(code).toBe(0)
@@ -31,7 +31,7 @@ test('the systemd unit starts this program with its state folder, as an unprivil
   }
 })
 
-test('the service may write to the backup folder, which is created for its user', async () => {
+test("the systemd unit allows writes to the backup folder, which is created for the unit's user", async () => {
   const { stdout } = await install('--backup-dir', '/srv/grid')
   const inSettings = await runCommand('bun', ['service', 'install', '--print'], { BACKUP_DIR: '/srv/grid' })
 
@@ -48,7 +48,7 @@ test('the service may write to the backup folder, which is created for its user'
   })
 })
 
-test('the commands above the unit create a settings file readable only by root, and keep an existing one', async () => {
+test('the commands above the unit create a settings file that only root can read, and keep an existing one', async () => {
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   const file = join(folder, 'agent-grid.env')
   const { stdout } = await install()
@@ -63,11 +63,11 @@ test('the commands above the unit create a settings file readable only by root, 
   rmSync(folder, { recursive: true })
 })
 
-test.runIf(isLong)('names a program that the service cannot access next to the unit', async () => {
+test.runIf(isLong)('service install warns about a program that the service cannot access', async () => {
   const folder = mkdtempSync('/tmp/agent-grid-service-')
   symlinkSync(resolve('src'), join(folder, 'src'))
   const program = join(folder, 'src/main.ts')
-  // Node, which preserves the given path.
+  // The test uses Node, which preserves the given path.
   const args = ['--preserve-symlinks-main', '--import', 'tsx', program, 'service', 'install', '--print']
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
   rmSync(folder, { recursive: true })
@@ -77,7 +77,7 @@ test.runIf(isLong)('names a program that the service cannot access next to the u
   expect((await install()).stderr).not.toContain('may not reach /usr')
 })
 
-test('installs nothing, and refuses a value that could end a line', async () => {
+test('service install requires --print, and refuses a value that could end a line of the unit', async () => {
   const without = await runCommand('bun', ['service', 'install'], {})
   const twoLines = await install('--base-url', 'http://a.example\nExecStart=x')
 

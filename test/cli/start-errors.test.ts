@@ -1,4 +1,4 @@
-/** The message of a refused start: the file or address, the reason, and what to do. */
+/** The message of a refused start states the file or address, the reason, and the next step. */
 import { createClient } from '@libsql/client'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ const nobody = 65_534
 const uid = isRoot ? nobody : process.getuid?.()
 
 test.each(isLong ? runtimes : ['node'] as const)(
-  'a refused start on %s names the file or address, the reason and the next step',
+  'on %s, a refused start names the file or address, the reason and the next step',
   async (runtime) => {
     await runJson(database.url, 'migrate')
     const copy = (name: string) => {
@@ -113,7 +113,7 @@ test.each(isLong ? runtimes : ['node'] as const)(
 test.each([
   ['', 'EACCES'],
   [' and contains a database', 'SQLITE_READONLY'],
-])('names a folder that is not writable%s, with the reason', async (content, reason) => {
+])('a refused start names a folder that is not writable%s, with the reason', async (content, reason) => {
   if (content) await runJson(database.url, 'migrate')
   if (isRoot) {
     for (const name of readdirSync(database.folder)) chownSync(join(database.folder, name), nobody, nobody)
@@ -130,7 +130,7 @@ test.each([
   ])
 })
 
-test('names a key ring that belongs to somebody else, not the database', async () => {
+test('a refused start names a key ring that belongs to another user, not the database', async () => {
   await runJson(database.url, 'migrate')
   if (isRoot) {
     for (const name of ['', ...readdirSync(database.folder)]) chownSync(join(database.folder, name), nobody, nobody)
@@ -145,7 +145,7 @@ test('names a key ring that belongs to somebody else, not the database', async (
   ])
 })
 
-test('names a remote database that requires a token', async () => {
+test('a refused start names a remote database that requires a token', async () => {
   const server = createServer((_, response) => response.writeHead(401).end('{}')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -156,7 +156,7 @@ test('names a remote database that requires a token', async () => {
   expect(stderr).toContain(`The database at ${address} refuses this grid (HTTP 401). Set DATABASE_AUTH_TOKEN`)
 })
 
-/** As a user other than root. */
+/** Runs the program as a user other than root. */
 function migrateAsNobody() {
   return spawnSync(process.execPath, ['scripts/node.js', 'src/main.ts', 'migrate'], {
     ...(isRoot ? { uid: nobody, gid: nobody } : {}),

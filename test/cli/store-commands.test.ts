@@ -1,4 +1,4 @@
-/** Commands for accounts, agents, keys and links, which run in the process that holds the database. */
+/** Commands for accounts, agents, keys and links, which run in the process that uses the database. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await listener.stop(1_000)
 })
 
-test('create-agent and new-key print what to paste into each client', async () => {
+test('create-agent and new-key print the configuration to paste into each client', async () => {
   const created = await run('create-agent', { account: grid.acme.id, alias: 'carol' })
   const renewed = await run('new-key', { account: grid.acme.id, agent: '@carol' })
 
@@ -108,7 +108,7 @@ test('list-accounts continues with the cursor of its first page', async () => {
   expect(rest).not.toHaveProperty('next_cursor')
 })
 
-test("agent commands refuse unknown accounts and others' agents, and log the latter", async () => {
+test("agent commands refuse unknown accounts and other accounts' agents, and log the latter", async () => {
   await expect(run('new-key', { account: 'Acme', agent: 'alice' })).rejects.toThrow(
     'No account has the id Acme. list-accounts lists them.',
   )
@@ -120,7 +120,7 @@ test("agent commands refuse unknown accounts and others' agents, and log the lat
   ])
 })
 
-test('the sign-in link of create-account signs the owner in once and within a day', async () => {
+test('the sign-in link of create-account signs the owner in once, within a day', async () => {
   const owner = { name: 'New', 'owner-email': 'new@new.example' }
   const { sign_in_url: url, works_once } = await run('create-account', owner)
   const path = new URL(url as string).pathname
@@ -132,7 +132,7 @@ test('the sign-in link of create-account signs the owner in once and within a da
   expect((await browser(grid).open(path)).status).toBe(400)
 })
 
-test("create-link lets a user in, and is logged in each of the user's accounts", async () => {
+test("create-link lets a user sign in, and is logged in each of the user's accounts", async () => {
   const { email, id: userId } = await person(grid, { role: 'owner' })
   const link = await run('create-link', { email })
   const forPassword = await run('create-link', { email, kind: 'password' })
@@ -153,7 +153,7 @@ test("create-link lets a user in, and is logged in each of the user's accounts",
   await expect(run('create-link', { email: 'nobody@acme.example' })).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test("create-account logs the new account's first activity, without the password", async () => {
+test("create-account is logged as the new account's first activity, without the password", async () => {
   const args = { name: 'New', 'owner-email': 'new@new.example', password: 'correct horse battery' }
   const created = await run('create-account', args)
 
@@ -163,7 +163,7 @@ test("create-account logs the new account's first activity, without the password
   expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
 })
 
-test('lists admin keys without their secrets, and refuses the next request with a deleted key', async () => {
+test('admin keys are listed without their secrets, and a deleted key is refused at once', async () => {
   const created = await inAcme('create-admin-key', { name: 'CI' })
   expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(200)
   await grid.store.drained()
@@ -186,7 +186,7 @@ test('lists admin keys without their secrets, and refuses the next request with 
   expect(await inAcme('list-admin-keys', {})).toMatchObject({ keys: [{ name: 'first key' }] })
 })
 
-test('set-limits changes the given limits, and `default` resets one', async () => {
+test('set-limits changes the given limits, and `default` resets a limit', async () => {
   const set = (limits: Record<string, string>) => run('set-limits', { account: grid.acme.id, ...limits })
   await set({ 'messages-per-day': '0', agents: '5', 'retention-days': '3' })
   const limits = await set({ 'megabytes-per-day': '7', agents: 'default' })
@@ -202,7 +202,7 @@ test('set-limits changes the given limits, and `default` resets one', async () =
   })
 })
 
-test('delete-account asks for the name, and restore-account restores the account', async () => {
+test("delete-account requires the account's name, and restore-account restores the account", async () => {
   const account = grid.acme.id
   const status = async () => (await mcp(grid, grid.alice.key, 'tools/list')).status
   await expect(run('delete-account', { account, name: 'Evil' })).rejects.toThrow('not the name of the account')
@@ -213,7 +213,7 @@ test('delete-account asks for the name, and restore-account restores the account
   expect(await status()).toBe(200)
 })
 
-test('erase-words says what was removed and who still has it', async () => {
+test('erase-words reports what was removed and who still has a copy', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'a word' })
   const erased = await run('erase-words', { account: grid.acme.id, alias: '@alice' })
 
@@ -236,7 +236,7 @@ test('delete-admin-key refuses agent keys, keys of other accounts and deleted ke
   expect((await mcp(grid, grid.evil.adminKey, 'tools/list')).status).toBe(200)
 })
 
-test('reset-second-factor lets a user sign in again, and reports its result', async () => {
+test("reset-second-factor removes a user's second factor, and reports the result", async () => {
   const { id, email } = await person(grid, { role: 'owner' })
   await addPasskey(grid, { id }, 'Laptop')
 
@@ -247,7 +247,7 @@ test('reset-second-factor lets a user sign in again, and reports its result', as
   await expect(reset()).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
-test('stop-requiring-sso opens an account whose provider is down', async () => {
+test('stop-requiring-sso lets members into an account whose provider is down', async () => {
   const { read, change } = grid.acme.store.feature(ssoTables)
   const provider = {
     id: 'p',
@@ -268,7 +268,7 @@ test('stop-requiring-sso opens an account whose provider is down', async () => {
   expect(await read.get()).toMatchObject({ isRequired: false })
 })
 
-test('logs a command that changes an account as an activity of the system, even if it fails', async () => {
+test('a command that changes an account is logged as an activity of the system, even if it fails', async () => {
   await inAcme('create-agent', { alias: 'carol' })
   const key = await inAcme('create-admin-key', { name: 'CI' })
   await inAcme('delete-admin-key', { key: key.key_id as string })
@@ -292,7 +292,7 @@ function command(name: string): StoreCommand {
   return findCommand(name) as StoreCommand
 }
 
-/** Runs a command like another process does. */
+/** Runs a command in the server, as another process does. */
 async function run(name: string, args: Record<string, string>): Promise<Record<string, unknown>> {
   const { control } = JSON.parse(readFileSync(join(grid.folder, 'grid.db.owner'), 'utf8'))
   return (await runOnServer(control, command(name), args))!

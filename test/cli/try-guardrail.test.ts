@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const run = (args: Record<string, string>) => command.run(grid.store, { account: grid.acme.id, ...args })
 
-test('prints the verdict, the time and the raw response, and logs neither the text nor the token', async () => {
+test('try-guardrail prints the verdict, the time and the raw response, and logs neither the text nor the token', async () => {
   await createGuardrail(grid.acme.store, { name: 'pd', provider: 'presidio', config: { analyzerUrl: service.url } })
 
   const result = await run({ guardrail: 'pd', text })
@@ -47,7 +47,7 @@ test('prints the verdict, the time and the raw response, and logs neither the te
   expect(JSON.parse(rows[0].arguments)).toEqual({ guardrail: 'pd' })
 })
 
-test('reports a failing provider that was given a configuration and a token', async () => {
+test('try-guardrail reports a failing provider that was given by its configuration and token', async () => {
   const result = await run({
     provider: 'openai-moderation',
     config: JSON.stringify({ baseUrl: service.url }),
@@ -67,10 +67,10 @@ test('reports a failing provider that was given a configuration and a token', as
   expect(JSON.stringify([row, result, grid.logs])).not.toMatch(/canary/i)
 })
 
-describe('the text', () => {
+describe('arguments of try-guardrail', () => {
   const words = ['--account', 'a-1', '--guardrail', 'pd']
 
-  test('is read from a file, unchanged', () => {
+  test('try-guardrail reads the text from a file, unchanged', () => {
     const path = join(grid.folder, 'text.txt')
     writeFileSync(path, `${text}\n\n`)
 
@@ -85,7 +85,7 @@ describe('the text', () => {
     ['missing', [], 'try-guardrail needs --text TEXT or --file PATH.'],
     ['given twice', ['--text', 'a', '--file', '/dev/null'], 'Give --text or --file, not both.'],
     ['in a file that is not there', ['--file', '/nowhere/text.txt'], '--file: there is no file /nowhere/text.txt'],
-  ])('that is %s is a usage error', (_, more, message) => {
+  ])('try-guardrail refuses a text that is %s', (_, more, message) => {
     expect(() => readArguments(command, [...words, ...more], {})).toThrow(message)
   })
 })

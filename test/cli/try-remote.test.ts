@@ -7,7 +7,7 @@ import { messageResult, remoteAgent } from '../support/remote-agent.ts'
 
 const command = findCommand('try-remote') as StoreCommand
 
-test("shows the card's content and the agent's answer", async () => {
+test("try-remote shows the card's content and the agent's answer", async () => {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(() => messageResult('Hello back.'))
 
@@ -27,7 +27,7 @@ test("shows the card's content and the agent's answer", async () => {
 test.each([
   ['no card', 'http://127.0.0.1:1', 'No card was found there (refused).'],
   ['a private address', 'http://10.0.0.1/', 'No card was found there (refused).'],
-])('describes the problem %s', async (_, url, problem) => {
+])('try-remote describes the problem: %s', async (_, url, problem) => {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: url.includes('127') ? '1' : '' } })
 
   expect(command.print(await command.run(grid.store, { url }))).toContain(problem)

@@ -1,4 +1,4 @@
-/** `agent-grid up`, `down` and `as`, as a person runs them in a fresh home folder. */
+/** `agent-grid up`, `down` and `as`, as a person runs them with a fresh home folder. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ beforeAll(async () => {
   }
   const elsewhere = { client: 'opencode', scope: 'user', url: 'https://grid.example.com', alias: '@ann', files: [] }
   writeJson(join(home.env.AGENT_GRID_HOME, 'config/connections.json'), { connections: [{ ...elsewhere, key: 'k' }] })
-  // A setting for another grid that happens to be in the shell.
+  // A setting of another grid, which happens to be set in the shell.
   env = { ...home.env, PATH: `${home.folder}/bin:${home.env.PATH}`, APP_URL: 'https://grid.example.com' }
 })
 afterAll(async () => {
@@ -40,7 +40,7 @@ async function up(path: string) {
   return JSON.parse(stdout)
 }
 
-test('one command connects a folder, the next folder joins its grid, and a client of another grid is left alone', async () => {
+test('up connects a folder, a second folder joins the same grid, and a client of another grid stays unchanged', async () => {
   const first = await up('a/My Répo')
   const second = await up('b/my-repo')
 
@@ -62,7 +62,7 @@ test('one command connects a folder, the next folder joins its grid, and a clien
   expect(existsSync(join(home.folder, 'b/my-repo/.claude/settings.local.json'))).toBe(true)
 })
 
-test('a session has its own agent while it runs, and its hooks act for that agent', async () => {
+test('a session started with as has its own agent, for which its hooks act', async () => {
   const { url } = record('data/grid/up.json')
   const program = join(home.env.AGENT_GRID_HOME, 'data/program/agent-grid')
   const hook = (words: string) => `echo '{"cwd":"${home.folder}/a/My Répo"}' | "${program}" hook ${words}`
@@ -86,7 +86,7 @@ test('a session has its own agent while it runs, and its hooks act for that agen
   await expect(new GridClient({ url, key }).me()).rejects.toMatchObject({ status: 401 })
 })
 
-test("a killed session's key is revoked by its agent's next session", async () => {
+test("a killed session's key is revoked when its agent's next session starts", async () => {
   const as = (script: string) => runCommand('bun', ['as', '@worker-5', '--', 'sh', '-c', script], env)
   const killed = await as('echo "$AGENT_GRID_KEY"; kill -9 $PPID')
   const [url, key] = [record('data/grid/up.json').url, killed.stdout.trim()]
@@ -96,7 +96,7 @@ test("a killed session's key is revoked by its agent's next session", async () =
   await expect(new GridClient({ url, key }).me()).rejects.toMatchObject({ status: 401 })
 })
 
-test("a client gets its session's key from the environment, and never on its command line", async () => {
+test("a client gets its session's key from the environment, never on its command line", async () => {
   const prints = {
     claude: 'echo "$1 $2"',
     codex: 'echo "$@"',

@@ -18,13 +18,13 @@ test('help settings prints the description, format and default of every setting'
   }
 })
 
-test("help prints the manual's pages, which are all documents for users, without test markers", () => {
+test("help prints the manual's pages, which are all of the users' documents, without markers for tests", () => {
   const files = readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.md$/.test(name) && !['architecture.md', 'contributing.md', 'releasing.md'].includes(name))
     .map((name) => `docs/${name}`)
 
   expect(Object.values(manual).sort()).toEqual(files.sort())
-  // The binary stores all pages in one folder, so their names must be unique.
+  // Page names must be unique, because the binary stores all pages in one folder.
   expect(new Set(files.map((file) => file.split('/').at(-1))).size).toBe(files.length)
   for (const page of Object.keys(manual)) {
     expect(commands.map(({ name }) => name)).not.toContain(page)
@@ -35,7 +35,7 @@ test("help prints the manual's pages, which are all documents for users, without
   expect(() => help('monitorin')).toThrow('Did you mean "monitoring"?')
 })
 
-test('parses options by name', () => {
+test('options are parsed by name', () => {
   const words = ['--account', 'a-1', '--alias=carol', '--type', 'a2a', '--json']
 
   expect(readArguments(createAgent, words, {})).toEqual({
@@ -46,7 +46,7 @@ test('parses options by name', () => {
   })
 })
 
-test('reads a secret from its environment variable, and its option takes precedence', () => {
+test('a secret is read from its environment variable, unless its option is given', () => {
   const tryGuardrail = findCommand('try-guardrail')
   const words = ['--account', 'a-1', '--provider', 'webhook', '--text', 'x']
   const tokenOf = (more: string[], env: Record<string, string>) =>
@@ -69,25 +69,25 @@ test.each([
     ['--account', 'a-1', '--alias', 'carol', '--type', 'robot'],
     '--type must be one of mcp, a2a, not "robot".',
   ],
-])('refuses %s with a clear message', (_, words, text) => {
+])('a command line with %s is refused with a clear message', (_, words, text) => {
   expect(() => readArguments(createAgent, words, {})).toThrow(
     expect.objectContaining({ code: 'usage', exitCode: 2, message: expect.stringContaining(text) }),
   )
 })
 
-test('suggests a command for a similar word', () => {
+test('an unknown command gets the suggestion of a similar one', () => {
   expect(() => findCommand('list_accounts')).toThrow(
     'There is no command "list_accounts". Did you mean "list-accounts"',
   )
 })
 
-test('names the variable to somebody who gives a setting as an option', () => {
+test('a setting given as an option gets an error that names its environment variable', () => {
   expect(() => readArguments(findCommand('serve'), ['--trusted-proxies', '10.0.0.1'], {})).toThrow(
     "Unknown option '--trusted-proxies'. Settings are environment variables: set TRUSTED_PROXIES. ",
   )
 })
 
-test("an error names the user's options instead of a verb's fields", async () => {
+test("an error names the user's options, not the fields of the server's operation", async () => {
   const said = vi.spyOn(console, 'error').mockReturnValue()
   const messages: [code: ErrorCode, message: string][] = [
     ['invalid_input', 'accessList requires the accessPolicy allow_list or block_list.'],
@@ -112,7 +112,7 @@ test("an error names the user's options instead of a verb's fields", async () =>
   said.mockRestore()
 })
 
-test('a command that takes words gets those after --, unchanged', () => {
+test('a command that accepts words gets those after -- unchanged', () => {
   const words = ['--claude', '--json', '--', '--json', '--', 'x']
 
   expect(readArguments(run, words, {})).toEqual({

@@ -25,7 +25,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Starts the server of @alice, like a client. */
+/** Starts @alice's MCP server, as a client does. */
 function start(words: string[] = [], env: Record<string, string> = {}): void {
   const [program, ...args] = [...runtimeCommand('node'), 'src/main.ts', 'channel', ...words]
   child = spawn(program, args, {
@@ -66,9 +66,9 @@ const sendTo = (user: { key: string }, to: string, message: string) =>
     body: JSON.stringify({ to, message }),
   })
 
-test("a client that speaks MCP over standard input and output has the grid's tools", async () => {
+test("a client that speaks MCP over standard input and output gets the grid's tools", async () => {
   start()
-  // Before `initialize`: the newest revision has none, and requires headers.
+  // This call precedes `initialize`. The newest MCP version has no `initialize`, and requires headers.
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -103,7 +103,7 @@ test('a waiting read returns when a message arrives, and a cancelled one gets no
   expect(received.some(({ id }) => id === 2)).toBe(false)
 })
 
-test('without wake it is no channel; with it, new messages are announced once, without their words', async () => {
+test('the server announces new messages once and without their text, and only with --wake', async () => {
   start(['--wake'])
   expect((await initialize()).result.capabilities.experimental).toEqual({ 'claude/channel': {} })
   await sendTo(grid.bob, '@alice', 'a secret')
@@ -120,7 +120,7 @@ test('without wake it is no channel; with it, new messages are announced once, w
   expect((await initialize()).result.capabilities.experimental).toBeUndefined()
 })
 
-test('the response reports a key that does not work and a grid that does not respond', async () => {
+test('a response says that the key is refused, or that the grid cannot be reached', async () => {
   start([], { AGENT_GRID_KEY: 'ag_wrong' })
   expect((await ask(1, 'ping')).error).toMatchObject({ message: expect.stringMatching(/key|token|credential/i) })
   child.kill('SIGKILL')
@@ -132,7 +132,7 @@ test('the response reports a key that does not work and a grid that does not res
   })
 })
 
-test('ends with its client, and survives a line that is not JSON', async () => {
+test('the channel server ends with its client, and survives a line that is not JSON', async () => {
   start()
   child.stdin!.write('no JSON\n')
   await waitFor('the error', () => received.some(({ error }) => error?.code === -32_700))

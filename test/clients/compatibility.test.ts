@@ -1,6 +1,6 @@
 /**
- * The client program works with a grid of another version: it ignores unknown fields, and sends only what the first
- * release accepts. See docs/stability.md, "Client programs".
+ * The client program works with a grid of another version. It ignores unknown fields, and sends only fields that the
+ * first release accepts. See docs/stability.md, "Client programs".
  */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { readFileSync } from 'node:fs'
@@ -21,13 +21,13 @@ afterEach(() => {
 })
 
 interface SentRequest {
-  /** Method and path, as in OpenAPI. */
+  /** The method and the path, as in OpenAPI. */
   call: string
-  /** Its query, headers and body, as in the interface of a release. */
+  /** The request's query, headers and body, in the form of the first release's interface file. */
   input: Record<string, unknown>
 }
 
-/** A grid whose responses have fields of a later version, and the requests that it received. */
+/** Starts a grid whose responses have fields of a later version, and records its requests. */
 async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentRequest[] }> {
   const requests: SentRequest[] = []
   server = createServer(async (request, response) => {
@@ -66,7 +66,7 @@ async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentR
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** The same with an additional field in every object. */
+/** A copy with an additional field in every object. */
 function withMore(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withMore)
   if (typeof value !== 'object' || value === null) return value
@@ -76,7 +76,7 @@ function withMore(value: unknown): unknown {
   }
 }
 
-test('the program accepts responses with later fields, and the first release accepts its requests', async () => {
+test('the client program accepts responses with later fields, and the first release accepts its requests', async () => {
   const grid = await testGrid()
   const { url, requests } = await laterGrid(grid)
   const [alice, bob] = [grid.alice, grid.bob].map(({ key }) => new GridClient({ url, key }))
@@ -116,7 +116,7 @@ test('the program accepts responses with later fields, and the first release acc
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const refused = requests.filter(({ call, input }) => {
     const { properties = {}, ...schema } = first.inputs[call] ?? { not: {} }
-    // The call implies the path and the headers.
+    // Path and headers are not compared, because the call implies them.
     const required = schema.required?.filter((name) => !/^(path|header) /.test(name))
     const valid = ajv.validate({
       ...schema,

@@ -37,7 +37,7 @@ function connection(changes: Partial<Connection>): Connection {
   }
 }
 
-test('a client has one connection for the user and one per project, which only the user can read', async () => {
+test('a client has one connection for the user and one per project, and only the user can read them', async () => {
   await saveConnection(connection({}))
   await saveConnection(connection({ alias: '@bob', key: 'k2' }))
   await saveConnection(connection({ alias: '@eve', scope: 'project', folder: work }))
@@ -49,7 +49,7 @@ test('a client has one connection for the user and one per project, which only t
   expect(readConnections().map(({ alias }) => alias)).toEqual(['@eve'])
 })
 
-test('keeps all connections that are saved at the same time', async () => {
+test('connections saved at the same time are all stored', async () => {
   await Promise.all(clientNames.map((client) => saveConnection(connection({ client }))))
 
   expect(readConnections().map(({ client }) => client).toSorted()).toEqual(clientNames.toSorted())
@@ -61,7 +61,7 @@ test.each([
   ['of a client', { client: 'codex', cwd: '/' }, '@bob'],
   ['of an alias, with or without @', { alias: 'Bob', cwd: '/' }, '@bob'],
   ['of an address, with or without / at its end', { url: 'https://other.example/', cwd: '/' }, '@bob'],
-])('finds the connection %s', async (_, query, alias) => {
+])('the connection %s is found', async (_, query, alias) => {
   await saveConnection(connection({}))
   await saveConnection(connection({ alias: '@eve', scope: 'project', folder: work }))
   if (alias === '@bob') await saveConnection(connection({ client: 'codex', alias, url: 'https://other.example' }))
@@ -69,7 +69,7 @@ test.each([
   expect(findConnection(query)?.alias).toBe(alias)
 })
 
-test('names several matching agents and uses none; the same agent in two clients counts once', async () => {
+test('if several agents match, the error names them, and an agent connected in two clients counts once', async () => {
   await saveConnection(connection({}))
   await saveConnection(connection({ client: 'codex' }))
   expect(findConnection({ cwd: '/' })?.alias).toBe('@ann')
@@ -91,7 +91,7 @@ test('the environment takes precedence over the connections', async () => {
   expect(findConnection({ alias: '@dan' })).toMatchObject({ alias: '@dan', key: 'k9' })
 })
 
-test('never overwrites a file that is not a list of connections', async () => {
+test('a file that is not a list of connections is never overwritten', async () => {
   await saveConnection(connection({}))
   for (const text of ['', '{"connections": 1}', '[]']) {
     writeFileSync(connectionsPath(), text)

@@ -49,7 +49,7 @@ async function connect(other: Partial<Connection> = {}): Promise<Connection> {
   return connection
 }
 
-/** The result of one check, for the only connection. */
+/** The result of one check of the only connection. */
 async function found(check: ClientFinding['check']): Promise<Pick<ClientFinding, 'status' | 'found'>> {
   const [{ checks }] = await examineClients(Date.now)
   const { status, found } = checks.find((finding) => finding.check === check)!
@@ -60,7 +60,7 @@ const like = (text: string) => expect.stringContaining(text)
 const skill = () => join(place.folder, 'SKILL.md')
 const claudeSettings = () => join(process.env.CLAUDE_CONFIG_DIR!, 'settings.json')
 
-/** Saves a connection with one file. */
+/** Saves a connection with one file that `connect` wrote. */
 async function connectWithFile(): Promise<void> {
   const [path, text] = [skill(), 'a skill']
   writeFileSync(path, text)
@@ -68,7 +68,7 @@ async function connectWithFile(): Promise<void> {
   await connect({ files: [{ ...file, format: 'own' }] })
 }
 
-test('a correctly connected client is healthy', async () => {
+test('the doctor finds nothing wrong with a correctly connected client', async () => {
   await connectWithFile()
   const [{ checks, ...about }] = await examineClients(Date.now)
 
@@ -80,7 +80,7 @@ test('a correctly connected client is healthy', async () => {
   )
 })
 
-test("names a folder's agent for tools and hooks, regardless of a project further up", async () => {
+test("the doctor names the folder's agent for tools and hooks, not that of a project further up", async () => {
   const inner = join(place.folder, 'project', 'inner')
   mkdirSync(inner, { recursive: true })
   await connect({ alias: '@user' })
@@ -119,7 +119,7 @@ const faults: [ClientFinding['check'], ClientFinding['status'], string, () => un
   ['version', 'warning', 'the grid is 0.9.0', () => grid.pretend({ version: '0.9.0' })],
 ]
 
-test.each(faults)('%s is %s: %s', async (check, status, text, act) => {
+test.each(faults)('the check %s is %s: %s', async (check, status, text, act) => {
   await connectWithFile()
   await act()
 
@@ -131,7 +131,7 @@ test.each([
   [[{ trustStatus: 'trusted' }, { trustStatus: 'modified' }], 'broken', 'Codex does not trust 1 of its 2 hooks'],
   [[{ trustStatus: 'trusted', enabled: false }], 'broken', 'switched off in Codex'],
   [[{ trustStatus: 'trusted', enabled: true }], 'ok', 'Codex trusts its 1 hooks'],
-])('Codex itself reports which hooks it trusts: %j', async (hooks, status, text) => {
+])('the doctor reports which hooks Codex trusts: %j', async (hooks, status, text) => {
   const own = hooks.map((hook) => ({ command: '/bin/node /x/agent-grid.mjs hook codex start --as @worker', ...hook }))
   const others = [{ command: 'echo hi', trustStatus: 'untrusted' }]
   const answer = JSON.stringify({ id: 2, result: { data: [{ cwd: '/', hooks: [...own, ...others] }] } })
@@ -147,7 +147,7 @@ test.each([
   expect(await found('hooks')).toEqual({ status, found: like(text) })
 })
 
-test("reports who waits for messages: a runner, another client's session, or nobody although one is open", async () => {
+test("the doctor reports who waits for messages: a runner, another client's session, or nobody", async () => {
   const connection = await connect()
   await saveSession(connection, { ...markOf(process.pid)!, client: 'claude', wakes: true })
   expect(await found('waiter')).toEqual({ status: 'warning', found: like('nothing waits for messages') })
@@ -160,7 +160,7 @@ test("reports who waits for messages: a runner, another client's session, or nob
   expect(await found('waiter')).toEqual({ status: 'ok', found: like('A runner works for @worker') })
 })
 
-test('the command prints the findings with remedies, and its exit code shows their severity', async () => {
+test('the doctor prints its findings with remedies, and its exit code shows their severity', async () => {
   const env = () => ({
     ...{ AGENT_GRID_HOME: process.env.AGENT_GRID_HOME!, CLAUDE_CONFIG_DIR: process.env.CLAUDE_CONFIG_DIR! },
     PATH: process.env.PATH!,

@@ -1,4 +1,4 @@
-/** What `connect` writes into clients' files, and `disconnect` removes again. */
+/** The entries that `connect` writes into clients' files, and that `disconnect` removes again. */
 import { spawnSync } from 'node:child_process'
 import { chownSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,13 +23,13 @@ beforeEach(() => {
 })
 afterEach(() => home.remove())
 
-/** Writes a state's files. Returns its project's folder. */
+/** Writes the files of a starting state. Returns its project's folder. */
 function begin({ files, project }: StartingState): string | undefined {
   for (const [path, file] of Object.entries(files)) home.write(path, file)
   return project === undefined ? undefined : join(home.folder, project)
 }
 
-test.each(startingStates)('$title: after connecting and disconnecting, every byte is as before', (state) => {
+test.each(startingStates)('connecting and disconnecting restores every byte: $title', (state) => {
   const { client, meanwhile, after } = state
   const folder = begin(state)
   const before = home.tree()
@@ -47,7 +47,7 @@ test.each(startingStates)('$title: after connecting and disconnecting, every byt
 })
 
 test.each(startingStates)(
-  '$title: after connecting as another agent and disconnecting, every byte is as before',
+  'connecting as one agent, then as another, and disconnecting restores every byte: $title',
   (state) => {
     const folder = begin(state)
     const before = home.tree()
@@ -65,7 +65,7 @@ test.each(startingStates)(
 )
 
 test.each(clientNames)(
-  '%s: a file with a key is private to the user; project files contain no key, home or agent',
+  'only the user can read files of %s with a key, and project files contain no key, home folder or agent',
   (client) => {
     const folder = join(home.folder, 'work')
     mkdirSync(folder)
@@ -86,7 +86,7 @@ test.each(clientNames)(
   },
 )
 
-test("a project's hook runs the program where it is installed, and is silent elsewhere", () => {
+test("a project's hook runs the program where it is installed, and does nothing elsewhere", () => {
   const folder = join(home.folder, 'work')
   connectFiles('codex', { folder })
   const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
@@ -99,13 +99,13 @@ test("a project's hook runs the program where it is installed, and is silent els
   expect(run()).toMatchObject({ status: 2, stdout: 'hook codex stop --project\n' })
 })
 
-test.each(['', undefined])("a project's hook runs no program of another folder when its variable is %j", (value) => {
+test.each(['', undefined])("a project's hook runs no program of another folder if AGENT_GRID_HOME is %j", (value) => {
   const folder = join(home.folder, 'work')
   for (const client of clientNames) connectFiles(client, { folder })
   const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
   const { AGENT_GRID_HOME: _, ...others } = home.env
   const env = { ...others, ...(value !== undefined && { AGENT_GRID_HOME: value }) }
-  // Here every file is a program.
+  // With this shell function, every file counts as executable.
   const run = spawnSync('sh', [
     '-c',
     `test() { [ "$1" = -x ] || command test "$@"; }; ${hooks.Stop[0].hooks[0].command}`,
@@ -124,7 +124,7 @@ test.each(['', undefined])("a project's hook runs no program of another folder w
     expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
   }
 
-  // A path that begins with nothing would be relative to the working folder.
+  // Without the variable, the path must not become relative to the working folder.
   const plugin = 'export const AgentGrid = () => { console.log("foreign") }\n'
   home.write('undefined/data/program/opencode-plugin.js', plugin)
   const load = `import('./work/.opencode/plugins/agent-grid.js').then((found) => found.AgentGrid())`
@@ -132,7 +132,7 @@ test.each(['', undefined])("a project's hook runs no program of another folder w
   expect(loaded).toMatchObject({ status: 0, stdout: '' })
 })
 
-test("as another agent, others' additions between our entries stay, and only the change is shown", () => {
+test('connecting as another agent changes only our entries, keeps other additions, and shows only the changes', () => {
   home.write('.codex/config.toml', 'model = "x"\n')
   const first = connectFiles('codex', { allowedTools })
   const table = '[mcp_servers.agent-grid]\n'
@@ -162,7 +162,7 @@ test("as another agent, others' additions between our entries stay, and only the
   )
 })
 
-test('the hook before edits exists only with consent, even for a client that is not woken', () => {
+test('the hook before edits is written only with consent, even for a client that is not woken', () => {
   const before = home.tree()
   const off = connectFiles('claude', { wake: 'off', editWarnings: true })
   expect(JSON.parse(home.read('.claude/settings.json')).hooks).toEqual({
@@ -182,7 +182,7 @@ test('the hook before edits exists only with consent, even for a client that is 
 })
 
 test.each(clientNames.filter((name) => programs[name].permissions))(
-  "%s: a later version's tools are added to those allowed before",
+  'tools of a later version are added to those that %s may call without asking',
   (client) => {
     const before = home.tree()
     const first = connectFiles(client, { allowedTools: ['read_messages'] })
@@ -199,7 +199,7 @@ test.each(clientNames.filter((name) => programs[name].permissions))(
   },
 )
 
-test('an answer about new tools keeps the earlier answer, and an option changes all', () => {
+test('consent for new tools keeps the earlier answer, and an option applies to all tools', () => {
   const previous = connectFiles('claude', { askedTools: allowedTools.slice(0, 8), allowedTools: ['read_messages'] })
   const answer = (isAllowed: boolean | undefined, isForAllTools = false) =>
     answersOf({ client: 'claude', isAllowed, isForAllTools, editWarnings: undefined }, previous).allowedTools
@@ -210,7 +210,7 @@ test('an answer about new tools keeps the earlier answer, and an option changes 
   expect([answer(true, true), answer(false, true)]).toEqual([allowedTools, []])
 })
 
-test("for a single-line file, shows only the change, so that others' secrets stay hidden", () => {
+test('the difference of a single-line file shows only the change, so that other secrets stay hidden', () => {
   home.write('.claude.json', `{"oauth":{"token":"${'s'.repeat(200)}"},"mcpServers":{"o":{"command":"x"}}}`)
   home.write('.claude/settings.json', '{\n  "a": "\u009b2J"\n}')
   const { plan } = planFor('claude')
@@ -226,7 +226,7 @@ const twice: [string, (string | undefined)[], string | undefined][] = [
   ['for two projects, in a file of the user', ['one', 'two'], '{\n  "a": 1\n}\n'],
 ]
 
-test.each(twice)('connected twice %s, and disconnected in any order: nothing is left', async (_, folders, text) => {
+test.each(twice)('two connections %s can be removed in either order, and leave nothing behind', async (_, folders, text) => {
   if (text) home.write('.claude.json', text)
   for (const folder of folders) if (folder) mkdirSync(join(home.folder, folder))
   const before = home.tree()
@@ -246,7 +246,7 @@ test.each(twice)('connected twice %s, and disconnected in any order: nothing is 
   }
 })
 
-test('connects a client whose permissions are a single word without adding ours', () => {
+test('a client whose permissions are a single word is connected, without adding permissions', () => {
   home.write('.config/opencode/opencode.json', '{"permission": "ask"}')
   const { plan } = planFor('opencode', { allowedTools })
 
@@ -256,7 +256,7 @@ test('connects a client whose permissions are a single word without adding ours'
   expect(plan.changes.find(({ path }) => path.endsWith('.json'))!.next).toMatch(/^\{"permission": "ask", "mcp": /)
 })
 
-test('does not mix line ends, break a hard link or lose an owner', () => {
+test('editing a file keeps its line ends, hard links and owner', () => {
   const isRoot = process.getuid?.() === 0
   for (const path of ['.claude/settings.json', '.codex/config.toml']) {
     home.write(path, path.endsWith('toml') ? 'a = 1\r\n' : '{\r\n  "a": 1\r\n}\r\n')
@@ -272,7 +272,7 @@ test('does not mix line ends, break a hard link or lose an owner', () => {
   expect(home.read('backup.toml')).toContain('agent-grid')
 })
 
-test('a comment stays with its value, and a trailing comma with its file', () => {
+test('an edit keeps a comment with its value, and a trailing comma', () => {
   home.write('.claude/settings.json', '{\n  "model": "opus" // big\n}\n')
   home.write('.gemini/settings.json', '{\n  "a": 1,\n}\n')
   const [claude, gemini] = [connectFiles('claude'), connectFiles('gemini')]
@@ -285,7 +285,7 @@ test('a comment stays with its value, and a trailing comma with its file', () =>
   expect(home.read('.gemini/settings.json')).toBe('// mine\n{\n  "a": 1,\n}\n')
 })
 
-test('Codex shows long results completely, even to an unknown model, unless its user has set a limit', () => {
+test('Codex gets a higher output limit for long results, unless its user has set one', () => {
   home.write('.codex/config.toml', '')
   const first = connectFiles('codex', { allowedTools })
   const lines = home.read('.codex/config.toml').split('\n').filter((line) => !line.startsWith('tools.read_messages'))

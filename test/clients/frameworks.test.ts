@@ -1,4 +1,4 @@
-/** The examples in `docs/examples`: an agent of each framework reads its inbox and answers, with a scripted model. */
+/** The examples in `docs/examples`. An agent of each framework reads its inbox and answers, with a scripted model. */
 import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessage, type BaseMessage } from '@langchain/core/messages'
 import { type Model, type ModelRequest, type ModelResponse, Usage } from '@openai/agents'
@@ -59,7 +59,7 @@ test.each([
   ['vercel-ai', aiSdkModel],
   ['langchain', () => new ScriptedChat()],
   ['openai-agents', () => scriptedResponses],
-])('%s: an agent reads its inbox, and its answer arrives', async (name, newModel) => {
+])("the example for %s reads an agent's inbox and sends its answer", async (name, newModel) => {
   const { url, key, answers } = await askedInbox()
   const { answerInbox } = await import(`../../docs/examples/${name}.mjs`)
 
@@ -68,8 +68,8 @@ test.each([
   expect(await answers()).toEqual(['You asked: What is 6 times 7?'])
 })
 
-// Its packages are as large as all others together. `npm run lab -- frameworks` installs and runs it.
-test('mastra: the example parses', () => {
+// Mastra's packages are as large as all others together. `npm run lab -- frameworks` installs and runs them.
+test('the example for mastra parses', () => {
   const { status, stderr } = spawnSync(process.execPath, ['--check', 'docs/examples/mastra.mjs'], { encoding: 'utf8' })
 
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -78,7 +78,7 @@ test('mastra: the example parses', () => {
 const hasPython = process.env.CI === 'true' || spawnSync('python3', ['--version']).status === 0
 
 test.skipIf(!hasPython)(
-  'Python: a program without dependencies leases the messages, and its answer arrives',
+  'the Python example without dependencies leases the messages and sends its answer',
   async () => {
     const { url, key, answers, leases } = await askedInbox()
 

@@ -16,7 +16,7 @@ afterEach(async () => {
   home.remove()
 })
 
-/** What opencode provides to a plugin in a folder. */
+/** The objects that opencode passes to a plugin in a folder. */
 function openCode(directory: string) {
   const toasts: string[] = []
   const tui = {
@@ -28,7 +28,7 @@ function openCode(directory: string) {
   return { toasts, input: { directory, client: { tui, session: { promptAsync: () => Promise.resolve() } } } }
 }
 
-test('installed for the user and for a project, it works once per folder, and says once how it is woken', async () => {
+test('the opencode plugin works once per folder, even if installed twice, and says once when messages wake a session', async () => {
   const of = {
     url: grid.url,
     key: 'ag_key',

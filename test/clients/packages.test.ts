@@ -18,14 +18,14 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const json = (path: string) => JSON.parse(readFileSync(join(folder, path), 'utf8'))
 
-// Warnings before edits need consent, which a package cannot ask for.
+// A package has no hook before edits, because it cannot ask for the consent that this hook needs.
 test.each(
   [
     ['claude/plugin/hooks/hooks.json', 'claude'],
     ['claude/plugin/hooks/codex.json', 'codex'],
     ['gemini/hooks/hooks.json', 'gemini'],
   ] as const,
-)('%s has the events that connect writes', (path, client) => {
+)('%s has the hook events that connect writes', (path, client) => {
   expect(Object.keys(json(path).hooks)).toEqual(
     Object.keys(programs[client].hooks!.events).filter((event) => event !== 'PreToolUse'),
   )
@@ -46,7 +46,7 @@ test('every file named in a manifest or a hook exists', () => {
   }
 })
 
-test('they contain no key, and their program runs without other files', () => {
+test('the packages contain no key, and their program runs without other files', () => {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
   for (const { parentPath, name } of files) {
     expect(readFileSync(join(parentPath, name), 'utf8'), name).not.toMatch(/grid_agt_\w{8}/)

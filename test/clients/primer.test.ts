@@ -4,7 +4,7 @@ import { serverName, skill } from '../../src/clients/primer.ts'
 import * as snippets from '../../src/clients/snippets.ts'
 
 test('the skill has at most 700 tokens', () => {
-  // OpenAI's o200k_base. Other models count up to a fifth more.
+  // Counted with OpenAI's o200k_base. Other models may need a fifth more.
   expect(countTokens(skill()) * 1.2).toBeLessThanOrEqual(700)
 })
 
@@ -16,6 +16,6 @@ test('the skill begins with its name and description, as clients expect', () => 
   expect(fields.description.length).toBeLessThan(1024)
 })
 
-test('the grid has one name in all configurations', () => {
+test("the grid's server has the same name in all configurations", () => {
   expect(serverName).toBe(snippets.serverName)
 })

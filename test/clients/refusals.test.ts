@@ -1,4 +1,4 @@
-/** Files that are refused, and stay unchanged. */
+/** Files that `connect` refuses to edit and leaves unchanged. */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ const refused: [string, ClientName, string, HomeFile, RegExp][] = [
   ['a link to nothing', 'claude', '.claude/settings.json', { link: 'nowhere' }, /is a link to a file that does not e/],
 ]
 
-test.each(refused)('refuses %s with a reason, and writes nothing', (_, client, path, file, words) => {
+test.each(refused)('connect refuses %s with a reason, and writes nothing', (_, client, path, file, words) => {
   home.write(path, file)
   const before = home.tree()
 
@@ -45,7 +45,7 @@ test.each(refused)('refuses %s with a reason, and writes nothing', (_, client, p
   expect(home.tree()).toEqual(before)
 })
 
-test('refuses a folder that is not writable before anything is written', () => {
+test('connect refuses a folder that is not writable, before it writes anything', () => {
   home.write('.claude/settings.json', '{}')
   chmodSync(join(home.folder, '.claude'), 0o500)
   const before = home.tree()
@@ -55,7 +55,7 @@ test('refuses a folder that is not writable before anything is written', () => {
   chmodSync(join(home.folder, '.claude'), 0o700)
 })
 
-test.each(clientNames)("a project's link cannot lead to another file of the user: %s", (client) => {
+test.each(clientNames)('a link in a project may not lead to another file of the user: %s', (client) => {
   const folder = join(home.folder, 'project')
   mkdirSync(folder)
   const [own] = planFor(client, { folder }).plan.changes.map(({ path }) => path).filter((path) =>
@@ -70,7 +70,7 @@ test.each(clientNames)("a project's link cannot lead to another file of the user
   expect(home.tree()).toEqual(before)
 })
 
-test("a sibling whose name begins like the project's is outside of it", () => {
+test("a folder whose name begins with the project's name is not part of the project", () => {
   const folder = join(home.folder, 'p')
   mkdirSync(folder)
   home.write('p-evil/settings.json', '{}')
@@ -79,7 +79,7 @@ test("a sibling whose name begins like the project's is outside of it", () => {
   expect(() => planFor('gemini', { folder })).toThrow('is a link that leads out of the project')
 })
 
-test('if a file changes after it was read, the files before it are restored', () => {
+test('if a file changes after it was read, the files already written are restored', () => {
   home.write('.claude.json', '{}')
   home.write('.claude/settings.json', '{}')
   const { plan } = planFor('claude')
@@ -90,7 +90,7 @@ test('if a file changes after it was read, the files before it are restored', ()
   expect(home.tree()).toEqual(before)
 })
 
-test('keeps and names values of ours that another program changed, and removes the rest', () => {
+test('disconnect keeps and names entries that another program has changed, and removes the others', () => {
   const claude = connectFiles('claude')
   const codex = connectFiles('codex')
   for (const path of ['.claude.json', '.codex/config.toml']) {
@@ -109,7 +109,7 @@ test('keeps and names values of ours that another program changed, and removes t
   )
 })
 
-test('a file whose changed table stays is still private to the user, because it contains the key', () => {
+test('a file is still private to the user if disconnect leaves a changed table with the key', () => {
   const path = '.codex/config.toml'
   home.write(path, { text: 'model = "x"\n', mode: 0o644 })
   const codex = connectFiles('codex')
@@ -121,7 +121,7 @@ test('a file whose changed table stays is still private to the user, because it 
   expect(home.read(path)).toContain('grid_agt_')
 })
 
-test('does not cut a TOML text that looks like our table', () => {
+test('disconnect does not remove text in a TOML string that looks like our table', () => {
   const text = 't = """\n[mcp_servers.agent-grid]\nurl = 1\n"""\n'
   home.write('.codex/config.toml', text)
   const codex = connectFiles('codex')
@@ -131,7 +131,7 @@ test('does not cut a TOML text that looks like our table', () => {
   expect(home.read('.codex/config.toml')).toBe(`a = 1\n${text}`)
 })
 
-test('removes a skill that two clients read with the last of them, including the folders', async () => {
+test('disconnect removes a skill and its folders only with the last of two clients that share it', async () => {
   const before = home.tree()
   const copilot = connectFiles('copilot')
   await saveConnection(copilot)
@@ -146,7 +146,7 @@ test('removes a skill that two clients read with the last of them, including the
   expect(home.tree()).toEqual(before)
 })
 
-test('does not duplicate an existing hook when the list of connections was lost', () => {
+test('connect does not duplicate an existing hook if the list of connections was lost', () => {
   connectFiles('cursor')
   const hooks = home.read('.cursor/hooks.json')
   home.write('.cursor/mcp.json', '{}')
@@ -158,7 +158,7 @@ test('does not duplicate an existing hook when the list of connections was lost'
 })
 
 test.each(clientNames)(
-  '%s: if killed between any two files, it can be connected or disconnected normally',
+  '%s can be connected or disconnected after a kill between any two files',
   (client) => {
     home.write('.claude.json', '{"a": 1}')
     home.write('.codex/config.toml', 'a = 1')
@@ -169,7 +169,7 @@ test.each(clientNames)(
     disconnectFiles(whole)
     const { plan: { changes }, connection } = planFor(client)
     for (let done = 0; done <= changes.length; done++) {
-      // A connection is recorded before anything is written.
+      // The connection is recorded before any file is written.
       applyChanges(changes.slice(0, done))
       disconnectFiles(connection)
       expect(home.tree(), `after ${done}`).toEqual(before)

@@ -25,7 +25,7 @@ test.each([
   ['quotes and CRLF', '[remote "o"]\r\n\turl = "https://host.example/a#b" ; mine\r\n', 'host.example/a#b'],
   ['another scheme', '[remote "o"]\n\turl = git+ssh://me@host.example:2222/~me/a.git\n', 'host.example/~me/a'],
   ['a path', '[remote "o"]\n\turl = ../../srv/app.git\n', (root: string) => join(root, '../../srv/app.git')],
-])('the space of a repository with %s', (_, config, space) => {
+])('the space is correct for a repository with %s', (_, config, space) => {
   home.write('work/.git/config', config)
   home.write('work/src/deep/a.ts', '')
 
@@ -33,7 +33,7 @@ test.each([
   for (const folder of ['work', 'work/src/deep']) expect(spaceOf(join(home.folder, folder))).toBe(expected)
 })
 
-test("a worktree has its repository's space, a submodule its own, and a folder without a repository none", () => {
+test("a worktree has its repository's space, a submodule has its own, and a folder without a repository has none", () => {
   home.write('work/.git/config', origin)
   home.write('work/.git/worktrees/other/commondir', '../..\n')
   home.write('other/.git', `gitdir: ${join(home.folder, 'work/.git/worktrees/other')}\n`)
@@ -64,7 +64,7 @@ test.each([
   ['src', '../../elsewhere/a.ts', '../../elsewhere/a.ts'],
   ['src', '/etc/passwd', '/etc/passwd'],
   ['../elsewhere', 'a.ts', 'a.ts'],
-])('in the folder %j of a repository, %j resolves to the name %j', (folder, given, name) => {
+])('in the folder %j of a repository, the path %j means the name %j', (folder, given, name) => {
   home.write('work/.git/config', origin)
   home.write('work/src/deep/a.ts', '')
   home.write('elsewhere/a.ts', '')
@@ -72,7 +72,7 @@ test.each([
   expect(nameInRepository(given, join(home.folder, 'work', folder))).toBe(name)
 })
 
-test('every path and pattern in a repository has one name, no matter where it is used', () => {
+test('a path or pattern in a repository has the same name in every folder', () => {
   home.write('work/.git/config', origin)
   home.write('work/a/b/c.ts', '')
   const segment = fc.constantFrom('a', 'b', '*', '**', '?.ts', 'c.ts', '..x', 'ü [1]')

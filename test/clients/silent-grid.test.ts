@@ -1,4 +1,4 @@
-/** Unresponsive grids. Bun fires neither a request's timeout nor, at the right time, a response's. */
+/** Grids that do not respond. In Bun, a request's timeout does not fire, and a response's fires at the wrong time. */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createServer, type ServerResponse } from 'node:http'
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/other-runtime.js'
 import { outputOf } from '../../scripts/run-program.ts'
 
-/** Follows a wake stream that may be silent for 0.9 s, and prints how it ends. */
+/** Follows a wake stream with a timeout of 0.9 s between frames, and prints how it ends. */
 const program = `
 import { GridClient } from ${JSON.stringify(new URL('../../src/clients/grid-client.ts', import.meta.url).href)}
 let events = 0
@@ -24,7 +24,7 @@ const runtimes: [string, string[]][] = [
   ['bun', [runtimeBinary('bun'), '--eval', program]],
 ]
 
-/** Follows the stream of a server that hangs, at once or after some frames. */
+/** Follows the stream of a server that hangs at once or after some frames. */
 async function follow(words: string[], hang: (response: ServerResponse) => void): Promise<string> {
   const server = createServer((_, response) => hang(response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -35,11 +35,11 @@ async function follow(words: string[], hang: (response: ServerResponse) => void)
   return output.trim()
 }
 
-test.each(runtimes)('%s: gives up a grid that does not respond', async (_, words) => {
+test.each(runtimes)('on %s, a call to a grid that does not respond times out', async (_, words) => {
   expect(await follow(words, () => {})).toMatch(/^0 .*The grid did not answer in time/)
 })
 
-test.each(runtimes)('%s: a stream continues as long as frames arrive, and ends when it is silent', async (_, words) => {
+test.each(runtimes)('on %s, a stream continues while frames arrive, and ends when none arrives in time', async (_, words) => {
   const output = await follow(words, (response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     let frames = 0

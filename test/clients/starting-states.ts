@@ -1,4 +1,4 @@
-/** Clients' files in real-world states before connecting: a row for each fault that an edit could have. */
+/** Contents of clients' files before connecting. Each row covers a fault that an edit could have. */
 import { type ClientName, clientNames } from '../../src/clients/programs.ts'
 import type { Home, HomeFile } from '../support/home.ts'
 
@@ -6,11 +6,11 @@ export interface StartingState {
   title: string
   client: ClientName
   files: Record<string, HomeFile>
-  /** Project folder, relative to the home folder. */
+  /** The project's folder, relative to the home folder. */
   project?: string
-  /** Plays another program's changes between connecting and disconnecting. */
+  /** Makes another program's changes between connecting and disconnecting. */
   meanwhile?(home: Home): void
-  /** The files that differ afterwards, in their expected final state. */
+  /** The files that differ after disconnecting, in their expected state. */
   after?: Record<string, string>
 }
 
@@ -39,7 +39,7 @@ const claudeSettings = '.claude/settings.json'
 const codexFile = '.codex/config.toml'
 const table = '[mcp_servers.agent-grid'
 
-/** Clients with a single file. */
+/** Clients whose configuration is in a single file. */
 const layouts: [title: string, client: ClientName, path: string, file: HomeFile][] = [
   ['without a line break at the end, for the user only', 'claude', claudeFile, { text: claudeState, mode: 0o600 }],
   ['others can read it', 'claude', claudeFile, { text: claudeState, mode: 0o664 }],
@@ -105,7 +105,7 @@ export const startingStates: StartingState[] = [
       'work/.claude/settings.local.json': '{"permissions": {"allow": []}}\n',
     },
   },
-  // Changes by other programs in the meantime are kept.
+  // Changes that another program makes between connecting and disconnecting are kept.
   {
     title: 'claude: its state is written again, with a value before and another server behind',
     client: 'claude',

@@ -1,4 +1,4 @@
-/** The files shared by a machine's client programs. */
+/** The files that a machine's client programs share. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
-/** The identity of a process that has ended: this process has another start time. */
+/** The identity of a process that has ended. It has this process's id and another start time. */
 const ended = { pid: process.pid, start: 'before' }
 
 const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))
@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-test('one variable moves all folders, and each agent has its own state folder', () => {
+test('AGENT_GRID_HOME moves all folders, and each agent has its own state folder', () => {
   const folders = [configFolder(), dataFolder(), stateFolder(agent), stateFolder({ ...agent, alias: '@ann' })]
     .concat(stateFolder({ ...agent, url: 'http://grid.example.com' }), stateFolder({ ...agent, url: `${agent.url}/b` }))
 
@@ -36,7 +36,7 @@ test('one variable moves all folders, and each agent has its own state folder', 
   expect(new Set(folders).size).toBe(6)
   expect(stateFolder({ url: `${agent.url}/`, alias: 'bob' })).toBe(stateFolder(agent))
   expect(statSync(stateFolder(agent)).mode & 0o777).toBe(0o700)
-  // No alias leads out of the folder of all agents.
+  // No alias may lead out of the parent folder of the agents' folders.
   for (const alias of ['@../../x', '@..\\..\\x', '@a/b', '@\0']) {
     expect(dirname(stateFolder({ ...agent, alias }))).toBe(dirname(stateFolder(agent)))
   }
@@ -48,7 +48,7 @@ test('one variable moves all folders, and each agent has its own state folder', 
   expect(stateFolder(agent)).toBe(join(home, 'STATE/agent-grid/grid.example.com+bob'))
 })
 
-test('distinguishes a process from a later one with the same number', async () => {
+test('a process is distinguished from a later one with the same id', async () => {
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'inherit'] })
   await once(child, 'spawn')
   const mark = markOf(child.pid!)!
@@ -60,7 +60,7 @@ test('distinguishes a process from a later one with the same number', async () =
   expect(markOf(child.pid!)).toBeUndefined()
 })
 
-test('a lock has one holder, and is free again after its release', () => {
+test('a lock has one holder, and can be taken again after its release', () => {
   const path = join(home, 'a', 'lock')
   const lock = takeLock(path, { client: 'claude' })
 
@@ -72,14 +72,14 @@ test('a lock has one holder, and is free again after its release', () => {
 })
 
 test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']])(
-  'only one of many processes takes over a lock %s',
+  'a lock %s is taken over by only one of many processes',
   (_, text) => {
     const path = join(home, 'lock')
     writeFileSync(path, text)
-    // A new lock may still be being written.
+    // A lock file that is broken may be new and still being written, so it must be older.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
-    // Another process is taking the lock over.
+    // This file means that another process is taking over the lock.
     writeFileSync(`${path}.takeover`, '')
     if (text !== '{') expect(takeLock(path)).toBeUndefined()
     rmSync(`${path}.takeover`)
@@ -93,7 +93,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
   },
 )
 
-test('forgets sessions of ended processes, and the newest is the last', async () => {
+test('sessions of ended processes are removed, and the others are listed by age', async () => {
   await saveSession(agent, { ...ownMark(), client: 'claude', id: 'a' })
   await saveSession(agent, { ...ended, client: 'codex', id: 'b' })
   await saveSession(agent, { ...ownMark(), client: 'opencode', id: 'c', since: Date.now() + 1_000 })
@@ -107,7 +107,7 @@ test('forgets sessions of ended processes, and the newest is the last', async ()
 })
 
 test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
-  'of many processes that ask at the same time, one gets an id, and damaged state counts as empty: %j',
+  'a message id is claimed by one of many concurrent processes, and damaged state counts as empty: %j',
   async (text) => {
     writeFileSync(join(stateFolder(agent), 'told.json'), text)
     const claims = await Promise.all(
@@ -118,7 +118,7 @@ test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
   },
 )
 
-test('an id is returned again after a time, once, and 200 of them are kept', async () => {
+test('a message id can be claimed again after some time, once, and 200 ids are stored', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>
     idsOf(await claimUnnotified(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])
@@ -128,7 +128,7 @@ test('an id is returned again after a time, once, and 200 of them are kept', asy
   expect(await claim(['m'])).toEqual(['m'])
 })
 
-test('keeps the log below two megabytes', () => {
+test('the log is rotated at one megabyte', () => {
   mkdirSync(stateFolder(agent), { recursive: true })
   const path = join(stateFolder(agent), 'client.log')
   writeFileSync(path, 'x'.repeat(1_000_001))

@@ -1,4 +1,4 @@
-/** The process that waits next to a Claude Code session. A process that runs the real hooks plays Claude Code. */
+/** The process that waits for a Claude Code session's messages. The test runs the real hooks in its place. */
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'
@@ -25,7 +25,7 @@ afterEach(() => machine.remove())
 
 const isAttended = () => waitFor('the waiter', () => machine.waiter())
 
-test('wakes the session with counts and aliases, but no texts', async () => {
+test('the waiter wakes the session with the number of messages and their senders, without texts', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
@@ -37,13 +37,13 @@ test('wakes the session with counts and aliases, but no texts', async () => {
   expect(stderr).not.toContain('secret')
   expect(machine.waiter()).toBe(undefined)
 
-  // Messages from before the wait are announced too, but only once.
+  // Messages that arrived before the wait are announced too, but only once.
   await send()
   const next = await client.run(wait, stop)
   expect([next.code, next.stderr.match(/\d unread/)?.[0]]).toEqual([2, '1 unread'])
 })
 
-test('three turns have one waiter', async () => {
+test('a session has one waiter, however many turns it takes', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
@@ -54,7 +54,7 @@ test('three turns have one waiter', async () => {
   expect(isRunning(waiter.pid)).toBe(true)
 })
 
-test('exits with 0 when its client asks, and with its client if that is killed', async () => {
+test('the waiter exits with 0 on SIGTERM, and when its client is killed', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
@@ -75,14 +75,14 @@ test.each([
   ['claude -p', { CLAUDE_CODE_ENTRYPOINT: 'sdk-cli' }],
   ['another program that runs these hooks', { CLAUDE_CODE_ENTRYPOINT: '' }],
   ['a child of agent-grid run', { AGENT_GRID_RUN: '1' }],
-])('does not wait in %s', async (_, env) => {
+])('no waiter runs in %s', async (_, env) => {
   await send()
   const client = await machine.client(env)
 
   expect(await client.run(wait, stop)).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
 })
 
-test('wakes the newest session, and when it has ended, the previous one', async () => {
+test('a message wakes the newest session, or the previous one after the newest has ended', async () => {
   const [older, newer] = [await machine.client(), await machine.client()]
   const listens = (pid: number) => waitFor('the waiter', () => machine.waiter()?.clientPid === pid)
   const first = await older.start(wait, stop)
@@ -100,12 +100,12 @@ test('wakes the newest session, and when it has ended, the previous one', async 
   expect([code, isFirstAlive, (await first.ended()).code]).toEqual([2, true, 2])
 })
 
-test('a revoked key ends it, and the next start reports it', async () => {
+test('the waiter exits when its key is revoked, and the next session start reports it', async () => {
   const client = await machine.client()
   const waiter = await client.start(wait, stop)
   await isAttended()
   await reissueKey(grid.acme.store, '@bob')
-  // The stream ends when its credential is revoked.
+  // The stream ends because its credential was revoked.
   grid.clock.now += minute
 
   const { code } = await waiter.ended()
@@ -115,14 +115,14 @@ test('a revoked key ends it, and the next start reports it', async () => {
   expect(start.stdout).toContain('does not accept the key of @bob')
 })
 
-test('waits for an unreachable grid, and learns what arrived meanwhile', async () => {
+test('the waiter retries an unreachable grid, and then announces the messages that have arrived', async () => {
   const port = await freePort()
   const away = await fakeMachine({ url: `http://127.0.0.1:${port}`, ...grid.bob })
   const client = await away.client()
   const waiter = await client.start(wait, stop)
   await waitFor('an attempt', () => away.log().includes('could not be reached'))
 
-  // Test grids have the same agents with the same keys.
+  // All test grids have the same agents and keys.
   const later = await liveGrid({}, port)
   await callTool(later, later.alice.key, 'send_message', { to: '@bob', message: 'hello' })
 
@@ -131,7 +131,7 @@ test('waits for an unreachable grid, and learns what arrived meanwhile', async (
   away.remove()
 })
 
-test('above the budget it wakes nobody, and the next prompt announces the messages', async () => {
+test('above its budget the waiter wakes no session, and the next prompt announces the messages', async () => {
   const client = await machine.client({ AGENT_GRID_WAKES_PER_MINUTE: '1' })
   const first = await client.start(wait, stop)
   await isAttended()

@@ -1,4 +1,4 @@
-/** The official MCP conformance suite's OAuth client against a running grid. */
+/** The OAuth client of the official MCP conformance suite against a running grid. */
 import { beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
 import { type OAuthBrowser, ownerOf, signedIn } from '../support/oauth.ts'
@@ -16,7 +16,7 @@ beforeAll(async () => {
   ann = await signedIn(grid, await ownerOf(grid, grid.acme, 'ann@acme.example'))
 })
 
-test('all scenarios of the authorization mode pass', async () => {
+test("the grid passes all scenarios of the MCP conformance suite's authorization mode", async () => {
   const port = await freePort()
   const registered = await fetch(`${grid.url}/oauth/register`, {
     method: 'POST',

@@ -9,7 +9,7 @@ import { type LiveGrid, liveGrid } from '../support/server.ts'
 const suite = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
 
 interface Subject {
-  /** The endpoint behind a proxy that adds the token. */
+  /** The URL of the proxy that adds the token. */
   url: string
   grid: LiveGrid
   proxy: AuthProxy
@@ -36,7 +36,7 @@ test.each(
     ['admin', '2026-07-28', '2026-admin.yml'],
     ['admin', '2025-11-25', '2025-admin.yml'],
   ] as const,
-)('%s token: the grid passes %s except for the failures in %s, all of which still occur', async (...row) => {
+)('with the %s token, the grid passes the %s requirements of the MCP conformance suite, except the failures in %s', async (...row) => {
   const [caller, revision, baseline] = row
   const expected = ['--requirements', revision, '--expected-failures', `test/conformance/${baseline}`]
 
@@ -46,7 +46,7 @@ test.each(
   expect(code).toBe(0)
 })
 
-test.each(['agent', 'admin'] as const)('%s token: all 14 header checks of 2026-07-28 pass', async (caller) => {
+test.each(['agent', 'admin'] as const)('with the %s token, the grid passes all 14 header checks of MCP 2026-07-28', async (caller) => {
   const scenario = ['--scenario', 'http-header-validation', '--spec-version', '2026-07-28']
 
   const { code, stdout } = await runSuite(subjects[caller], scenario)
@@ -55,7 +55,7 @@ test.each(['agent', 'admin'] as const)('%s token: all 14 header checks of 2026-0
   expect(code).toBe(0)
 })
 
-/** The suite cannot send a token, and its DNS rebinding scenario needs an address with `localhost`. */
+/** A proxy adds the token. The suite cannot send one, and its DNS rebinding scenario needs `localhost`. */
 async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
   const port = await freePort()
   const address = `http://localhost:${port}`
@@ -64,7 +64,7 @@ async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subjec
   return { url: `${address}${gridPath}`, grid, proxy }
 }
 
-/** Runs on Bun, because the suite needs a newer Node than the grid. */
+/** Runs the suite on Bun, because it needs a newer Node than the grid. */
 function runSuite({ url }: Subject, options: string[]) {
   return runScript('bun', suite, ['server', '--url', url, ...options])
 }

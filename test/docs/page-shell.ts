@@ -1,6 +1,6 @@
 /**
- * The shell of a reader who tries a page: a folder like a checkout, a running grid, and bash, which gets the blocks as
- * printed. Only the port differs. Some programs on the path are replaced, see `standIns`.
+ * A shell like that of a reader who tries a page's commands: a folder like a checkout, a running grid, and bash, which
+ * runs the blocks as printed. Only the port differs. `standIns` replaces some programs on the path.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,15 +13,15 @@ import { freePort } from '../../src/lib/free-port.ts'
 import type { ShellBlock } from './shell-blocks.ts'
 
 export interface PageResult {
-  /** 0 if every block succeeded. */
+  /** The exit code, which is 0 if every block succeeded. */
   status: number | null
-  /** The whole output, with `# line NUMBER` before each block. */
+  /** The complete output, with `# line NUMBER` before each block. */
   output: string
 }
 
-/** A page's shell. */
+/** The shell in which a page's blocks run. */
 export interface PageShell {
-  /** Runs the test's script and then the blocks, in one bash. */
+  /** Runs the test's script and then the blocks, in a single bash. */
   run(blocks: readonly ShellBlock[], before?: string): Promise<PageResult>
   /** Stops the grid and removes the folder. */
   close(): void
@@ -29,23 +29,23 @@ export interface PageShell {
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Longer than any page takes on a loaded machine: a block that waits forever ends its test with its output so far. */
+/** No page takes this long on a loaded machine. A block that waits forever fails with its output so far. */
 const patienceMs = 60_000
 
 const standIns: Record<string, string> = {
-  // Commands documented to run until Ctrl-C run in the background, or until the test has seen their effect.
+  // Documented commands that run until Ctrl-C run in the background here, or until the test has seen their effect.
   'agent-grid': `case "\${1-}" in
   serve) exec in-background node "$PROGRAM" serve ;;
   run) node "$PROGRAM" "$@" & until eval "$HAS_RUN"; do sleep 0.1; done; kill $!; wait $! ;;
   *) exec node "$PROGRAM" "$@" ;;
 esac`,
-  // The packages are already installed, and this is one of the tests. Everything else is npm's.
+  // `ci` does nothing, because the packages are installed. `test` does nothing, because this is one of the tests.
   npm: `case "$*" in
   ci | test) ;;
   start) in-background sh -c "$(node -p 'require("./package.json").scripts.start')" ;;
   *) exec "$REAL_NPM" "$@" ;;
 esac`,
-  // An HTTP error fails, which it does not with plain curl. An endless stream is ended.
+  // An HTTP error makes the command fail, unlike plain curl. An endless stream is ended after 2 s.
   curl: `answer=$(mktemp) limit=() ; case " $* " in *' -sN '*) limit=(--max-time 2) ;; esac
 "$REAL_CURL" --fail-with-body "\${limit[@]}" "$@" > "$answer"; code=$?
 cat "$answer"
@@ -63,7 +63,7 @@ done`,
 kill "$@" "$(cat server.pid)"; until [ -e ended ]; do sleep 0.02; done; rm server.pid`,
 }
 
-/** A shell in a new folder. `data` is its grid's data; without it there is none yet. */
+/** Creates a shell in a new folder. `data` is copied as its grid's data. Without it, there is no grid yet. */
 export async function pageShell(data?: string): Promise<PageShell> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-page-'))
   const [bin, home] = [join(folder, 'bin'), join(folder, 'home')]
@@ -85,7 +85,7 @@ export async function pageShell(data?: string): Promise<PageShell> {
     REAL_NPM: pathOf('npm'),
     PORT: String(await freePort()),
     LOG_LEVEL: 'warn',
-    // Tests do not probe the internet.
+    // Tests must not access the internet.
     OAUTH_CIMD: 'off',
   }
 
@@ -99,7 +99,7 @@ export async function pageShell(data?: string): Promise<PageShell> {
           text,
         ]),
       ].join('\n').replaceAll('localhost:8787', `localhost:${env.PORT}`)
-      // A pipe of the shell, because nobody can open a Node socket as /dev/stderr.
+      // The output goes through a pipe of the shell, because a Node socket cannot be opened as /dev/stderr.
       const words = ['-o', 'pipefail', '-c', 'bash -euo pipefail -c "$1" 2>&1 | cat', 'bash', script]
       const child = spawn('bash', words, {
         cwd: folder,

@@ -9,8 +9,8 @@ import { type PageShell, pageShell } from './page-shell.ts'
 import { shellBlocksOf } from './shell-blocks.ts'
 
 /**
- * The variables `$grid`, `$account`, `$admin`, `$alice` and `$bob` of the pages, and some helper commands for the
- * scripts below.
+ * The variables `$grid`, `$account`, `$admin`, `$alice` and `$bob` of the pages, and helper commands for the scripts
+ * below.
  */
 let variables: string
 let template: string
@@ -37,9 +37,9 @@ post() { curl -s "$grid$1" -H "Authorization: Bearer $2" -H 'Content-Type: appli
 })
 afterAll(() => rmSync(template, { recursive: true, force: true }))
 
-/** What must exist before a page's blocks run. */
+/** Scripts that create the data that a page's blocks expect. */
 const before: Record<string, string> = {
-  // The copy left by an upgrade. Its name ends with a version number.
+  // The copy that an upgrade leaves. Its name ends with a version number.
   'docs/operating/upgrades.md': 'export BACKUP_KEY=enough-for-a-test; cp data/grid.db data/grid.db.schema-N',
   'docs/runners.md': `export AGENT_GRID_URL=$grid AGENT_GRID_KEY=$worker
 export HAS_RUN="curl -s $grid/api/v1/inbox -H 'Authorization: Bearer $alice' | grep 'You wrote: hello'"
@@ -66,13 +66,13 @@ async function shellWith(data?: string): Promise<PageShell> {
 }
 afterAll(() => shell?.close())
 
-test('every fence in the documents is a shell block that runs or names its machine, or is no shell', () => {
+test('every code block in the documents is a shell block that runs or names its machine, or is not for a shell', () => {
   const faults = pages.flatMap(({ name, text }) => shellBlocksOf(text).faults.map((fault) => `${name}, ${fault}`))
 
   expect(faults).toEqual([])
 })
 
-test('the two commands come first, and the README runs twice in a row on one grid', async () => {
+test('the README begins with its two commands, and all its blocks run twice on one grid', async () => {
   const readme = shellBlocksOf(readFileSync('README.md', 'utf8')).blocks
   const page = await shellWith()
 
@@ -104,11 +104,11 @@ test.each([
   ['a command in a text', '```text\n$ ls\na\n```\n', 'line 1: a command with its output'],
   ['a fence that is not closed', '```sh\nls\n', 'a fence is not closed'],
   ['a fence of another form', '~~~sh\nls\n~~~\n', 'a fence is not closed, or not written with ```'],
-])('%s is an error', (_, page, fault) => {
+])('a page with %s is an error', (_, page, fault) => {
   expect(shellBlocksOf(page).faults).toEqual([expect.stringContaining(fault)])
 })
 
-test('a block in a list runs without its indentation, and a marked block has its reason', () => {
+test('a block in a list runs without its indentation, and a block for another machine has its reason', () => {
   expect(shellBlocksOf('1. x\n   ```sh stopped\n   ls\n\n   pwd\n   ```\n```sh other-machine a Docker\nls\n```\n'))
     .toEqual({
       blocks: [{ line: 2, text: 'ls\n\npwd\n', isStopped: true }],
@@ -124,7 +124,7 @@ test.each([
   ['a failure in a pipe', 'account=$(false | cat)'],
   ['a refusal of the grid', `echo '{"error":{"code":"x"}}' > e; curl -s "file://$PWD/e"`],
   ['a tool that refuses', `echo '{"result":{"isError": true}}' > e; answer=$(curl -s "file://$PWD/e"); echo`],
-])('%s fails its page, at its block', async (_, text) => {
+])('a page fails at the block with %s', async (_, text) => {
   const page = await shellWith()
 
   const { status, output } = await page.run([

@@ -1,27 +1,27 @@
 /** The shell blocks of documents, as readers copy them. See docs/contributing.md, "Documents are tested". */
 
 export interface ShellBlock {
-  /** The page's line with its fence. */
+  /** The line of the page on which the block's fence is. */
   line: number
   text: string
-  /** The grid is stopped before the block runs. */
+  /** Whether the grid is stopped before the block runs. */
   isStopped: boolean
 }
 
 export interface PageBlocks {
   /** The blocks to run. */
   blocks: ShellBlock[]
-  /** The reasons why the other shell blocks do not run, such as `docker`. */
+  /** The reasons why the other shell blocks cannot run here, such as `docker`. */
   elsewhere: string[]
-  /** Fences that are ambiguous. */
+  /** Ambiguous code blocks. */
   faults: string[]
 }
 
-/** Languages other than shell. */
+/** Languages of code blocks that are not for a shell. */
 const others = ['json', 'text', 'ts', 'toml', 'yaml', 'nginx', 'caddyfile']
 const fence = /^( *)```(.*)\n((?:.*\n)*?)^\1```$/gm
 
-/** All fences of a page. The words after `sh` say how a block runs: none, `stopped`, or `other-machine REASON`. */
+/** A page's code blocks. The words after `sh` say how one runs: none, `stopped`, or `other-machine REASON`. */
 export function shellBlocksOf(page: string): PageBlocks {
   const found: PageBlocks = { blocks: [], elsewhere: [], faults: [] }
   let count = 0

@@ -235,7 +235,7 @@ function textOf({ content }: Task['artifacts'][number]['parts'][number]): string
   return content?.$case === 'text' ? content.value : `${content?.$case}`
 }
 
-/** What a card must contain besides its URL. */
+/** The members that a card must have besides its URL. */
 const cardFields = {
   name: 'Bob',
   description: 'Replies.',

@@ -104,10 +104,7 @@ async function prepared() {
   return { url, env, keys }
 }
 
-/**
- * Asks until the answer arrives. A caller that hangs up either repeats the call with its idempotency key, or leaves the
- * answer to its inbox. Resolves to undefined in the latter case.
- */
+/** Asks until the answer arrives. A caller that hangs up repeats the call, or leaves the answer to its inbox. */
 async function ask(
   url: string,
   key: string,

@@ -19,7 +19,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { callTool } from './client.ts'
 import { Ledger, readAll, sendUntilGone } from './load.ts'
 
-// Set by `npm run lab -- backup`.
+// `npm run lab -- backup` sets these variables.
 const rounds = Number(process.env.BACKUP_ROUNDS ?? 1)
 const megabytes = Number(process.env.BACKUP_MEGABYTES ?? 0)
 const key = { BACKUP_KEY: 'correct horse battery' }

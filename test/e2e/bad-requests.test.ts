@@ -86,7 +86,7 @@ test.each(runtimes)(
   },
 )
 
-// Bun answers these itself, without a body.
+// Bun refuses such requests itself, without a body.
 test.each(['node', 'deno'] as const)('%s: a malformed request gets an error response with a body', async (runtime) => {
   await start(runtime)
 
@@ -142,18 +142,15 @@ const requests: Record<string, { first: string; then?: string }> = {
   'a body in drips': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{`, then: ' ' },
 }
 
-/**
- * The requests whose connections each runtime closes. Every byte resets Bun's timeout, so it never closes slow
- * requests.
- */
+/** The requests that are closed. Bun never closes slow ones, because every byte resets its timeout. */
 const closed: Record<Runtime, string[]> = {
   node: Object.keys(requests),
   deno: Object.keys(requests),
   bun: ['nothing', 'half a header', 'half a body'],
 }
 
-describe.runIf(isLong)('in the long form', { concurrent: true }, () => {
-  test.each(runtimes)('on %s, incomplete or dripping requests are closed within 40 s', async (runtime) => {
+describe.runIf(isLong)('slow requests in the long form', { concurrent: true }, () => {
+  test.each(runtimes)('on %s, connections with incomplete or slow requests are closed within 40 s', async (runtime) => {
     const database = temporaryDatabase()
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const names = closed[runtime]

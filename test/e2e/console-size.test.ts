@@ -1,7 +1,4 @@
-/**
- * Response times of the pages of an account with a very long history. `npm run lab -- console-size` runs it, but the
- * suite does not.
- */
+/** Response times of the web pages with a very long history. Only `npm run lab -- console-size` runs it. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import process from 'node:process'

@@ -16,7 +16,7 @@ const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
 // Without permission to mount, the test is skipped, but fails in CI.
-describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('on %s', (runtime) => {
+describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('a full disk on %s', (runtime) => {
   test('an almost full disk refuses only sends, and a grid on a full disk reports it, can start, and recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db` }

@@ -1,6 +1,4 @@
-/**
- * Mutated requests to all interfaces, and responses that must never occur. `npm run lab -- fuzz` sends more of them.
- */
+/** Mutated requests to all interfaces. Some responses must never occur. `npm run lab -- fuzz` sends more. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { keepFigures } from '../support/proof-log.ts'

@@ -91,10 +91,7 @@ async function runAndKill(url: string, work: string, agents: string): Promise<vo
   expect(signal).toBe('SIGKILL')
 }
 
-/**
- * Each message has each of its positions once, and the stored positions equal those of a rebuild. See
- * docs/architecture.md.
- */
+/** Each message has its positions once, and they equal those of a rebuild. See docs/architecture.md. */
 async function expectPlaced(grid: TestGrid): Promise<void> {
   await followLog(grid.store)
   const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))
@@ -163,10 +160,7 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
   }
 }
 
-/**
- * Each message was decided once, and then delivered or refused once. A pair's messages are in the order of the
- * decisions.
- */
+/** Each message was decided once, then delivered or refused once. A pair's messages are in decision order. */
 async function expectDecidedOnce(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const people = (await acme.store.read.team.members()).slice(0, 2).map(({ userId }) =>

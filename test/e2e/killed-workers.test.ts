@@ -118,8 +118,7 @@ test('each question is answered exactly once, at whatever step the worker is kil
     for (const fault of faults) {
       for (const step of steps) {
         const [call, state] = step.split(' ')
-        // Only a worker that has just started requests a lease. After an answer it waits in the call that sent the
-        // answer.
+        // Only a newly started worker requests a lease. Afterwards it waits in the call that sends its answer.
         if (call === 'leases') await kill()
         armed = state === 'waits' ? undefined : { step, fault }
         start()

@@ -58,10 +58,7 @@ export async function readAll(base: string, reader: LoadedAgent): Promise<Map<st
   }
 }
 
-/**
- * Faults that must never occur: an acknowledged message that is lost, a message that is stored twice, or one that was
- * never sent.
- */
+/** Faults that must never occur: messages that were acknowledged but lost, stored twice, or never sent. */
 export function faults(ledger: Ledger, times: Map<string, number>) {
   return {
     lost: [...ledger.acknowledged].filter((text) => !times.has(text)),

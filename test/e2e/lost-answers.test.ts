@@ -23,7 +23,7 @@ const reportsResets: Record<Runtime, boolean> = { node: true, deno: true, bun: f
 /** How many seconds a read waits for messages to be released. */
 const patience = 5
 
-describe.each(runtimes)('on %s', (runtime) => {
+describe.each(runtimes)('lost responses on %s', (runtime) => {
   let database: TemporaryDatabase
   let server: ServerProcess
   let alice: { key: string }

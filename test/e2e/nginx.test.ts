@@ -7,7 +7,7 @@ import { runtimes, type ServerProcess, startServe } from '../support/process.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { bearer, callTool } from './client.ts'
 
-describe.skipIf(!hasNginx)('behind nginx', () => {
+describe.skipIf(!hasNginx)('a grid behind nginx', () => {
   let sqld: Sqld
   let grid: TestGrid
   let processes: ServerProcess[]

@@ -23,10 +23,7 @@ async function webhook(answer?: (notice: TakenNotice) => WebhookAnswer): Promise
   return hook
 }
 
-/**
- * Starts a grid, and returns the actions of alice and bob on it. `restart` kills the process and starts a new one.
- * Calls are repeated until it responds.
- */
+/** Starts a grid, and returns the actions of alice and bob on it. `restart` kills its process and starts a new one. */
 async function startGrid() {
   const grid = await testGrid()
   await grid.store.close()

@@ -61,12 +61,10 @@ const kills = 4
 test('runners on a grid that is killed repeatedly answer every question exactly once', async () => {
   const database = temporaryDatabase()
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
-  // The clock of each start is 31 s ahead, so the earlier leases have expired. A lease whose response was lost is
-  // available again at once.
+  // Each start is 31 s ahead, so earlier leases have expired and their messages are available at once.
   const start = (n: number) => startProgram(ahead, [String(n * 31_000)], { DATABASE_URL: database.url })
   let server = await start(0)
-  // The client has the usual time limit. An aborted call also releases its messages, and with a shorter limit a slow
-  // disk would park them.
+  // An aborted call also releases its messages. With a shorter time limit, a slow disk would park them.
   const clientOf = ({ key }: { key: string }) => new GridClient({ url: server.url, key })
   const questions = new Map<string, number>()
   for (let n = 0; n < 40; n++) questions.set(await sendPlain(server.url, alice.key, '@bob', `question ${n}`), 0)

@@ -23,15 +23,9 @@ const days = Number(process.env.SOAK_DAYS ?? 0)
 const retentionDays = 7
 /** The clock jumps by this many hours. Each jump takes about two seconds, until the process's loop runs again. */
 const stepHours = 4
-/**
- * The first day from which as much is removed as arrives: messages after 7 days, and the data of a task 7 days after
- * its end.
- */
+/** The first day on which as much is removed as arrives: 7 days after messages, and 7 days after a task's end. */
 const steadyDay = 2 * retentionDays + 2
-/**
- * Tables that are retained longer than the run: daily counts, a year's activity, accounts that signed up, and the
- * search index.
- */
+/** Tables that keep growing: daily counts, a year's activity, signed-up accounts, and the search index. */
 const growing = /^(traffic|usage|activity|accounts|signups|sqlite_\w+|\w*search\w*)$/
 
 test.runIf(days > 0)('with steady traffic, as much data is removed as arrives', async () => {
@@ -125,10 +119,7 @@ async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, 
   if (at !== 0) await call(bob, 'update_task', { task_id: task.id, state: 'completed', text: 'done' })
 }
 
-/**
- * Resolves when every follower is up to date, every webhook event is sent, and all scheduled and expiring messages are
- * done.
- */
+/** Resolves when followers are up to date, and webhook events, scheduled and expired messages are done. */
 async function untilIdle(grid: TestGrid): Promise<void> {
   const due = `SELECT (SELECT count(*) FROM webhook_events) AS events,
     (SELECT count(*) FROM scheduled_messages WHERE send_at <= :now) AS scheduled,

@@ -14,10 +14,7 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/**
- * Sends a complete request. Resolves to the status when the server closes the connection, or to `none` without a
- * response.
- */
+/** Sends a complete request. Resolves to the status once the connection is closed, or to `none`. */
 function exchange({ port }: ServerProcess, head: string[], body: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -19,7 +19,7 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { bearer, callTool, firstCall, toolOutput } from './client.ts'
 
-/** Above the 30 s after which Bun closes a silent connection. */
+/** A wait longer than the 30 s after which Bun closes a silent connection. */
 const longSeconds = 32
 
 interface RunningServer {
@@ -40,7 +40,7 @@ afterAll(async () => {
 /** Each test has its own agent, so that the tests and their long waits run in parallel. */
 const aliases = ['alice', 'silent', 'long', 'lease', 'woken-20', 'woken-50', 'streams']
 
-describe.each(runtimes)('on %s', { concurrent: true }, (runtime) => {
+describe.each(runtimes)('waiting calls on %s', { concurrent: true }, (runtime) => {
   test.runIf(isLong)(
     "waits of 20 s and 32 s and a wait for a lease outlast the runtime's timeouts, and the 32 s wait sends heartbeats",
     async () => {

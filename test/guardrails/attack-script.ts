@@ -1,6 +1,6 @@
 /**
- * Attacks with users' expressions through the verbs, as a program that each runtime can run. For each attack it prints
- * how long it blocked the event loop, how long it took, and the attacker's response.
+ * Attacks with expressions that users can save, as a program for each runtime. For each attack it prints how long it
+ * blocked the event loop, how long it took, and the attacker's response.
  */
 import process from 'node:process'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
@@ -16,12 +16,12 @@ export interface Attacked {
 }
 
 const random = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
-/** Each text position is another state of the expressions' automaton, and every position is tried. */
+/** Slow expressions: each position in the text is a new state of the automaton, and every position is tried. */
 const slow = (n: number) => ({
   patterns: [1, 2, 3, 4].map((k) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + 4 * n + k}}\\d`),
 })
 const everywhere = (n: number) => ({ patterns: [`[ab]${'z?'.repeat(n)}`] })
-/** A large program that matches nothing. */
+/** An expression whose program is large and matches nothing. */
 const dear = { patterns: Array(50).fill(`x(?:${'(?i:[\\x41-\\x{ffff}])'.repeat(23)}){0}`) }
 
 async function attacked(run: () => Promise<unknown>): Promise<Attacked> {
@@ -34,7 +34,7 @@ async function attacked(run: () => Promise<unknown>): Promise<Attacked> {
   const startedAt = performance.now()
   const answer = await run().then((result) => JSON.stringify(result), ({ code, message }) => `${code}: ${message}`)
   const tookMs = performance.now() - startedAt
-  // One more, after the delay of the last.
+  // Wait for one more tick, to measure the delay of the last one.
   await new Promise((resolve) => setTimeout(resolve, 5))
   clearInterval(ticks)
   return { heldMs: Math.round(heldMs), tookMs: Math.round(tookMs), answer: answer.slice(0, 1_000) }

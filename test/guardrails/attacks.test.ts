@@ -1,4 +1,4 @@
-/** Expressions that take seconds, on a thread. See docs/protocol/guardrails.md, "How a message is checked". */
+/** Expressions that take seconds and run on a thread. See docs/protocol/guardrails.md, "How a message is checked". */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,16 +11,16 @@ import { isLong, someRuntimes } from '../support/long.ts'
 import type { Attacked } from './attack-script.ts'
 import type { OtherAccounts } from './hostile-accounts.ts'
 
-test.each(someRuntimes)('slow expressions on %s block neither the event loop nor other accounts', async (runtime) => {
+test.each(someRuntimes)('on %s, slow expressions block neither the event loop nor other accounts', async (runtime) => {
   const found = await printed<Record<string, Attacked>>(runtime, 'test/guardrails/attack-script.ts')
 
-  // Each takes at least a second. Other work on the machine delays it for some milliseconds.
+  // Each check takes at least a second. Other work on the machine may delay the event loop by some milliseconds.
   const held = Object.values(found).map(({ heldMs }) => heldMs)
   expect(Math.max(...held)).toBeLessThan(700)
-  // A check that timed out follows the failure mode.
+  // For a check that timed out, the failure mode decides.
   expect(found.closed.answer).toMatch(/^guardrail_unavailable: /)
   expect(JSON.parse(found.open.answer).id).toBeDefined()
-  // A check that got no turn is unavailable, even if the failure mode is open.
+  // A check that never ran is unavailable, even if the failure mode is open.
   expect(found.many.answer).toMatch(/^guardrail_unavailable: /)
   expect(found.others.answer).toContain('"redacted":["text that is not allowed"]')
   expect(found.everywhere.answer).toContain('"redacted":["text that is not allowed"]')
@@ -29,7 +29,7 @@ test.each(someRuntimes)('slow expressions on %s block neither the event loop nor
 })
 
 test.runIf(isLong).each(someRuntimes)(
-  "while five accounts send slow expressions without a pause on %s, no other account's check is unavailable",
+  "on %s, other accounts' checks succeed while five accounts continuously send slow expressions",
   async (runtime) => {
     const forMs = 10 * 60_000
     const found = await printed<OtherAccounts>(runtime, 'test/guardrails/hostile-accounts.ts', {
@@ -38,14 +38,14 @@ test.runIf(isLong).each(someRuntimes)(
 
     expect(Object.keys(found.answers)).toEqual(['found'])
     expect(found.answers.found).toBeGreaterThan(20)
-    // Until another account's job has ended, and the next thread has started.
+    // A check waits at most until another account's job has ended and the next thread has started.
     expect(found.slowestMs).toBeLessThan(4_000)
     expect(found.hostile.found).toBeUndefined()
   },
   12 * 60_000,
 )
 
-/** The last JSON that a program printed. */
+/** Runs a program. Resolves to the last JSON that it printed. */
 async function printed<Found>(runtime: Runtime, program: string, env: Record<string, string> = {}): Promise<Found> {
   // The only folder where Deno may write.
   const folder = mkdtempSync(join(tmpdir(), 'attacks-'))

@@ -1,4 +1,4 @@
-/** Running checks, and which are cached. See docs/protocol/guardrails.md, "How a message is checked". */
+/** How checks run, and which are cached. See docs/protocol/guardrails.md, "How a message is checked". */
 import { expect, test } from 'vitest'
 import { LocalChecks } from '../../src/guardrails/local-checks.ts'
 import { type GuardrailCheck, provider, type ProviderTools, runCheck } from '../../src/guardrails/provider.ts'
@@ -12,7 +12,7 @@ function tools(signal: AbortSignal): ProviderTools {
   return { fetch: () => Promise.reject(new Error('no network')), signal, now: () => 0 }
 }
 
-test('a check that ignores its signal is abandoned at the deadline, and its later result is dropped', async () => {
+test('a check that ignores its signal is abandoned at the deadline, and its later error is ignored', async () => {
   const deadline = new AbortController()
   let fail = (_: Error) => {}
   const late: GuardrailCheck = () => new Promise((_, reject) => (fail = reject))
@@ -24,7 +24,7 @@ test('a check that ignores its signal is abandoned at the deadline, and its late
   fail(new Error('nobody listens'))
 })
 
-/** A provider's checks that take `bytes` each. */
+/** The checks of a provider, each of which reports the size `bytes`. */
 function checksOf(bytes?: number) {
   const prepared: string[] = []
   const one = provider({
@@ -39,11 +39,11 @@ function checksOf(bytes?: number) {
     },
   })
   const checks = new LocalChecks([one])
-  // Configurations are identified by their text.
+  // Each configuration text is a separate check.
   return { of: (n: number) => checks.check({ provider: 'one', config: `{}${' '.repeat(n)}`, guarded }), prepared }
 }
 
-test('compiles small checks once, even thousands of them', async () => {
+test('thousands of small checks are compiled once each', async () => {
   const { of, prepared } = checksOf()
 
   for (let round = 0; round < 2; round++) for (let n = 0; n < 3_000; n++) await of(n)
@@ -51,7 +51,7 @@ test('compiles small checks once, even thousands of them', async () => {
   expect(prepared).toHaveLength(3_000)
 })
 
-test('caches large checks up to 64 MB in total, so that no account can make the process grow', async () => {
+test('large checks are cached up to 64 MB in total', async () => {
   const { of, prepared } = checksOf(10 * megabyte)
   for (let n = 0; n < 7; n++) await of(n)
 
@@ -66,14 +66,14 @@ test.each([
   ['five common expressions', ['a+b', '\\d{3}-\\d{4}', '(?i)secret', '[A-Z]{3}', '\\bx\\b'], .5, .7],
   ['a class of Unicode in each place', Array(10).fill('\\pL\\PL'.repeat(60)), 15, 34],
   ['as many places as are allowed', Array(4).fill('a{480}b'), 1, 4],
-])('expressions report their size: %s', (_, expressions, least, most) => {
+])('the reported size of expressions is realistic: %s', (_, expressions, least, most) => {
   const { bytes = 0 } = patterns.prepare({ patterns: expressions })
 
   expect(bytes / megabyte).toBeGreaterThan(least)
   expect(bytes / megabyte).toBeLessThan(most)
 })
 
-test("a grid's check runs on a thread: one that takes too long is terminated, and the next one gets a result", async () => {
+test('a slow check is terminated with its thread, and the next check gets a result', async () => {
   const { deps: { guardrailChecks } } = await testGrid()
   const text = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
   const check = (patterns: string[], text: string) =>
@@ -83,7 +83,7 @@ test("a grid's check runs on a thread: one that takes too long is terminated, an
       { ...guarded, text },
       () => Promise.reject(new Error('It is local')),
     )
-  // Each text position is another state of the expressions' automaton.
+  // Each position in the text is a new state of the expressions' automaton.
   const slow = [1, 2, 3, 4].map((n) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + n}}\\d`)
 
   await expect(check(slow, text)).rejects.toMatchObject({

@@ -1,22 +1,22 @@
 /**
- * Accounts that check slow expressions without a pause, next to others with ordinary ones, as a program that each
- * runtime can run. `HOSTILE_MS` sets the duration. It prints the outcomes of the others' checks, and how long the
- * slowest took.
+ * Accounts that continuously check slow expressions, and others with ordinary expressions, as a program for each
+ * runtime. `HOSTILE_MS` sets the duration. It prints the outcomes of the other accounts' checks, and the time of the
+ * slowest one.
  */
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
 import { GuardrailChecks } from '../../src/guardrails/providers.ts'
 
 export interface OtherAccounts {
-  /** The others' checks, counted by outcome. */
+  /** The number of other accounts' checks by outcome. */
   answers: Record<string, number>
   slowestMs: number
-  /** The same for the hostile accounts. */
+  /** The number of hostile accounts' checks by outcome. */
   hostile: Record<string, number>
 }
 
 const text = Array.from({ length: 250_000 }, (_, n) => Math.imul(n + 1, 0x9e3779b1) >>> 31 ? 'a' : 'b').join('')
-/** Each text position is another state of the expressions' automaton. */
+/** Slow expressions: each position in the text is a new state of the automaton. */
 const slow = (n: number) => ({
   patterns: [1, 2, 3, 4].map((k) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + 4 * (n % 20) + k}}\\d`),
 })
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
     asLongAsItTakes(async (n) => {
       await setTimeout(150 * at)
       const startedAt = performance.now()
-      // A message with four guardrails.
+      // These checks stand for a message with four guardrails.
       await Promise.all(
         [0, 1, 2, 3].map((k) => check(found.answers, `other ${at}`, usual(4 * at + k), `a swordfish ${n}`)),
       )

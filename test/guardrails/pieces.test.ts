@@ -1,4 +1,4 @@
-/** Content that is split over text parts. See docs/protocol/guardrails.md, "How a message is checked". */
+/** Content that is split over several text parts. See docs/protocol/guardrails.md, "How a message is checked". */
 import { expect, test } from 'vitest'
 import { LocalChecks } from '../../src/guardrails/local-checks.ts'
 import { oncePerText } from '../../src/guardrails/local/view.ts'
@@ -12,14 +12,14 @@ async function verdictOn(id: string, config: object, guarded: Pick<GuardedText, 
   return await checks.check({ provider: id, config: JSON.stringify(config), guarded: asked })
 }
 
-/** A text with these pieces, one per line. */
+/** A guarded text whose pieces are these lines. */
 function linesOf(...lines: string[]) {
   let end = -1
   const pieces = lines.map(({ length }) => ({ start: end + 1, end: end += 1 + length }))
   return { text: lines.join('\n'), pieces }
 }
 
-/** The findings in lines that are pieces of one text. */
+/** The findings in a text whose pieces are these lines. */
 async function findIn(id: string, config: object, ...lines: string[]) {
   const guarded = linesOf(...lines)
   return foundIn(guarded.text, await verdictOn(id, config, guarded))
@@ -37,7 +37,7 @@ test.each([
     card.slice(12),
   ]],
   ['a key', 'pii', {}, [`key ${key.slice(0, 9)}`, `${key.slice(9)} ok`], [key.slice(0, 9), key.slice(9)]],
-])('finds %s that is split over pieces, and its position in each piece', async (_, id, config, lines, found) => {
+])('%s split over pieces is found, with its position in each piece', async (_, id, config, lines, found) => {
   expect(await findIn(id, config, ...lines)).toEqual(found)
   expect((await verdictOn(id, config, { text: lines.join('\n') })).kinds).toEqual([])
 })
@@ -46,11 +46,11 @@ test.each([
   ['a word keeps its edge', ['a heron', 'flies'], ['heron']],
   ['what is longer than a phrase is another word', ['a her', 'onry'], []],
   ['a word in the middle of a piece is found once', ['one', 'a heron here', 'two'], ['heron']],
-])('in pieces %s', async (_, lines, found) => {
+])('a phrase in pieces: %s', async (_, lines, found) => {
   expect(await findIn('phrases', { phrases: ['heron'] }, ...lines)).toEqual(found)
 })
 
-test('combines long pieces only where they meet', async () => {
+test('only the ends of long pieces are combined', async () => {
   const far = 'x'.repeat(5_000)
   const find = (...lines: string[]) => findIn('patterns', { patterns: ['Ax*B'] }, ...lines)
 
@@ -63,14 +63,14 @@ test('combines long pieces only where they meet', async () => {
   expect(await find('A', `${middle} ${middle}`, 'B')).toEqual([])
 })
 
-test('no word begins where the middle of a piece is omitted', async () => {
+test('no phrase is found across the omitted middle of a long piece', async () => {
   const line = `${'x'.repeat(2_000)}heron `.padEnd(3_000, 'y')
 
   expect(await findIn('phrases', { phrases: ['heron', 'hero'] }, line, line)).toEqual([])
   expect(await findIn('phrases', { phrases: ['heron', 'hero'] }, `${line} her`, 'on')).toEqual(['her', 'on'])
 })
 
-test('names kinds found in both readings of a text once', async () => {
+test('a kind found both with and without line breaks between pieces is named once', async () => {
   const { text, pieces } = linesOf('bob@mail.example', `write to ${card.slice(0, 7)}`, card.slice(7))
 
   const { kinds } = await verdictOn('pii', {}, { text, pieces })
@@ -78,7 +78,7 @@ test('names kinds found in both readings of a text once', async () => {
   expect([...kinds].sort()).toEqual(['credit card number', 'email address'])
 })
 
-test('the same text in different pieces is a different message', async () => {
+test('the same text in other pieces is checked separately', async () => {
   const config = { phrases: ['heron'] }
   const { text, pieces } = linesOf('her', 'on')
 
@@ -94,7 +94,7 @@ test.each([
   ['invisible-text', ['a\nb']],
   ['length', ['a\nb']],
   ['language', ['a\nb']],
-])('for a text with pieces, %s reads %j', async (id, expected) => {
+])('for the pieces a and b, the guardrail %s checks the texts %j', async (id, expected) => {
   const asked: string[] = []
   const one = provider({
     ...{ id, name: '', kind: 'local', description: '', config: {} },
@@ -110,7 +110,7 @@ test.each([
   expect(asked).toEqual(expected)
 })
 
-test('caches what is derived from a text and its pieces for the next guardrail, but not for two long texts', () => {
+test('texts derived from pieces are cached for the next guardrail, but not those of two long texts', () => {
   let made = 0
   const make = oncePerText(() => ++made)
   const ask = (...texts: string[]) => texts.map((text) => make(text))
@@ -122,13 +122,13 @@ test('caches what is derived from a text and its pieces for the next guardrail, 
   expect(ask(other, long, other)).toEqual([8, 9, 10])
 })
 
-test('an expression that matches an empty string objects to the whole text, also in pieces', async () => {
+test('an expression that matches an empty string objects to all pieces', async () => {
   const { text, pieces } = linesOf('a', 'b')
 
   expect(await verdictOn('patterns', { patterns: ['\\b', 'ab'] }, { text, pieces })).toMatchObject({ spans: [] })
 })
 
-test('if pieces have so many spans that everything is redacted, they count as one', async () => {
+test('if pieces have so many spans that everything is redacted, the result is a single span', async () => {
   const { text, pieces } = linesOf(...Array(1_200).fill('on her'))
 
   expect((await verdictOn('phrases', { phrases: ['heron'] }, { text, pieces })).spans).toEqual([

@@ -28,11 +28,11 @@ test.each([
   [320 * day, '5 Jan 2026'],
   [-1, 'in a moment'],
   [-90 * minute, 'in 1 h'],
-])('%i ms ago reads "%s"', (distance, words) => {
+])('a time %i ms ago is shown as "%s"', (distance, words) => {
   expect(timeInWords(now - distance, now, 'UTC')).toBe(words)
 })
 
-test('equal aliases have equal icons, and different aliases different icons', () => {
+test('the same alias always has the same icon, and different aliases have different icons', () => {
   const icon = (alias: string) => String(<AgentIcon alias={alias} />)
   const aliases = Array.from({ length: 200 }, (_, index) => `agent-${index}`)
 
@@ -49,10 +49,10 @@ test('a field is connected to its label, hint and error', () => {
   expect(field).toMatch(/id="alias-hint">3 to 32<.*id="alias-error".*Taken/)
 })
 
-describe('hostile text', () => {
+describe('hostile text in components', () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror='x'>`
 
-  test('is escaped in every component', () => {
+  test('every component escapes hostile text', () => {
     const rendered = String(
       <Csrf.Provider value={hostile}>
         <Badge>{hostile}</Badge>
@@ -69,7 +69,7 @@ describe('hostile text', () => {
   })
 })
 
-test('form-action allows only an origin or a scheme as an additional target', async () => {
+test("form-action allows only an origin or a scheme in addition to the page's own", async () => {
   const formAction = async (formTarget?: string) => {
     const { headers } = await barePage({ title: 'x', formTarget }, 'x')
     return headers.get('content-security-policy')!.match(/form-action ([^;]*)/)![1]
@@ -80,7 +80,7 @@ test('form-action allows only an origin or a scheme as an additional target', as
   expect(await formAction('cursor://anysphere.cursor/callback')).toBe("'self' cursor:")
 })
 
-test('an error is a page with its status and headers', async () => {
+test('an error becomes a page with its status and headers', async () => {
   const response = await htmlError(new GridError('rate_limit_exceeded', 'Too many.', { retryAfterSeconds: 7 }))
 
   expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])

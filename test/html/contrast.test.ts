@@ -1,4 +1,4 @@
-/** Contrast of the design tokens by WCAG 2.2, 1.4.3 and 1.4.11: text at least 4.5:1, field borders and focus 3:1. */
+/** Design tokens by WCAG 2.2, 1.4.3 and 1.4.11: contrast 4.5:1 for text, 3:1 for field borders and focus. */
 import { expect, test } from 'vitest'
 import { tokens } from '../../src/html/styles/tokens.ts'
 

@@ -21,11 +21,11 @@ test.each([
   ['- [ ] a\n\n- b', '<p dir="auto"><span class="box" role="img" aria-label="to do">☐</span>a</p>'],
   ['[x] a', '<p dir="auto">[x] a</p>'],
   ['مرحبا', '<p dir="auto">مرحبا</p>'],
-])('%j is shown as %s', (text, expected) => {
+])('the Markdown text %j is shown as %s', (text, expected) => {
   expect(html(text)).toContain(expected)
 })
 
-test('a link shows its target, and reveals nothing to the other side', () => {
+test('a link shows its target, and sends the target no referrer', () => {
   const link = 'href="https://evil.example/x" rel="noopener noreferrer nofollow" target="_blank"'
 
   expect(html('[bank.example](https://evil.example/x)')).toContain(`<a ${link}>bank.example</a> `)
@@ -44,25 +44,25 @@ test.each([
   'tel:1',
   '//evil.example',
   '/accounts/x/settings',
-])('the URL %s is not a link', (address) => {
+])('the URL %s does not become a link', (address) => {
   expect(html(`[x](${address}) <${address}>`)).not.toContain('<a')
 })
 
-test('does not load an image, and names its host', () => {
+test('an image is not loaded, and its host is shown', () => {
   expect(html('![chart](https://tracker.example/p.gif?who=me)'))
     .toBe(
       '<p dir="auto"><span class="host">[image: <bdi>chart</bdi>, not loaded: <bdi>tracker.example</bdi>]</span></p>',
     )
 })
 
-test('HTML is shown as text', () => {
+test('HTML in a message is shown as text', () => {
   const text = '<img src=x onerror=alert(1)><script>alert(1)</script>\n\n<div style="position:fixed">x</div>'
 
   expect(html(text)).not.toMatch(/<(?!\/?p\b|br)/)
   expect(html(text)).toContain('&lt;script&gt;')
 })
 
-test('no text can create an element or attribute', () => {
+test('no text can create an element or attribute other than the allowed ones', () => {
   const pieces = [
     '*',
     '**',
@@ -115,7 +115,7 @@ test.each([
   ['brackets', '['.repeat(8_000)],
   ['links in links', '[a]('.repeat(2_000)],
   ['backticks', Array.from({ length: 130 }, (_, i) => '`'.repeat(i)).join(' ')],
-])('rendering a hostile text of %s terminates with a bounded depth', (_, text) => {
+])('rendering a hostile text of %s ends with a limited depth', (_, text) => {
   const page = html(text)
   let depth = 0
   let deepest = 0
@@ -128,11 +128,11 @@ test.each([
   expect(deepest).toBeLessThan(60)
 })
 
-test('shows a text that is too long to parse unchanged', () => {
+test('a text too long to parse is shown unchanged', () => {
   expect(html('**x** '.repeat(4_000))).toMatch(/^<pre class="plain" dir="auto">\*\*x\*\*/)
 })
 
-test('limits the depth of nested emphasis, and keeps its text', () => {
+test('the depth of nested emphasis is limited, and its text is shown', () => {
   const depth = 60
   const shown = html('*a '.repeat(depth) + 'x' + ' b*'.repeat(depth))
 

@@ -1,4 +1,4 @@
-/** The enhancements by the script, and that every page works without it. */
+/** The script's enhancements, and pages without it. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, hasBrowser, useBrowser, type VisitOptions, type Visitor } from '../support/browser.ts'
@@ -6,10 +6,10 @@ import { layoutFaults } from '../support/layout.ts'
 import { serveScriptPages } from '../support/script-pages.tsx'
 import { waitFor } from '../support/wait-for.ts'
 
-describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
+describe.skipIf(!hasBrowser)('pages in a browser', { timeout: 300_000 }, () => {
   const visit = useBrowser()
   let server: Awaited<ReturnType<typeof serveScriptPages>>
-  /** One of each kind. The pages store nothing in the browser. */
+  /** One visitor for each kind of browser. They can be reused, because the pages store nothing in the browser. */
   const visitors = new Map<string, Visitor>()
   let visitor: Visitor
   beforeAll(async () => {
@@ -33,8 +33,8 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
   }
   const hasFocus = 'document.activeElement.textContent'
 
-  describe('with script', () => {
-    test('copies text and confirms it', async () => {
+  describe('pages with script', () => {
+    test('the Copy button copies the text and confirms it', async () => {
       const page = await open('/secret')
       await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write'])
 
@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^agadm_7Qm3/)
     })
 
-    test('opens the menus by keyboard, and closes them on Escape or a click outside', async () => {
+    test('menus open by keyboard, and close on Escape or a click outside', async () => {
       const page = await open('/agent')
       const menu = page.locator('details.menu').first()
       await menu.locator('summary').focus()
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await menu.getAttribute('open')).toBeNull()
     })
 
-    test('disables consent for half a second after the page loads or regains focus', async () => {
+    test('the consent button is disabled for half a second after the page loads or regains focus', async () => {
       const page = await open('/sign-in')
       const allow = page.getByRole('button', { name: 'Sign in' })
       await waitFor('the enabled button', () => allow.isEnabled())
@@ -76,7 +76,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/sign-in', fields: { decision: 'allow' } }])
     })
 
-    test('toggles the visibility of a password', async () => {
+    test('the Show password button shows and hides the password', async () => {
       const page = await open('/sign-in')
       const field = page.locator('#password')
 
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await field.getAttribute('type')).toBe('password')
     })
 
-    test('shows the save button only after a change', async () => {
+    test('the save button appears only after a change', async () => {
       const page = await open('/agent')
       const save = page.locator('button', { hasText: 'Save role' })
       expect(await save.isVisible()).toBe(false)
@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(await save.isVisible()).toBe(false)
     })
 
-    test('submits a form once', async () => {
+    test('a form that is submitted twice is sent once', async () => {
       const page = await open('/sign-in')
       await page.locator('#password').fill('correct horse')
 
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toHaveLength(1)
     })
 
-    test("shows times in the reader's zone, and in UTC on hover", async () => {
+    test("a time is shown in the reader's zone, and in UTC on hover", async () => {
       const page = await open('/agent', { timeZone: 'Asia/Tokyo' })
       const time = page.locator('time[data-local]')
 
@@ -118,8 +118,8 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
     })
   })
 
-  describe.each([true, false])('with script: %s', (withScript) => {
-    test('submits forms with our own Origin and the CSRF token', async () => {
+  describe.each([true, false])('pages with script: %s', (withScript) => {
+    test("a form is sent with the page's own Origin and the CSRF token", async () => {
       const page = await open('/sign-in', { withScript })
       await page.locator('#password').fill('correct horse')
 
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       }])
     })
 
-    test('deletes in two steps', async () => {
+    test('a deletion takes two steps', async () => {
       const page = await open('/agent', { withScript })
       const row = page.locator('details.confirm')
       await row.locator('summary').click()
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/agent/delete' }])
     })
 
-    test('switches accounts and signs out from its menus', async () => {
+    test('the menus switch accounts and sign out', async () => {
       const page = await open('/agent', { withScript })
       await page.locator('details.menu').first().locator('summary').click()
       await page.getByRole('link', { name: 'Ann at home' }).click()
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       expect(server.posted).toMatchObject([{ path: '/sign-out', fields: { csrf: 'token-of-the-session' } }])
     })
 
-    test('reaches every section from the bottom of the screen on a phone', async () => {
+    test('on a phone, every section can be reached from the bottom of the screen', async () => {
       const page = await open('/agent', { withScript, viewport: 'small' })
       const bar = page.locator('nav.bottom')
       expect(await page.locator('nav.side').isVisible()).toBe(false)
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       await page.waitForURL('**/accounts/a1/guardrails')
     })
 
-    test('opens both header menus within the narrowest window', async () => {
+    test('both header menus fit the narrowest window', async () => {
       const page = await open('/agent', { withScript, viewport: 'small' })
 
       for (const menu of ['details.menu:not(.user)', 'details.user']) {
@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
       }
     })
 
-    test('jumps from the skip link to the content', async () => {
+    test('the skip link leads to the content', async () => {
       const page = await open('/agent', { withScript })
 
       await page.keyboard.press('Tab')
@@ -205,8 +205,8 @@ describe.skipIf(!hasBrowser)('a page', { timeout: 300_000 }, () => {
     })
   })
 
-  describe('without script', () => {
-    test('shows nothing that needs the script', async () => {
+  describe('pages without script', () => {
+    test('elements that need the script are not shown without it', async () => {
       const page = await open('/sign-in', { withScript: false })
       expect(await page.getByRole('button', { name: 'Show password' }).isVisible()).toBe(false)
 

@@ -154,10 +154,7 @@ function bearing(key: string) {
   return { headers: { Authorization: `Bearer ${key}` } }
 }
 
-/**
- * A client that speaks JSON-RPC with mcp-remote over standard input and output. mcp-remote connects to the grid over
- * HTTP.
- */
+/** A client that speaks JSON-RPC with mcp-remote over standard input and output, and through it with the grid. */
 async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
   const home = join(grid.folder, `home-${callbackPort}`)
   mkdirSync(home)

@@ -1,7 +1,4 @@
-/**
- * Facts about a message's sender that the grid states outside the message's text. See docs/security.md, "Texts that
- * models read".
- */
+/** Facts about a sender that the grid states. See docs/security.md, "Texts that models read". */
 import { beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../src/grid/messaging/send-message.ts'
 import { postA2a, send10 } from '../support/a2a.ts'

@@ -162,7 +162,7 @@ function waiting(args: object, era?: (typeof eras)[number], signal?: AbortSignal
   return calling('read_messages', args, era, signal)
 }
 
-/** A call by @bob. */
+/** Calls a tool as @bob. */
 function calling(
   name: string,
   args: object,

@@ -1,4 +1,4 @@
-/** Consent and revocation in the account's activity log. */
+/** Consents and revocations in the account's activity log. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
@@ -38,11 +38,11 @@ const admin = () => `admin:${grid.acme.id}`
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
 
-describe('consent', () => {
+describe('consents in the activity log', () => {
   test.each([
     ['@admin', admin, 'Authorized program Demo as @admin'],
     ['@alice', agent, 'Authorized program Demo as @alice'],
-  ])('as %s adds one row, and using the grant adds none', async (as, pick, sentence) => {
+  ])('a consent as %s adds one activity row, and using its grant adds none', async (as, pick, sentence) => {
     const { handle } = await openConsentPage(grid, grid.ann)
     const { code } = redirectParameters(
       await submitConsent(grid, grid.ann, { handle, pick: pick(), decision: 'allow' }),
@@ -59,7 +59,7 @@ describe('consent', () => {
     expect(await log(grid.evil)).toEqual([])
   })
 
-  test('is logged as failed after the role or the agent was lost', async () => {
+  test('a consent after the role or the agent was lost is logged as failed', async () => {
     const [one, two] = [await openConsentPage(grid, grid.ann), await openConsentPage(grid, grid.ann)]
     await deleteAgent(grid.acme.store, 'alice')
     await submitConsent(grid, grid.ann, { handle: one.handle, pick: agent(), decision: 'allow' })
@@ -78,7 +78,7 @@ describe('consent', () => {
     ])
   })
 
-  test('by a former member logs nothing, nor does a denial', async () => {
+  test('a consent by a former member and a denial are not logged', async () => {
     const bea = await signedInPerson(grid, 'admin')
     const [one, two] = [await openConsentPage(grid, bea), await openConsentPage(grid, grid.ann)]
     await rows(grid, 'DELETE FROM memberships WHERE account_id = ? AND user_id = ?', [
@@ -96,7 +96,7 @@ describe('consent', () => {
   })
 })
 
-test("revoking an own grant is logged in the grant's account, whichever account the user is viewing", async () => {
+test("revoking an own grant is logged in the grant's account, even if the user is viewing another", async () => {
   await joinEvil(grid)
   const { grantId } = await accessTokenFor(grid, ann(), grid.evil.id, grid.eve.id)
   const { grantId: eds } = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
@@ -117,12 +117,12 @@ test("revoking an own grant is logged in the grant's account, whichever account 
   expect(await log()).toEqual([])
 })
 
-describe('a client', () => {
+describe("a client's own revocation", () => {
   test.each([
     ['admin', admin, { name: 'ann@acme.example', as: '@admin' }],
     ['agent', agent, { name: '@alice', as: '@alice' }],
   ])(
-    'is logged once when it revokes its refresh token, with the actor of an %s grant',
+    'a client that revokes its refresh token is logged once, with the actor of an %s grant',
     async (actorType, pick, { name, as }) => {
       const { access_token, refresh_token } = await obtainTokens(grid, pick())
       const [{ id }] = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
@@ -148,13 +148,13 @@ describe('a client', () => {
   )
 })
 
-test('nothing changes when the log cannot be written', async () => {
+test('if the activity log cannot be written, no grant is created, revoked or changed', async () => {
   const tokens = await obtainTokens(grid, agent())
   const [{ id }] = await rows(grid, 'SELECT id FROM oauth_grants WHERE account_id = ?', [grid.acme.id])
   const { handle } = await openConsentPage(grid, grid.ann)
   await requestEmailLink(grid.store, 'reset', { email: 'ann@acme.example' }, '203.0.113.9')
   const token = emailedPath(grid).split('/').at(-1)!
-  // The first use writes `last_used_at`.
+  // Use the token once, so that `last_used_at` is already set.
   await mcpAccess(grid, tokens.access_token)
   await grid.store.write([])
   await rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
@@ -178,7 +178,7 @@ test('nothing changes when the log cannot be written', async () => {
   expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
 })
 
-/** An account's rows, newest first. */
+/** The rows of an account's activity log, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

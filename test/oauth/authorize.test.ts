@@ -28,7 +28,7 @@ test.each<[string, Record<string, string | undefined>]>([
   ['an unregistered redirect URI', { redirect_uri: 'https://evil.example/cb' }],
   ['another name of the loopback host', { redirect_uri: 'http://localhost:4100/callback' }],
   ['a client document that cannot be fetched', { client_id: 'https://client.example/metadata.json' }],
-])('%s leads to an error page and never to a redirect', async (_, changes) => {
+])('a request with %s gets an error page and no redirect', async (_, changes) => {
   const { response, html } = await openConsentPage(grid, grid.ann, changes)
 
   expect(response.status).toBe(400)
@@ -37,14 +37,14 @@ test.each<[string, Record<string, string | undefined>]>([
   expect(html).not.toMatch(/(?:href|action|src|content)="[^"]*evil\.example/)
 })
 
-test('an unknown client is reported with the steps to fix it', async () => {
+test('the error for an unknown client says how to fix it', async () => {
   const { html } = await openConsentPage(grid, grid.ann, { client_id: 'unknown' })
 
   expect(html).toContain('This client is unknown')
   expect(html).toContain('In the program, sign out of this server, or remove it and add it again.')
 })
 
-test('a duplicate parameter leads to an error page', async () => {
+test('a duplicate parameter gets an error page', async () => {
   const query = authorizeQuery(grid)
   query.append('redirect_uri', callback)
 
@@ -61,7 +61,7 @@ const reported: [string, Record<string, string | undefined>, string][] = [
   ['a resource with a user', { resource: 'https://x@api.grid.example/mcp/v1/grid' }, 'invalid_target'],
 ]
 
-test.each(reported)('%s is reported by redirect with state and iss', async (_, changes, error) => {
+test.each(reported)('a request with %s is reported to the client by a redirect with state and iss', async (_, changes, error) => {
   await codeFor(grid)
 
   const { response } = await openConsentPage(grid, grid.ann, changes)
@@ -76,7 +76,7 @@ test.each(reported)('%s is reported by redirect with state and iss', async (_, c
   })
 })
 
-test('a client that another user approved, or whose grant has ended, gets no redirect without a click', async () => {
+test('an invalid request redirects without a click only if this user has a current grant for the client', async () => {
   await codeFor(grid, `agent:${grid.eve.id}`, { browser: grid.ed })
   expect((await openConsentPage(grid, grid.ann, { response_type: 'token' })).response.status).toBe(400)
 
@@ -107,7 +107,7 @@ test('a user has at most 20 pending requests, and a browser at most 10 consent c
   expect(grid.ann.cookies.size).toBe(1 + 10)
 })
 
-test('sign-in comes before any redirect to a client, even for invalid requests', async () => {
+test('even an invalid request must sign in before any redirect to a client', async () => {
   const registered = await grid.post(`${issuer}/oauth/register`, { redirect_uris: ['https://phish.example/'] })
   const client = { client_id: (await registered.json()).client_id, redirect_uri: 'https://phish.example/' }
   const query = authorizeQuery(grid, { ...client, response_type: 'token' })

@@ -24,7 +24,7 @@ const callback = 'http://localhost:51234/callback'
 interface Document {
   status?: number
   headers?: Headers
-  /** The body. By default, the serialized `json`. */
+  /** The body, by default the serialized `json`. */
   text?: string
   json?: unknown
 }
@@ -65,7 +65,7 @@ async function tokensOf() {
   return await exchange(grid, redirectParameters(allowed).code, { client_id: url, redirect_uri: callback })
 }
 
-test("a client signs in with its document's URL, on any loopback port", async () => {
+test("a client identified by its document's URL signs in on any loopback port", async () => {
   const { fetched } = await open({ [url]: { json: good } })
 
   const { html, response } = await page()
@@ -87,7 +87,7 @@ test.each<[string, Document]>([
   ['a status that is not 200', { status: 404, json: good }],
   ['HTML', { headers: new Headers({ 'content-type': 'text/html' }), json: good }],
   ['other redirect URIs', { json: { ...good, redirect_uris: ['https://client.example/cb'] } }],
-])('a document with %s leads to an error page at authorize', async (_, document) => {
+])('a client document with %s leads to an error page at authorize', async (_, document) => {
   await open({ [url]: document })
 
   const { response } = await page()
@@ -100,13 +100,13 @@ test.each([
   { token_endpoint_auth_method: 'none' },
   { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] },
   {},
-])('a document with %j is a public client', async (methods) => {
+])('a client document with %j is a public client', async (methods) => {
   await open({ [url]: { json: { ...good, ...methods } } })
 
   expect((await tokensOf()).status).toBe(200)
 })
 
-test('an unreachable document leads to an error page at authorize and 401 at the token endpoint, and is fetched again', async () => {
+test('an unreachable client document causes an error page at authorize and 401 at the token endpoint, and is retried', async () => {
   const net = await open({})
 
   expect((await page()).response.status).toBe(400)
@@ -118,7 +118,7 @@ test('an unreachable document leads to an error page at authorize and 401 at the
   expect((await page()).response.status).toBe(200)
 })
 
-test('anonymous callers cannot make the grid fetch a document: authorize asks for sign-in, the token endpoint rejects the client', async () => {
+test('without a sign-in, neither the authorization page nor the token endpoint fetches a client document', async () => {
   const { fetched } = await open({ [url]: { json: good } })
   const anonymous = { ...grid.ann, cookies: new Map<string, string>() }
 
@@ -135,7 +135,7 @@ test.each([
   ['public, max-age=999999', day],
   ['no-store', 0],
   [undefined, 5 * minute],
-])('a copy with Cache-Control %s is used for %d ms, then fetched again', async (cacheControl, freshMs) => {
+])('a client document with Cache-Control %s is reused for %d ms and then fetched again', async (cacheControl, freshMs) => {
   const headers = new Headers({ 'content-type': 'application/json' })
   if (cacheControl) headers.set('cache-control', cacheControl)
   const net = await open({ [url]: { headers, json: good } })
@@ -152,7 +152,7 @@ test.each([
   expect(net.fetched).toHaveLength(2)
 })
 
-test('concurrent requests share one fetch of a document, and at most 8 documents are fetched at a time', async () => {
+test('concurrent requests share one fetch of a client document, and at most 8 documents are fetched at a time', async () => {
   const net = await open({ [url]: { json: good } })
   const others = Array.from({ length: 30 }, (_, n) => `https://client.example/${n}`)
 
@@ -164,7 +164,7 @@ test('concurrent requests share one fetch of a document, and at most 8 documents
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE kind = 'document'")).toHaveLength(1)
 })
 
-test("one user's slow documents do not keep others from signing in", async () => {
+test('slow client documents of one user do not stop other users from signing in', async () => {
   const { safeFetch } = fakeWeb({ [url]: { json: good } })
   let fail = () => {}
   const slow = new Promise<never>((_, reject) => fail = () => reject(new Error('slow')))
@@ -185,7 +185,7 @@ test("one user's slow documents do not keep others from signing in", async () =>
   await Promise.all(slowPages)
 })
 
-test('fetches eight documents at a time, two of them for one user, and a finished fetch frees a slot', async () => {
+test('at most eight client documents are fetched at a time and two per user, and a finished fetch frees a slot', async () => {
   const { fakeFetch, asked } = unanswered()
   grid = await oauthGrid({ safeFetch: fakeFetch, env: { OAUTH_CIMD: 'on' } })
   const clients = createClients(grid.store)
@@ -193,7 +193,7 @@ test('fetches eight documents at a time, two of them for one user, and a finishe
   const found = ['a', 'b', 'c', 'd', 'e'].flatMap((user) => [1, 2, 3].map((n) => find(user + n, user)))
   await waitFor('eight requests', () => asked.length === 8)
 
-  // All others were refused, and do not wait.
+  // The other fetches were refused at once, without waiting.
   expect(await Promise.all([found[2], found[14]])).toEqual([undefined, undefined])
   for (const { fail } of asked) fail()
   await Promise.all(found)
@@ -203,7 +203,7 @@ test('fetches eight documents at a time, two of them for one user, and a finishe
   await later
 })
 
-/** A fake web that responds on demand. */
+/** A fake web whose requests fail on demand. */
 function unanswered() {
   const asked: { fail(): void }[] = []
   const fakeFetch: SafeFetch = () =>
@@ -214,7 +214,7 @@ function unanswered() {
 test.each([
   ['OAUTH_CIMD=off', { OAUTH_CIMD: 'off' }],
   ['OAUTH_CIMD_HOSTS without the host', { OAUTH_CIMD_HOSTS: 'claude.ai,vscode.dev' }],
-])('%s fetches nothing', async (_, env) => {
+])('with %s, no client document is fetched', async (_, env) => {
   const { fetched } = await open({ [url]: { json: good } }, env)
 
   expect((await page()).response.status).toBe(400)
@@ -229,7 +229,7 @@ test.each([
   'https://user@client.example/metadata.json',
   'https://client.example:443/metadata.json',
   'https:\\\\client.example\\metadata.json',
-])('%j is not a document URL', (id) => {
+])("%j is not a client document's URL", (id) => {
   expect(isDocumentUrl(id)).toBe(false)
 })
 
@@ -241,14 +241,14 @@ async function metadata() {
   return await (await grid.request(`${issuer}/.well-known/oauth-authorization-server`)).json()
 }
 
-test.each([['on', true], ['off', undefined]])('%s advertises %s without a request', async (setting, value) => {
+test.each([['on', true], ['off', undefined]])('with OAUTH_CIMD=%s, the metadata advertises client documents (%s) without a request', async (setting, value) => {
   const { fetched } = await open({ [probed]: probedDocument }, { OAUTH_CIMD: setting })
 
   expect((await metadata())[advertised]).toBe(value)
   expect(fetched).toEqual([])
 })
 
-test('documents are advertised while the last check has succeeded', async () => {
+test('client documents are advertised while the last test fetch has succeeded', async () => {
   const net = await open({}, { OAUTH_CIMD: 'auto' })
   const probe = documentProbe({ ...grid.deps, safeFetch: net.safeFetch })
   const seen = [probe.canFetch()]

@@ -1,4 +1,4 @@
-/** Independent clients sign in: oauth4webapi, and both MCP SDKs with their own OAuth. Only the browser is simulated. */
+/** Independent OAuth clients sign in: oauth4webapi and both MCP SDKs. Only the browser is simulated. */
 import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client'
 // @ts-types="../../node_modules/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.d.ts"
@@ -22,7 +22,7 @@ async function gridFetch(input: string | URL | Request, init: RequestInit = {}):
   return await grid.request(input.url, { method, headers, body })
 }
 
-/** Plays the user at the authorization URL that a client opens: chooses an entry and allows. */
+/** Acts as the user on the authorization page that a client opens: chooses an entry and allows. */
 async function allow(url: URL, pick: string): Promise<URL> {
   const page = await (await browse(grid, grid.ann, url.href)).text()
   const handle = page.match(/name="handle" value="([^"]+)"/)![1]
@@ -30,7 +30,7 @@ async function allow(url: URL, pick: string): Promise<URL> {
   return new URL(response.headers.get('location')!)
 }
 
-test('oauth4webapi discovers, registers, signs in, refreshes and revokes', async () => {
+test('oauth4webapi finds the metadata, registers, signs in, refreshes a token and revokes it', async () => {
   const options = { [oauth.customFetch]: (url: string, init: unknown) => gridFetch(url, init as RequestInit) }
   const resource = await oauth.processResourceDiscoveryResponse(
     new URL(gridUrl),
@@ -90,7 +90,7 @@ test('oauth4webapi discovers, registers, signs in, refreshes and revokes', async
   await expect(call()).rejects.toMatchObject({ code: oauth.WWW_AUTHENTICATE_CHALLENGE })
 })
 
-/** An `authProvider` for both SDKs that keeps everything in memory. */
+/** An `authProvider` for both SDKs that stores everything in memory. */
 function provider() {
   // deno-lint-ignore no-explicit-any -- the SDK stores values of many types
   const kept: Record<string, any> = {}
@@ -112,7 +112,7 @@ function provider() {
   }
 }
 
-test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes automatically', async (kind) => {
+test.each(['admin', 'agent'] as const)('MCP SDK 1 signs in as %s and refreshes its token automatically', async (kind) => {
   const pick = kind === 'admin' ? `admin:${grid.acme.id}` : `agent:${grid.alice.id}`
   const authProvider = provider()
   const connect = () => {
@@ -140,7 +140,7 @@ test.each(['admin', 'agent'] as const)('SDK 1 signs in as %s and refreshes autom
   await second.client.close()
 })
 
-test.each(['legacy', 'auto'] as const)('SDK 2 (%s) signs in, checks iss, and refreshes automatically', async (mode) => {
+test.each(['legacy', 'auto'] as const)('MCP SDK 2 (%s) signs in, checks iss, and refreshes its token automatically', async (mode) => {
   const authProvider = provider()
   const connect = () => {
     // deno-lint-ignore no-explicit-any -- the provider above serves both SDKs

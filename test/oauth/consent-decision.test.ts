@@ -24,7 +24,7 @@ beforeEach(async () => {
 const admin = () => `admin:${grid.acme.id}`
 const agent = (agent = grid.alice) => `agent:${agent.id}`
 
-test('Allow redirects with a code, state and iss, each once, and the code yields tokens for the chosen entry', async () => {
+test('Allow redirects with code, state and iss, each once, and the code yields tokens for the chosen entry', async () => {
   for (const [pick, tools] of [[admin(), 'admin tools'], [agent(), 'agent tools']]) {
     const { handle } = await openConsentPage(grid, grid.ann)
     const response = await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' })
@@ -47,7 +47,7 @@ test('Allow redirects with a code, state and iss, each once, and the code yields
   }
 })
 
-test('@admin needs a confirmation within ten minutes, an agent does not', async () => {
+test('consent as @admin requires a confirmation within ten minutes, consent as an agent does not', async () => {
   grid.clock.now += 10 * minute
   const { handle } = await openConsentPage(grid, grid.ann)
 
@@ -62,7 +62,7 @@ test('@admin needs a confirmation within ten minutes, an agent does not', async 
   expect(redirectParameters(response).code).toMatch(/^\w{43}$/)
 })
 
-test('a half session authorizes nothing', async () => {
+test('a session that waits for its second factor cannot authorize a client', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   await addPasskey(grid, grid.ann.visitor.user, 'Laptop')
   await grid.store.write([{ sql: 'UPDATE sessions SET awaits_second_factor = 1', args: [] }])
@@ -88,7 +88,7 @@ test('Deny redirects with access_denied, state and iss', async () => {
   expect((await submitConsent(grid, grid.ann, { handle, pick: admin(), decision: 'allow' })).status).toBe(400)
 })
 
-test('a page can be answered once, even with 20 concurrent responses', async () => {
+test('a consent page can be answered once, even with 20 concurrent responses', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const cookies = new Map(grid.ann.cookies)
 
@@ -113,7 +113,7 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
     async () => ({ pick: admin(), handle: (await openConsentPage(grid, grid.ed)).handle }),
   ],
   ['an unknown decision', () => ({ pick: admin(), decision: 'maybe' })],
-])('%s gets 400 and grants nothing', async (_, changes) => {
+])('a consent with %s gets 400 and creates no grant', async (_, changes) => {
   const { handle } = await openConsentPage(grid, grid.ann)
 
   const response = await submitConsent(grid, grid.ann, { handle, decision: 'allow', ...(await changes()) })
@@ -124,7 +124,7 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
   }
 })
 
-test("another browser's page, another session's page and an old page get 400", async () => {
+test('a consent page of another browser, another session or more than ten minutes ago gets 400', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const decision = { handle, pick: admin(), decision: 'allow' }
   const sessionAlone = [...grid.ann.cookies].filter(([name]) => name.endsWith('session'))
@@ -138,7 +138,7 @@ test("another browser's page, another session's page and an old page get 400", a
   expect((await submitConsent(grid, grid.ann, decision)).status).toBe(400)
 })
 
-test('two tabs have independent pages, each with its own cookie', async () => {
+test('two tabs have independent consent pages, each with its own cookie', async () => {
   const first = await openConsentPage(grid, grid.ann)
   const second = await openConsentPage(grid, grid.ann)
 
@@ -153,7 +153,7 @@ test('two tabs have independent pages, each with its own cookie', async () => {
   }
 })
 
-test('a form of another session gets 403 and grants nothing', async () => {
+test("a consent form with another session's CSRF token gets 403 and creates no grant", async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const csrf = 'csrf of another session'
 

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const remoteCallback = 'https://client.example/callback'
 
-describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
+describe.skipIf(!hasBrowser)('the consent page', { timeout: 120_000 }, () => {
   const visit = useBrowser()
   let grid: LiveGrid
   let ann: { email: string; password: string }
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
   }
 
   test.each(Object.entries(pages))(
-    'is accessible and fits the screen with %s entries',
+    'the consent page with %s entries is accessible and fits the screen',
     async (name, { of, client, redirect }) => {
       const visitor = await visit()
       await openAccountPicker(visitor.page, await authorizeUrl(redirect, client), { ...of(), password })
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     },
   )
 
-  test('shows a name that imitates the page unchanged, and the badge is not text', async () => {
+  test('an account name that imitates the Admin badge is shown unchanged, and the real badge is a separate element', async () => {
     const { page, close } = await visit()
     await openAccountPicker(page, await authorizeUrl(remoteCallback), { ...many, password })
 
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test('disables Allow for the first half second', async () => {
+  test('the consent page disables Allow for the first half second', async () => {
     const { page, close } = await visit()
     const url = await authorizeUrl(remoteCallback)
     await openAccountPicker(page, url, { ...many, password })
@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await close()
   })
 
-  test.each(['127.0.0.1', '[::1]'])('redirects to a callback on %s', async (host) => {
+  test.each(['127.0.0.1', '[::1]'])('the consent page redirects to a callback on %s', async (host) => {
     const callback = await callbackServer(host)
     const visitor = await visit()
 
@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)('the picker', { timeout: 120_000 }, () => {
     await callback.close()
   })
 
-  test('redirects to an application by its scheme', async () => {
+  test('the consent page redirects to an application by its scheme', async () => {
     const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback'
     const visitor = await visit()
 

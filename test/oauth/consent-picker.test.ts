@@ -23,7 +23,7 @@ beforeEach(async () => {
 const admin = () => `admin:${grid.acme.id}`
 const agent = (agent = grid.alice) => `agent:${agent.id}`
 
-test('lists the @admin entries with a badge first, then the agents', async () => {
+test('the consent page lists @admin entries with a badge first, then agents', async () => {
   const { html, picks, response } = await openConsentPage(grid, grid.ann)
 
   expect(picks).toEqual([admin(), agent(grid.alice), agent(grid.bob)])
@@ -48,7 +48,7 @@ test.each(
     ['viewer', []],
     [undefined, []],
   ] as const,
-)('a user with the role %s sees %j', async (role, expected) => {
+)('on the consent page, a user with the role %s sees %j', async (role, expected) => {
   const names: Record<string, string> = { [admin()]: 'admin', [agent()]: 'alice', [agent(grid.bob)]: 'bob' }
 
   const { picks, html } = await openConsentPage(grid, await signedInPerson(grid, role))
@@ -58,7 +58,7 @@ test.each(
   expect(html).toContain('value="deny"')
 })
 
-test('a request for agents cannot be answered with @admin, and a member sees no entries for the admin scope', async () => {
+test('a request for agents cannot be answered with @admin, and a member sees no entries for the scope admin', async () => {
   const forAgents = await openConsentPage(grid, grid.ann, { scope: 'agent:use' })
   const member = await signedInPerson(grid, 'member')
   const forAdmin = await openConsentPage(grid, member, { scope: 'admin' })
@@ -71,14 +71,14 @@ test('a request for agents cannot be answered with @admin, and a member sees no 
   expect(forAgents.picks).toEqual([agent(grid.alice), agent(grid.bob)])
 })
 
-test('lists only agents that the user can act as', async () => {
+test('the consent page lists only agents that the user can act as', async () => {
   await deleteAgent(grid.acme.store, 'bob')
   await grid.acme.agent('remote', { type: 'a2a', remoteUrl: 'https://remote.example/' })
 
   expect((await openConsentPage(grid, grid.ann)).picks).toEqual([admin(), agent(grid.alice)])
 })
 
-test('many agents can be searched, without a script', async () => {
+test('many agents can be searched on the consent page without a script', async () => {
   for (let n = 0; n < 55; n++) await grid.acme.agent(`robot-${n}`)
 
   const all = await openConsentPage(grid, grid.ann)
@@ -91,7 +91,7 @@ test('many agents can be searched, without a script', async () => {
   expect(found.html).toContain('name="client_id"')
 })
 
-test('shows an agent with its description, and finds it by that or its account; likewise @admin', async () => {
+test("the consent page shows agents' descriptions, and its search finds descriptions, accounts and @admin", async () => {
   const { id } = await grid.acme.agent('night-watch', { description: 'Reads logs <at night>' })
   const picksOf = async (find: string) => (await openConsentPage(grid, grid.ann, { find })).picks
 
@@ -106,7 +106,7 @@ test('shows an agent with its description, and finds it by that or its account; 
   expect(nothing.html).toMatch(/<a [^>]*href="\/oauth\/authorize\?response_type=code[^"]*state=x7[^"]*">Show all/)
 })
 
-test('escapes, cleans and truncates client names, and shows the redirect host first', async () => {
+test('the consent page escapes, cleans and truncates client names, and shows the redirect host first', async () => {
   const hostile = '<script>alert(1)</script>\u202egrid\u200b' + 'x'.repeat(200)
   const registration = await grid.post(`${issuer}/oauth/register`, {
     client_name: hostile,
@@ -123,7 +123,7 @@ test('escapes, cleans and truncates client names, and shows the redirect host fi
   expect(html.indexOf('evil.example')).toBeLessThan(html.indexOf('alert(1)'))
 })
 
-test('a new agent is created on the page, logged, and preselected when the page is shown again', async () => {
+test('an agent created on the consent page is logged, and preselected when the page is shown again', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
 
   const made = await submitConsent(grid, grid.ann, {
@@ -146,7 +146,7 @@ test('a new agent is created on the page, logged, and preselected when the page 
   expect(await mcpAccess(grid, (await exchange(grid, code)).body.access_token)).toBe('agent tools')
 })
 
-test("a new agent cannot be created in another user's account, nor by a member", async () => {
+test("on the consent page, no agent can be created in another user's account or by a member", async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const member = await signedInPerson(grid, 'member')
   const page = await openConsentPage(grid, member)
@@ -169,7 +169,7 @@ test("a new agent cannot be created in another user's account, nor by a member",
   expect(await rows(grid, "SELECT id FROM agents WHERE account_id = ? AND alias = 'spy'", [grid.evil.id])).toEqual([])
 })
 
-test('selects an agent that the client asks for, whatever its position in the list', async () => {
+test('the consent page preselects the agent that the client asks for, even if it is not on the first page', async () => {
   for (let n = 0; n < 50; n++) await grid.acme.agent(`a-${n}`)
   const last = await grid.acme.agent('zz-last')
   const { html, picks } = await openConsentPage(grid, grid.ann, { login_hint: '@zz-last', scope: 'agent:use' })
@@ -180,7 +180,7 @@ test('selects an agent that the client asks for, whatever its position in the li
   expect(selected(other.html)).toEqual([])
 })
 
-test("offers an unknown alias as a new agent, and another account's agent looks the same", async () => {
+test('the consent page offers an alias unknown to the user as a new agent, even if another account has it', async () => {
   const pages = []
   for (const login_hint of ['@eve', '@nobody-has-it']) {
     const { html } = await openConsentPage(grid, grid.ann, { login_hint, scope: 'agent:use' })
@@ -191,7 +191,7 @@ test("offers an unknown alias as a new agent, and another account's agent looks 
   }
   expect(pages[0]).toBe(pages[1])
 
-  // A member cannot create agents, so the page only says that there is none.
+  // A member cannot create agents, so the page only says that the member has no such agent.
   const member = await signedInPerson(grid, 'member')
   const { html } = await openConsentPage(grid, member, { login_hint: '@eve' })
   expect(html).toContain('but you cannot act as an agent with this alias')

@@ -1,4 +1,4 @@
-/** The static key that a client fetches with an agent's access token. See docs/protocol/rest.md. */
+/** The static key that a client fetches for an agent with an access token. See docs/protocol/rest.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { maxKeys, reissueKey } from '../../src/grid/agents/agent-settings.ts'
 import { listGrants, listOwnGrants, revokeGrant, revokeOwnGrant } from '../../src/grid/oauth/grants.ts'
@@ -32,7 +32,7 @@ const keyOf = async (tokens: { access_token: string }): Promise<string> =>
 const revoke = (token: string) => postForm(grid, '/oauth/revoke', { token, client_id: grid.clientId })
 const page = async (path: string) => await (await browse(grid, grid.ann, path)).text()
 
-test("an agent with an access token gets a static key, which replaces the client's earlier one", async () => {
+test("an agent's access token fetches a static key, which replaces the client's earlier key", async () => {
   const tokens = await obtainTokens(grid, agent())
 
   const { status, body } = await fetchApiKey(grid, tokens.access_token)
@@ -58,7 +58,7 @@ test("an agent with an access token gets a static key, which replaces the client
   expect(stored.name).toBe('Demo')
 })
 
-test('keys with other names stay valid, and each replaces only its own', async () => {
+test('fetched keys with different names are valid together, and each replaces only the key of its own name', async () => {
   const fetch = async (name?: string) => {
     const { access_token } = await obtainTokens(grid, agent())
     return (await fetchApiKey(grid, access_token, name === undefined ? undefined : { name })).body.apiKey as string
@@ -74,7 +74,7 @@ test('keys with other names stay valid, and each replaces only its own', async (
   expect(row).toMatchObject({ tool: 'fetch_agent_key', arguments: expect.stringContaining('claude on laptop') })
 })
 
-test('two keys of one grant are listed as one program, and end with the grant', async () => {
+test('two keys fetched with one grant are listed as one program, and end with the grant', async () => {
   const { access_token } = await obtainTokens(grid, agent())
   const keys = []
   for (const name of ['one', 'two']) keys.push((await fetchApiKey(grid, access_token, { name })).body.apiKey)
@@ -89,15 +89,15 @@ test.each([
   [{ name: 'x'.repeat(81) }, 'invalid_input'],
   [{ name: 'a\u202eb' }, 'invalid_input'],
   ['{', 'malformed_json'],
-])('fetches no key with the body %j', async (body, code) => {
+])('a request for a static key with the body %j is refused', async (body, code) => {
   const { access_token } = await obtainTokens(grid, agent())
   expect(await fetchApiKey(grid, access_token, body)).toMatchObject({ status: 400, body: { error: { code } } })
 })
 
-test('an agent has at most 50 keys, and one of them can still be replaced', async () => {
+test('an agent has at most 50 keys, and a fetched one can still be replaced', async () => {
   const { access_token } = await obtainTokens(grid, agent())
   const fetch = (n: number) => fetchApiKey(grid, access_token, { name: `key ${n}` })
-  // The agent already has one key.
+  // The agent already has a key, so the loop starts at 1.
   for (let n = 1; n < maxKeys; n++) expect((await fetch(n)).status).toBe(200)
   expect(await fetch(maxKeys)).toMatchObject({ status: 409, body: { error: { code: 'key_limit_reached' } } })
   expect((await fetch(1)).status).toBe(200)
@@ -142,7 +142,7 @@ test.each(endings)(
   },
 )
 
-test('lists a fetched key with its program, even when the tokens have expired, and ends it after 90 days', async () => {
+test('a fetched key is listed with its program even after the tokens expired, and expires after 90 days', async () => {
   const key = await keyOf(await obtainTokens(grid, agent()))
   const started = grid.clock.now
   const listed = async () => (await listOwnGrants(grid.store, grid.ann.visitor.user.id)).map(({ key }) => key?.last4)
@@ -161,7 +161,7 @@ test('lists a fetched key with its program, even when the tokens have expired, a
   expect(await mcpAccess(grid, key)).toBe('401')
 })
 
-test('a key that an admin creates for the agent later replaces the fetched key and outlives the grant', async () => {
+test('a new key that an admin creates for the agent replaces the fetched key and outlives the grant', async () => {
   const key = await keyOf(await obtainTokens(grid, agent()))
   const { apiKey: made } = await reissueKey(grid.acme.store, 'alice')
   const [grant] = await listGrants(grid.acme.store)

@@ -29,7 +29,7 @@ test.each([
   ['https://api.grid.example/.well-known/oauth-authorization-server/mcp/v1/grid', api, '/api.grid.example'],
   [`${internal}/.well-known/oauth-authorization-server`, internal, '/grid.internal%3A8787'],
 ])(
-  '%s serves the document of the issuer %s',
+  '%s returns the metadata of the issuer %s',
   async (url, asked, segment) => {
     const response = await grid.request(url, { headers: { Origin: 'https://app.example' } })
 
@@ -55,7 +55,7 @@ test.each([
 )
 
 test.each([api, issuer, internal])(
-  'the challenge and the metadata of the resource at %s name it, without a scope',
+  'the challenge and the metadata of the resource at %s name this resource, without a scope',
   async (origin) => {
     const refused = await grid.request(`${origin}/mcp/v1/grid`, { method: 'POST' })
     const challenge = refused.headers.get('www-authenticate')!
@@ -85,11 +85,11 @@ test('each spelling of a loopback address is its own issuer', async () => {
   }
 })
 
-/** The requests of a client that knows the grid by one of its names; Ann decides on the page. */
-test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`, and a token', async (origin) => {
+/** A client knows the grid by one of its host names, and Ann decides on the consent page. */
+test.each([issuer, api, internal])("a client that signs in at %s gets that issuer's iss and a token", async (origin) => {
   const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
     await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
-  // Like clients that do not parse the URL.
+  // The query is appended without parsing the URL, as some clients do.
   const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
   const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
   const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
@@ -113,7 +113,7 @@ test.each([issuer, api, internal])('a client that signs in at %s gets its `iss`,
   expect(tools.status).toBe(200)
 })
 
-test('every return from the page keeps its issuer', async () => {
+test('every link and redirect from the consent page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`
   const open = async (changes = {}) => await browse(grid, grid.ann, `${page}?${authorizeQuery(grid, changes)}`)
   const handleOf = async (response: Response) => (await response.text()).match(/name="handle" value="([^"]+)"/)![1]

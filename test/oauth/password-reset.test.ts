@@ -1,4 +1,4 @@
-/** A password reset ends the access of all programs, and is logged in each account where a program loses access. */
+/** A password reset ends the access of all programs, and is logged in each account in which a program loses access. */
 import { beforeEach, expect, test } from 'vitest'
 import { maxAccountsAtOnce } from '../../src/grid/oauth/grants.ts'
 import { requestEmailLink, resetPassword } from '../../src/grid/people/email-links.ts'
@@ -34,7 +34,7 @@ const ann = () => grid.ann.visitor.user.id
 const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string, client_id = grid.clientId) => postForm(grid, '/oauth/revoke', { token, client_id })
 
-test("a reset ends all of the user's programs, and is logged only in accounts where one lost its access", async () => {
+test("a password reset ends all of the user's programs, and is logged only in accounts where a program lost access", async () => {
   await joinEvil(grid)
   const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
   const { apiKey } = (await fetchApiKey(grid, tokens[1].access_token)).body
@@ -71,7 +71,7 @@ test("a reset ends all of the user's programs, and is logged only in accounts wh
   expect(await logOf(alone)).toEqual([])
 })
 
-test('a reset is logged once in each of very many accounts', async () => {
+test('a password reset is logged once in each account, even if there are very many', async () => {
   const ids = []
   for (let n = 0; n <= 2 * maxAccountsAtOnce; n++) ids.push(await newAccount())
   const tokens = []
@@ -85,7 +85,7 @@ test('a reset is logged once in each of very many accounts', async () => {
   }
 })
 
-test('a reset is atomic: when one account cannot be logged, nothing is revoked in the others', async () => {
+test('if a password reset cannot be logged in one account, no program is revoked in any account', async () => {
   await joinEvil(grid)
   const [here, there] = [
     await accessTokenFor(grid, ann(), grid.acme.id),
@@ -106,7 +106,7 @@ test('a reset is atomic: when one account cannot be logged, nothing is revoked i
   ])
 })
 
-test('a reset checks again when a program is authorized in another account in the meantime', async () => {
+test('a password reset also revokes a program that is authorized in another account while it runs', async () => {
   await joinEvil(grid)
   await accessTokenFor(grid, ann(), grid.acme.id)
   let late: { token: string } | undefined
@@ -126,7 +126,7 @@ test('a reset checks again when a program is authorized in another account in th
   }
 })
 
-test('after a reset, neither an unused code nor an open consent page gives access', async () => {
+test('after a password reset, neither an unused code nor an open consent page gives access', async () => {
   const code = await codeFor(grid)
   const { handle, picks } = await openConsentPage(grid, grid.ann)
 
@@ -139,11 +139,11 @@ test('after a reset, neither an unused code nor an open consent page gives acces
   for (const one of [code, lateCode]) {
     if (one) expect((await exchange(grid, one)).body).toMatchObject({ error: 'invalid_grant' })
   }
-  // A response that passed the session check finds no pending request.
+  // The late consent may have passed the session check, but finds no pending request.
   expect(await rows(grid, 'SELECT * FROM oauth_requests WHERE user_id = ?', [grid.ann.visitor.user.id])).toEqual([])
 })
 
-test('changing the password keeps the grants', async () => {
+test('a password change keeps the grants', async () => {
   const { user } = grid.ann.visitor
   await grid.setPassword(user.email, password)
   const tokens = await obtainTokens(grid)
@@ -154,7 +154,7 @@ test('changing the password keeps the grants', async () => {
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-/** An account's rows, newest first. */
+/** The rows of an account's activity log, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

@@ -1,4 +1,4 @@
-/** Two processes on one libsql-server, and lost database responses: codes and tokens change state exactly once. */
+/** Two processes on one libsql-server, and lost database responses. Codes and tokens are used exactly once. */
 import { type Client, type Config, createClient } from '@libsql/client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
@@ -25,7 +25,7 @@ let grid: OAuthGrid
 let otherStore: Store
 /** The same grid, served by another process. */
 let other: OAuthGrid
-/** Number of upcoming commit responses to lose. */
+/** How many of the next commit responses are lost. */
 let responsesToLose = 0
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ afterAll(async () => {
 beforeEach(() => void (responsesToLose = 0))
 afterEach(() => void (responsesToLose = 0))
 
-/** A database client that loses responses after the commit. */
+/** A database client that loses responses after a commit. */
 function lossyClient(config: Config): Client {
   const client = createClient(config)
   const batch = client.batch.bind(client)
@@ -61,7 +61,7 @@ function lossyClient(config: Config): Client {
   return client
 }
 
-test('a code used in two processes at the same time succeeds once, and its tokens are revoked', async () => {
+test('a code used at two processes at the same time succeeds once, and its tokens are revoked', async () => {
   const code = await codeFor(grid)
 
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => exchange(n % 2 ? grid : other, code)))
@@ -71,7 +71,7 @@ test('a code used in two processes at the same time succeeds once, and its token
   expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
 })
 
-test('a refresh token shared by two processes yields two pairs at once, and reusing it later revokes both', async () => {
+test('a refresh token used at two processes at once yields two token pairs, and a later use revokes both', async () => {
   const tokens = await obtainTokens(grid)
 
   const all = await Promise.all(
@@ -86,7 +86,7 @@ test('a refresh token shared by two processes yields two pairs at once, and reus
   for (const { body } of answers) expect(await mcpAccess(grid, body.access_token)).toBe('401')
 })
 
-test('a commit whose response was lost is repeated with the same effect', async () => {
+test('a commit whose response was lost is repeated, and has its effect once', async () => {
   responsesToLose = 1
   const registered = await grid.post(`${issuer}/oauth/register`, { redirect_uris: ['http://127.0.0.1:4100/callback'] })
   expect(registered.status).toBe(201)

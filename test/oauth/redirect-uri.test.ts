@@ -1,4 +1,4 @@
-/** Redirect URIs: the allowed kinds, and that only registered ones are used. See docs/protocol/oauth.md. */
+/** Redirect URIs: the allowed kinds, and the comparison with registered ones. See docs/protocol/oauth.md. */
 import { expect, test } from 'vitest'
 import { policySource } from '../../src/html/html-response.tsx'
 import { isAllowedRedirect, isSameRedirect, redirectHost } from '../../src/oauth/redirect-uri.ts'
@@ -21,7 +21,7 @@ test.each([
   'com.example.app:/callback',
   'vscode://saoudrizwan.claude-dev/mcp-auth/callback/3f2a',
   ...allow.filter((uri) => !uri.endsWith('*')),
-])('%s can be registered', (uri) => {
+])('the redirect URI %s can be registered', (uri) => {
   expect(isAllowedRedirect(uri, allow)).toBe(true)
 })
 
@@ -63,7 +63,7 @@ test.each([
   'com.example.app:alert(1)',
   'com.example.app://user@host/callback',
   `https://client.example/${'x'.repeat(2_000)}`,
-])('%j cannot be registered', (uri) => {
+])('the redirect URI %j cannot be registered', (uri) => {
   expect(isAllowedRedirect(uri, allow)).toBe(false)
 })
 
@@ -81,7 +81,7 @@ test.each([
   ['http://localhost:1/callback', 'http://localhost:65536/callback', false],
   ['https://client.example:1/callback', 'https://client.example:2/callback', false],
   ['com.example.app://host:1/callback', 'com.example.app://host:2/callback', false],
-])('%s and %s are equal: %s', (registered, requested, same) => {
+])('the redirect URIs %s and %s are equal: %s', (registered, requested, same) => {
   expect(isSameRedirect(registered, requested)).toBe(same)
 })
 
@@ -90,6 +90,6 @@ test.each([
   ['http://127.0.0.1:1234/cb?x=1', '127.0.0.1:1234', 'http://127.0.0.1:1234'],
   ['http://[::1]:1234/cb', '[::1]:1234', 'http:'],
   ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor:', 'cursor:'],
-])('%s is shown as %s, and form-action allows %s', (uri, host, source) => {
+])('the redirect URI %s is shown as %s, and form-action allows %s', (uri, host, source) => {
   expect([redirectHost(uri), policySource(uri)]).toEqual([host, source])
 })

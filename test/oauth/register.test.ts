@@ -1,4 +1,4 @@
-/** Dynamic client registration (RFC 7591): lenient, with limits per address and in total. See docs/security.md. */
+/** Dynamic client registration (RFC 7591), with limits per address and in total. See docs/security.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { day, hour, minute } from '../../src/lib/time.ts'
 import { rows } from '../support/database.ts'
@@ -39,7 +39,7 @@ async function clientCount(): Promise<number> {
   return Number((await rows(grid, 'SELECT count(*) AS n FROM oauth_clients'))[0].n)
 }
 
-test('a client gets an id and the stored metadata', async () => {
+test('a registered client gets an id and the stored metadata', async () => {
   const { status, headers, body } = await register({
     client_name: 'Cursor',
     redirect_uris: ['cursor://anysphere.cursor-mcp/oauth/callback', 'http://localhost:8787/callback', 'ftp://x/y'],
@@ -68,18 +68,18 @@ test.each<[string, unknown]>([
   ['no redirect URI', {}],
   ['only bad ones', { redirect_uris: ['ftp://x/y', 'javascript:alert(1)', 'http://evil.example/cb'] }],
   ['items that are not strings', { redirect_uris: [1, null, {}] }],
-])('%s is refused', async (_, metadata) => {
+])('a client registration with %s is refused', async (_, metadata) => {
   expect(await register(metadata)).toMatchObject({ status: 400, body: { error: 'invalid_redirect_uri' } })
 })
 
 test.each<[string, unknown]>([['broken JSON', '{'], ['a list', '[]'], ['text', '"x"'], ['null', 'null']])(
-  'rejects %s as metadata',
+  'a client registration with %s as metadata is refused',
   async (_, body) => {
     expect(await register(body)).toMatchObject({ status: 400, body: { error: 'invalid_client_metadata' } })
   },
 )
 
-test('stores at most 20 redirect URIs, without duplicates', async () => {
+test('a client has at most 20 redirect URIs, without duplicates', async () => {
   const uris = Array.from({ length: 25 }, (_, n) => `https://client.example/${n}`)
 
   const { body } = await register({ redirect_uris: [uris[0], ...uris] })
@@ -87,7 +87,7 @@ test('stores at most 20 redirect URIs, without duplicates', async () => {
   expect(body.redirect_uris).toEqual(uris.slice(0, 20))
 })
 
-test('stores 60 of 200 registrations from one /64, and another network has its own limit', async () => {
+test('of 200 registrations from one IPv6 /64, 60 are stored, and another network has its own limit', async () => {
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) => register({ redirect_uris: [callback] }, `2001:db8:0:1::${n.toString(16)}`)),
   )
@@ -100,7 +100,7 @@ test('stores 60 of 200 registrations from one /64, and another network has its o
   expect((await register({ redirect_uris: [callback] }, '2001:db8:0:1::1')).status).toBe(201)
 })
 
-test('keeps 10,000 clients: removes the oldest unused ones, and keeps used ones', async () => {
+test('with 10,000 clients, a registration removes the oldest unused client, and no used one', async () => {
   await fill(9_999, { createdAt: 0, lastUsedAt: null })
   await rows(grid, "UPDATE oauth_clients SET created_at = substr(id, 5) WHERE id LIKE 'old %'")
   await rows(grid, 'UPDATE oauth_clients SET last_used_at = created_at WHERE created_at < 100')
@@ -116,7 +116,7 @@ test('keeps 10,000 clients: removes the oldest unused ones, and keeps used ones'
   expect(await rows(grid, "SELECT id FROM oauth_clients WHERE id = 'old 100'")).toEqual([])
 })
 
-test('when 20,000 clients are in use, registration fails until one has been unused for 7 days', async () => {
+test('with 20,000 clients in use, registration fails until some have been unused for 7 days', async () => {
   await fill(20_000, { createdAt: 0, lastUsedAt: grid.clock.now - 7 * day + 1 })
   await rows(grid, 'DELETE FROM oauth_clients WHERE last_used_at IS NULL')
 
@@ -129,7 +129,7 @@ test('when 20,000 clients are in use, registration fails until one has been unus
   expect(await clientCount()).toBe(19_001)
 })
 
-test('a flood of 10,000 registrations neither blocks a new client nor removes one that is 14 minutes old', async () => {
+test('a flood of 10,000 registrations neither refuses a new client nor removes a 14-minute-old one', async () => {
   const { body } = await register({ redirect_uris: [callback] }, '192.0.2.1')
   await fill(9_500, { createdAt: grid.clock.now, lastUsedAt: null })
   grid.clock.now += minute
@@ -149,7 +149,7 @@ test('a flood of 10,000 registrations neither blocks a new client nor removes on
   expect(await clientCount()).toBe(10_000)
 })
 
-test('a user keeps 100 clients: the least recently used one is removed, unless others use it', async () => {
+test("a user's 101st client removes the least recently used one, unless another user uses it", async () => {
   const login = async (client_id: string, who = grid.ann, pick = `admin:${grid.acme.id}`) => {
     grid.clock.now += 5_000
     const { handle } = await openConsentPage(grid, who, { client_id })
@@ -178,7 +178,7 @@ test('a user keeps 100 clients: the least recently used one is removed, unless o
   expect(await kept()).toEqual([true, true, false, true])
 })
 
-test('an unused client expires after 30 days, a used one 90 days after its last use', async () => {
+test('an unused client expires after 30 days, and a used one 90 days after its last use', async () => {
   const client = async () => (await register({ redirect_uris: [callback] })).body.client_id
   const [unused, used] = [await client(), await client()]
   const { handle } = await openConsentPage(grid, grid.ann, { client_id: used })
@@ -194,7 +194,7 @@ test('an unused client expires after 30 days, a used one 90 days after its last 
   expect(await status(used)).toBe(400)
 })
 
-test('OAUTH_DCR=off rejects registrations and does not advertise them', async () => {
+test('OAUTH_DCR=off refuses client registration and does not advertise it', async () => {
   const closed = await oauthGrid({ env: { OAUTH_DCR: 'off' } })
 
   const response = await closed.post(`${issuer}/oauth/register`, { redirect_uris: [callback] })

@@ -24,7 +24,7 @@ const agent = () => `agent:${grid.alice.id}`
 const revoke = (token: string | undefined, client_id: string | undefined = grid.clientId) =>
   postForm(grid, '/oauth/revoke', { token, client_id })
 
-test('revoking an access token ends only this token, revoking a refresh token ends its grant', async () => {
+test('revoking an access token ends only this token, and revoking a refresh token ends its grant', async () => {
   const tokens = await obtainTokens(grid)
   const next = (await refresh(grid, tokens.refresh_token)).body
 
@@ -60,13 +60,13 @@ test('revoking an unknown, ended or malformed token gets 200', async () => {
   expect(await revoke(undefined)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
 })
 
-test('refresh tokens and codes are not bearer tokens', async () => {
+test('refresh tokens and codes are not accepted as bearer tokens', async () => {
   const { refresh_token } = await obtainTokens(grid)
 
   for (const secret of [refresh_token, await codeFor(grid)]) expect(await mcpAccess(grid, secret)).toBe('401')
 })
 
-test('the sweep removes expired rows in batches, and keeps live ones', async () => {
+test('the sweep removes expired OAuth rows in batches, and keeps valid ones', async () => {
   const live = await obtainTokens(grid)
   const ended = await obtainTokens(grid, agent())
   await revoke(ended.refresh_token)

@@ -1,4 +1,4 @@
-/** Refresh tokens, and what ends a grant's tokens. See docs/security.md, "OAuth". */
+/** Refresh tokens, and the events that end a grant's tokens. See docs/security.md, "OAuth". */
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -42,7 +42,7 @@ test('a refresh token can be exchanged for a new pair, repeatedly', async () => 
   }
 })
 
-test('within the grace period an old refresh token yields another pair', async () => {
+test('within the grace period, a used refresh token yields another token pair', async () => {
   const first = await obtainTokens(grid)
   const second1 = (await refresh(grid, first.refresh_token)).body
   grid.clock.now += 120 * second - 1
@@ -57,7 +57,7 @@ test('within the grace period an old refresh token yields another pair', async (
     .toHaveLength(1)
 })
 
-test('an old refresh token after the grace period revokes the grant with its access tokens', async () => {
+test('after the grace period, a used refresh token revokes the grant with its access tokens', async () => {
   const first = await obtainTokens(grid)
   const second1 = (await refresh(grid, first.refresh_token)).body
   grid.clock.now += 120 * second
@@ -71,7 +71,7 @@ test('an old refresh token after the grace period revokes the grant with its acc
   expect((await refresh(grid, second1.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a third process with the old token, after its successor was used, ends nothing', async () => {
+test('within the grace period, an old refresh token is accepted even if its successor was already used', async () => {
   const first = await obtainTokens(grid)
   const next = (await refresh(grid, first.refresh_token)).body
   const last = (await refresh(grid, next.refresh_token)).body
@@ -101,7 +101,7 @@ test('a used refresh token yields one more pair per second, and at most five', a
   expect((await refresh(grid, next.refresh_token)).status).toBe(200)
 })
 
-test('refuses a refresh for a resource outside this grid, and the token stays valid', async () => {
+test("a refresh for another server's resource is refused, and the token stays valid", async () => {
   const { refresh_token } = await obtainTokens(grid)
 
   const refused = await refresh(grid, refresh_token, { resource: 'https://bank.example/mcp' })
@@ -119,7 +119,7 @@ test('another client cannot use a refresh token, and the attempt revokes nothing
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-test('rejects a token for a deleted agent, even when its alias is used again', async () => {
+test('the tokens for a deleted agent are refused, even if its alias is used again', async () => {
   const tokens = await obtainTokens(grid, agent())
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')
@@ -128,7 +128,7 @@ test('rejects a token for a deleted agent, even when its alias is used again', a
   expect((await refresh(grid, tokens.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('access tokens last an hour for admins and OAUTH_AGENT_TTL for agents', async () => {
+test('access tokens are valid for an hour for admins, and for OAUTH_AGENT_TTL for agents', async () => {
   const tokens = [await obtainTokens(grid), await obtainTokens(grid, agent())]
   const open = () => Promise.all(tokens.map(({ access_token }) => mcpAccess(grid, access_token)))
 
@@ -142,7 +142,7 @@ test('access tokens last an hour for admins and OAUTH_AGENT_TTL for agents', asy
   expect(await open()).toEqual(['401', '401'])
 })
 
-test('a refresh token lasts 30 days after its last use, and a grant 90 days in total', async () => {
+test('a refresh token is valid for 30 days after its last use, and a grant for 90 days in total', async () => {
   const idle = await obtainTokens(grid)
   let used = await obtainTokens(grid)
   for (let n = 0; n < 3; n++) {
@@ -163,7 +163,7 @@ test.each<[string, string | undefined, string, number, string]>([
   ['a list that holds it', 'agent:use admin offline_access', 'admin', 200, 'admin'],
   ['no known scope', 'offline_access', 'agent', 200, 'agent:use'],
   ['more than it has', 'admin', 'agent', 400, 'invalid_scope'],
-])('a refresh with %s', async (_, scope, of, status, outcome) => {
+])('a refresh that requests %s has the right scope or error', async (_, scope, of, status, outcome) => {
   const tokens = await obtainTokens(grid, of === 'agent' ? agent() : undefined)
 
   const answer = await refresh(grid, tokens.refresh_token, { scope })
@@ -182,7 +182,7 @@ const ends: [how: Role | 'removal' | 'leaving', admin: string, agent: string][] 
   ['removal', '401', '401'],
   ['leaving', '401', '401'],
 ]
-test.each(ends)('after %s and the return of the old role: admin %s, agent %s', async (how, admin, agent) => {
+test.each(ends)('grants do not return with the old role: after %s, admin %s, agent %s', async (how, admin, agent) => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user
   const asAdmin = await obtainTokens(grid, `admin:${grid.acme.id}`, { browser: bea })
@@ -208,7 +208,7 @@ test.each(ends)('after %s and the return of the old role: admin %s, agent %s', a
   expect((await exchange(grid, code)).status).toBe(statusFor(admin))
 })
 
-test('keeps the grants of other users, and of the same user in other accounts', async () => {
+test('removing a member keeps grants of other users, and of the same user in other accounts', async () => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user
   await grid.store.write([grid.evil.store.change.team.addMember(id, 'admin', grid.clock.now)])

@@ -37,7 +37,7 @@ test.each<[string, () => Promise<Record<string, string | undefined>> | Record<st
   ['another resource of ours', () => ({ resource: `${issuer}/mcp/v1/grid` }), 'invalid_target'],
   ['another client', async () => ({ client_id: await otherClient(grid) }), 'invalid_grant'],
   ['another grant type', () => ({ grant_type: 'password' }), 'unsupported_grant_type'],
-])('%s is rejected and does not consume the code', async (_, changes, error) => {
+])('a token request with %s is refused and does not use up the code', async (_, changes, error) => {
   const code = await codeFor(grid)
 
   const refused = await exchange(grid, code, await changes())
@@ -48,7 +48,7 @@ test.each<[string, () => Promise<Record<string, string | undefined>> | Record<st
   expect((await exchange(grid, code, { resource: gridUrl })).status).toBe(200)
 })
 
-test('a code lasts 60 seconds', async () => {
+test('a code is valid for 60 seconds', async () => {
   const [intime, late] = [await codeFor(grid), await codeFor(grid)]
 
   grid.clock.now += minute - 1
@@ -57,7 +57,7 @@ test('a code lasts 60 seconds', async () => {
   expect((await exchange(grid, late)).body.error).toBe('invalid_grant')
 })
 
-test('a code reused by its client revokes its tokens, even with a wrong verifier', async () => {
+test('a code that its client uses twice revokes the tokens, even with a wrong verifier', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
   expect(await mcpAccess(grid, body.access_token)).toBe('admin tools')
@@ -69,7 +69,7 @@ test('a code reused by its client revokes its tokens, even with a wrong verifier
   expect((await refresh(grid, body.refresh_token)).body.error).toBe('invalid_grant')
 })
 
-test('a used code from another client revokes nothing', async () => {
+test('a used code sent by another client revokes nothing', async () => {
   const code = await codeFor(grid)
   const { body } = await exchange(grid, code)
 
@@ -79,9 +79,9 @@ test('a used code from another client revokes nothing', async () => {
 })
 
 test.each(['role', 'agent'] as const)(
-  'a code is rejected if the %s was lost before redemption',
+  'a code is refused if the %s was lost before it is used',
   async (end) => {
-    // Other users' grants stay live and must not be mistaken for this one.
+    // Another user's grant is valid, and must not be mistaken for this one.
     await obtainTokens(grid, undefined, { browser: await signedInPerson(grid, 'owner') })
     const code = await codeFor(grid, end === 'agent' ? agent() : undefined)
 
@@ -93,7 +93,7 @@ test.each(['role', 'agent'] as const)(
 )
 
 test.each(['client_secret_post', 'client_secret_basic'])(
-  'a client with %s can authenticate only in this way',
+  'a client registered with %s can authenticate only by this method',
   async (method) => {
     const registration = await grid.post(`${issuer}/oauth/register`, {
       redirect_uris: [callback],
@@ -125,7 +125,7 @@ test.each(['client_secret_post', 'client_secret_basic'])(
   },
 )
 
-test('a client without a secret may send only its id as Basic', async () => {
+test('a client without a secret can send its id alone in Basic authentication', async () => {
   const form = {
     grant_type: 'authorization_code',
     code: await codeFor(grid),
@@ -137,7 +137,7 @@ test('a client without a secret may send only its id as Basic', async () => {
   expect((await postForm(grid, '/oauth/token', form, headers)).status).toBe(200)
 })
 
-test('a refused Basic client gets a challenge', async () => {
+test('a refused client with Basic authentication gets a challenge', async () => {
   const headers = { Authorization: `Basic ${btoa('nobody:x')}` }
   const { status, headers: answered } = await postForm(grid, '/oauth/token', { grant_type: 'refresh_token' }, headers)
 
@@ -145,7 +145,7 @@ test('a refused Basic client gets a challenge', async () => {
   expect(answered.get('www-authenticate')).toBe('Basic realm="agent-grid"')
 })
 
-test('a duplicate field is rejected, and so is a body of more than 16 KiB', async () => {
+test('a token request with a duplicate field or with more than 16 KiB is refused', async () => {
   const twice = await postForm(grid, '/oauth/token', [['grant_type', 'refresh_token'], ['grant_type', 'refresh_token']])
   const large = await postForm(grid, '/oauth/token', { grant_type: 'x'.repeat(17_000) })
 

@@ -18,7 +18,7 @@ afterEach(async () => {
   place.remove()
 })
 
-test("a runner leaves the inbox to a person's session on another machine until it has ended", async () => {
+test("a runner does not read the inbox while a person's session on another machine is open", async () => {
   const client = (key: string) => new GridClient({ url: grid.url, key })
   const session = new AbortController()
   let isOpen = false

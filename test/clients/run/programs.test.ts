@@ -1,4 +1,4 @@
-/** The outputs are from Claude Code 2.1.197, Codex 0.169.0 and opencode 1.18.33, shortened. */
+/** The outputs are from Claude Code 2.1.197, Codex 0.169.0 and opencode 1.18.33, and are shortened. */
 import { expect, test } from 'vitest'
 import { programs } from '../../../src/clients/run/programs.ts'
 
@@ -9,7 +9,7 @@ const claudeResult = {
   ...{ session_id: '11111111-1111-4111-8111-1111111111a1', total_cost_usd: 0.25 },
 }
 
-test('a turn of Claude Code has its text, session and cost', () => {
+test("the output of Claude Code contains a turn's text, session and cost", () => {
   expect(programs.claude.read(lines(claudeResult))).toEqual({
     text: 'Done.',
     sessionId: claudeResult.session_id,
@@ -20,7 +20,7 @@ test('a turn of Claude Code has its text, session and cost', () => {
   expect(programs.claude.read('')).toMatchObject({ failure: 'It printed no result.' })
 })
 
-test("a turn of Codex has its model's last message", () => {
+test("the output of Codex contains a turn's last message", () => {
   const events = [
     { type: 'thread.started', thread_id: '01a205a6-c44e-7ec3-954b-00bafefb68d4' },
     { type: 'item.completed', item: { id: 'item_0', type: 'error', message: 'Model metadata not found.' } },
@@ -37,7 +37,7 @@ test("a turn of Codex has its model's last message", () => {
   expect(programs.codex.read(lines(...events))).toMatchObject({ failure: 'It printed no end of the turn.' })
 })
 
-test("a turn of opencode has its last step's text, and the total cost", () => {
+test("the output of opencode contains the last step's text and the total cost", () => {
   const sessionID = 'ses_dfa593653ffe7j5mF2w7jdnfFd'
   const step = (text: string, cost: number) => [
     { type: 'step_start', sessionID, part: { type: 'step-start' } },
@@ -60,12 +60,12 @@ test.each(
     ['codex', 'Error: thread/resume: thread/resume failed: no rollout found for thread id 019aaaaa (code -32600)'],
     ['opencode', '\u001b[91m\u001b[1mError: \u001b[0mSession not found'],
   ] as const,
-)('distinguishes a missing session from other failures of %s', (name, output) => {
+)('a missing session of %s is distinguished from other failures', (name, output) => {
   expect(programs[name].isSessionGone(output)).toBe(true)
   expect(programs[name].isSessionGone('stream disconnected before completion')).toBe(false)
 })
 
-test('passes each client its session and the additional options', () => {
+test('each client is started with its session and the additional options', () => {
   const turn = { sessionId: 'S', maxUsd: 2, extra: ['--model', 'm'] }
 
   expect(programs.claude.words(turn).join(' ')).toBe(

@@ -44,12 +44,12 @@ test('a command gets a message on standard input, and its output is sent as the 
   })
   expect(grid.stateOf(id)).toBe('read')
   await runner.stop()
-  // The answer and the end of the lease are one call.
+  // The call that sends the answer also ends the lease.
   expect(grid.calls.filter((call) => call.includes('/ID/'))).toEqual([])
   expect(grid.calls).toContain('GET /api/agents/wake-stream')
 })
 
-test('acknowledges messages from the grid itself without an answer', async () => {
+test('a runner acknowledges messages from the grid itself without an answer', async () => {
   start([place.program('echo', echo)], { format: 'text' })
   const id = grid.put({ type: 'system', user: '@grid' })
   await waitFor('the ack', () => grid.stateOf(id) === 'read')
@@ -59,7 +59,7 @@ test('acknowledges messages from the grid itself without an answer', async () =>
   expect(grid.sent[0].message).toBe('Six times seven?')
 })
 
-test('each conversation has its own child, one at a time; a batch has a single one', async () => {
+test('a runner starts one child at a time per conversation, and a single child for a batch', async () => {
   const program = place.program('count', counting)
   for (const user of ['@a', '@b', '@a']) grid.put({ user })
   const perThread = start([program])
@@ -73,7 +73,7 @@ test('each conversation has its own child, one at a time; a batch has a single o
   expect(grid.sent.slice(2).map(({ to, message }) => [to, message])).toEqual([['@a', 'to @a'], ['@b', 'to @b']])
 })
 
-test('leases the next conversation with the answer, and releases it if a person has come', async () => {
+test('a runner leases the next conversation with its answer, and releases it if a person attends', async () => {
   const program = place.program('slow', waiting)
   const ids = ['@a', '@b', '@a', '@c'].map((user) => grid.put({ user }))
   const runner = start([program])
@@ -100,7 +100,7 @@ test('leases the next conversation with the answer, and releases it if a person 
   expect(grid.stateOf(first)).toBe('read')
 })
 
-test.each(['', 'NO_REPLY'])('the output "%s" sends no answer, and the messages are acknowledged', async (output) => {
+test.each(['', 'NO_REPLY'])('the output "%s" sends no answer, and its messages are acknowledged', async (output) => {
   start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
   const id = grid.put({})
   await waitFor('the ack', () => grid.stateOf(id) === 'read')
@@ -108,7 +108,7 @@ test.each(['', 'NO_REPLY'])('the output "%s" sends no answer, and the messages a
   expect(grid.sent).toEqual([])
 })
 
-test('restarts a failing child after delays, and tells the sender after five failures', async () => {
+test('a runner restarts a failing child after delays, and notifies the sender after five failures', async () => {
   const program = place.program('fail', failing)
   const runner = start([program])
   const id = grid.put({})
@@ -122,7 +122,7 @@ test('restarts a failing child after delays, and tells the sender after five fai
   expect(grid.stateOf(id)).toBe('read')
 })
 
-test('answers other conversations while one waits for its next attempt', async () => {
+test('a runner answers other conversations while one waits for its next attempt', async () => {
   const program = place.program('pick', picky)
   start([program], { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } })
   const bad = grid.put({ user: '@bad' })
@@ -136,7 +136,7 @@ test('answers other conversations while one waits for its next attempt', async (
   expect(grid.stateOf(bad)).toBe('unread')
 })
 
-test('terminates a child and everything it started when its time is over', async () => {
+test('a runner terminates a child and all its processes after the time limit', async () => {
   const program = place.program('hang', stubborn)
   const runner = start([program], {
     timeoutMs: 500,
@@ -151,7 +151,7 @@ test('terminates a child and everything it started when its time is over', async
   }
 })
 
-test("starts no more children than an hour's budget allows", async () => {
+test('a runner starts no more children per hour than its budget allows', async () => {
   let now = Date.now()
   const runner = start([place.program('echo', echo), 'done'], { perHour: 2, now: () => now })
   const [, , last] = ['@a', '@b', '@c'].map((user) => grid.put({ user }))
@@ -168,7 +168,7 @@ test("starts no more children than an hour's budget allows", async () => {
   await waitFor('the third answer', () => grid.sent.length === 3)
 })
 
-test('repeats calls without a response with the same key, and the answer is stored once', async () => {
+test('a runner repeats calls without a response under the same key, so that the answer is stored once', async () => {
   const unavailable = { status: 503, code: 'overloaded' }
   grid.failNext(/inbox$/)
   grid.failNext(/leases$/)
@@ -177,7 +177,7 @@ test('repeats calls without a response with the same key, and the answer is stor
   grid.failNext(/messages$/, unavailable, true)
   start([place.program('echo', echo), 'done'])
   const id = grid.put({})
-  // The third call is stored but answered with 503, so the fourth call is a repeat.
+  // The third call is stored but gets 503, so the fourth call is a repeat.
   await waitFor('the fourth call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 4)
   await runners[0].stop()
 
@@ -185,7 +185,7 @@ test('repeats calls without a response with the same key, and the answer is stor
   expect(grid.stateOf(id)).toBe('read')
 })
 
-test('if the lease ends before the answer is sent, nothing is sent, and the next child is told', async () => {
+test('an answer is not sent if its lease has expired, and the next child is told that the message is redelivered', async () => {
   const program = place.program('slow', waiting)
   const runner = start([program])
   grid.put({})
@@ -198,7 +198,7 @@ test('if the lease ends before the answer is sent, nothing is sent, and the next
   expect(runner.log.join('\n')).toContain('Its messages are redelivered')
 })
 
-test('if the grid refuses an answer, the sender is told that there was one', async () => {
+test('if the grid refuses an answer, the sender is notified', async () => {
   grid.failNext(/messages$/, { status: 422, code: 'guardrail_blocked' })
   start([place.program('echo', echo), 'a secret'])
   const id = grid.put({})
@@ -208,7 +208,7 @@ test('if the grid refuses an answer, the sender is told that there was one', asy
   expect(grid.stateOf(id)).toBe('read')
 })
 
-test("a stopped runner releases its child's unfinished messages, and ends the child", async () => {
+test("a runner that stops terminates its child, and releases the child's messages", async () => {
   const program = place.program('hang', endless)
   const runner = start([program])
   const id = grid.put({})
@@ -221,7 +221,7 @@ test("a stopped runner releases its child's unfinished messages, and ends the ch
   expect(runner.state.leases()).toEqual([])
 })
 
-test('a runner releases what a killed one held', async () => {
+test('a runner releases the messages that a killed runner had leased', async () => {
   const { lease_id } = await (await fetch(`${grid.url}/api/v1/inbox/leases`, { method: 'POST', body: '{}' })).json()
   expect(lease_id).toBeNull()
   const id = grid.put({})

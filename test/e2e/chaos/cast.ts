@@ -22,7 +22,7 @@ export const trialReader = 'trial-reader'
 /** Agents that send to the remote agent. */
 export const callers = ['caller-1', 'caller-2']
 export const remote = 'remote'
-/** Agent whose messages are held. */
+/** The agent whose messages are held. */
 export const cautious = 'cautious'
 /** Pairs with fixed roles: `asker` asks `worker`, and `client` gives tasks to `doer`. */
 const others = ['asker', 'worker', 'client', 'doer']

@@ -26,10 +26,7 @@ export interface ChaosOptions {
   runtimes: readonly Runner[]
   /** Whether the run has one process on a local file, instead of several on a libsql-server. */
   isLocalFile?: boolean
-  /**
-   * Whether a webhook gets every message of the account. It takes one at a time, so thousands are pending when the load
-   * ends.
-   */
+  /** Whether a webhook gets all messages. It takes one at a time, so thousands are pending at the end. */
   hasWebhook?: boolean
   /** Whether to also kill the libsql-server once, in the middle of the run. */
   killDatabase: boolean
@@ -182,10 +179,7 @@ function noticeFaults(webhook: Webhook | undefined, ledger: Ledger, histories: H
   return arrivalFaults(arrivedNotices(webhook, ledger, histories), expected)
 }
 
-/**
- * Resolves when every acknowledged message has arrived externally and every question is answered, or when nothing more
- * arrives.
- */
+/** Resolves when all acknowledged messages have arrived and are answered, or when nothing more arrives. */
 async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Ledger): Promise<void> {
   let [fewest, since] = [Infinity, performance.now()]
   for (;;) {

@@ -31,9 +31,7 @@ export interface Load {
 /** Every tenth acknowledged send is repeated, which must not have an effect. */
 const repeatEvery = 10
 
-/**
- * Sends one message after the other, each to the target of its number, until the load ends or `maxMessages` were sent.
- */
+/** Sends one message at a time, to the target of its number, until the end or until `maxMessages` were sent. */
 export async function send(
   { base, ledger, ended }: Load,
   sender: LoadedAgent,
@@ -83,10 +81,7 @@ export function inTurn(targets: Target[]): (n: number) => Target {
   return (n) => targets[n % targets.length]
 }
 
-/**
- * Waits for messages and reads them until the end. Lost responses are not requested again, because `since` finds their
- * messages.
- */
+/** Waits for messages and reads them until the end. `since` finds the messages of lost responses. */
 export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): Promise<void> {
   while (!ended.aborted) {
     const outcome = await tool(base, reader.key, 'read_messages', { wait_seconds: 1 })

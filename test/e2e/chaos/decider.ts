@@ -11,10 +11,7 @@ export const isRefused = (n: number) => n % 3 === 0
 /** More consecutive refusals than this are not just races with decisions whose responses were lost. */
 const maxRefusals = 20
 
-/**
- * Decides on all held messages until the end of the run, and until none is left. A decision without a response is
- * repeated.
- */
+/** Decides on all held messages until the run's end. A decision without a response is repeated. */
 export async function decide({ base, ledger, ended }: Load, { account, cookie }: Cast): Promise<void> {
   const request = (path: string, init: RequestInit) => fetch(base + path, { ...init, redirect: 'manual' })
   const person = browser({ deps: { config: { appUrl: base } }, request })

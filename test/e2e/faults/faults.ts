@@ -107,8 +107,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     async clock() {
       const server = await start()
       await flowing(3)
-      // The jump is shorter than the lifetime of idempotency keys in both directions, because resetting the clock is a
-      // jump too.
+      // Shorter than the lifetime of idempotency keys, also after the second jump, which resets the clock.
       obey({ clockMs: Math.round((random() < 0.5 ? 6 : -6) * random() * day) })
       await flowing(5)
       if (random() < 0.5) exits.push(await stopped(server))

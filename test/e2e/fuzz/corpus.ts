@@ -14,7 +14,7 @@ import { pagesOf, type SeededSite, seedSite } from '../../support/site.ts'
 export interface FuzzRequest {
   door: string
   method: string
-  /** Path and query. */
+  /** The path and the query. */
   target: string
   headers: [name: string, value: string][]
   /** Whether the request destroys something that other requests need: a credential, a role, a session or an object. */

@@ -26,10 +26,7 @@ export interface Seen {
   streams: number
 }
 
-/**
- * Repeats a call until it gets a response, because each kill ends the calls in progress. A repeat must not have a
- * second effect.
- */
+/** Repeats a call until it gets a response, because kills end calls. A repeat must have no second effect. */
 async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Promise<T>): Promise<T> {
   for (;;) {
     const url = await server.url()

@@ -1,7 +1,4 @@
-/**
- * Export downloads that a client does not read: the resources they hold, and their limits. docs/security.md,
- * "Overload".
- */
+/** Export downloads that clients do not read, and their limits. docs/security.md, "Overload". */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +27,7 @@ afterEach(async () => {
 
 const exportPath = () => `/accounts/${grid.acme.id}/settings/account/export`
 
-/** The response as it arrives, unread. */
+/** Starts an export. Resolves to the response, whose body is not read yet. */
 async function exportAccount(): Promise<Response> {
   const body = new URLSearchParams({ csrf: await csrfTokenOf(owner, `/accounts/${grid.acme.id}`) })
   return await owner.request(exportPath(), { method: 'POST', body, headers: { Origin: grid.deps.config.appUrl } })

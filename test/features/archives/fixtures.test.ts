@@ -55,8 +55,7 @@ test('exporting an imported account gives the lines of its archive', async () =>
 
   const again = linesOf(await archiveOf(grid.store, account)).filter((line) => !line.includes('"import-account"'))
 
-  // Lines about people differ because people are only invited, and the manifest differs because data of other accounts
-  // is missing.
+  // People's lines and the manifest differ, because people are invited and other accounts are missing.
   const isKept = (line: string) => !/^(\{|\["person")/.test(line)
   expect(again.filter(isKept)).toEqual(linesOf(archive).filter(isKept))
   const [before, after] = [archive.text, again[0]].map((text) => JSON.parse(text.split('\n')[0]))

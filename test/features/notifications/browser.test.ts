@@ -1,4 +1,4 @@
-/** The service worker in a real browser: it is installed, shows a notification, and a click opens the conversation. */
+/** The service worker in a real browser. It is installed, shows a notification, and a click opens the conversation. */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -7,7 +7,7 @@ import { person, signedIn } from '../../support/people.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-describe.skipIf(!hasBrowser)('in a browser', () => {
+describe.skipIf(!hasBrowser)('notifications in a browser', () => {
   const visit = useBrowser()
   let grid: LiveGrid
   let visitor: Visitor

@@ -8,7 +8,7 @@ import { person, signedIn } from '../../support/people.ts'
 import { postWithToken } from '../../support/roles.ts'
 import { liveGrid } from '../../support/server.ts'
 
-describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
+describe.skipIf(!hasBrowser)('single sign-on in Chromium', { timeout: 300_000 }, () => {
   const visit = useBrowser()
 
   test("an employee signs in from the sign-in page and reaches the company's account", async () => {

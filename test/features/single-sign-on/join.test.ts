@@ -85,7 +85,7 @@ test.each<[unknown, boolean]>([
   ['True ', false],
   [1, false],
   [undefined, false],
-])('email_verified %j lets the user join: %s', async (verified, joins) => {
+])('a user whose email_verified is %j can join: %s', async (verified, joins) => {
   const id = await world.setUp()
   const { page } = await come(id, { email_verified: verified })
 
@@ -256,7 +256,7 @@ test('nobody can join a deleted account with its provider, by an invitation, or 
     .rejects.toMatchObject({ code: 'write_conflict' })
 })
 
-test('each way of joining proves an address within its unit', async () => {
+test('a user can join by claiming or creating an account only with an address that is their own and verified', async () => {
   const una = await person(grid, { email: 'una@corp.example', isVerified: false })
   const account = grid.acme.store
   const user = { id: una.id, role: 'owner' as const }

@@ -131,7 +131,7 @@ test('a verified address in userinfo does not verify a different address in the 
 test.each([
   ['of the same user adds what the ID token lacks, and changes nothing', 'u-1', { role: 'viewer', name: 'Una' }],
   ['of another user says nothing', 'u-2', { role: 'viewer', name: '' }],
-])('the userinfo %s', async (_, sub, member) => {
+])('a userinfo response %s', async (_, sub, member) => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   const signed = { email: 'una@corp.example', email_verified: true, groups: 'guests' }
   server.serve([callback(id)], {

@@ -16,8 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-describe.each(wildProviders())('$provider', (wild) => {
-  test.each(wild.cases)('$title: $outcome', async (one) => {
+describe.each(wildProviders())('sign-ins with $provider', (wild) => {
+  test.each(wild.cases)('a sign-in as the provider documents it has the right outcome, $title: $outcome', async (one) => {
     const { grid } = world
     const played = await startWildOidc(wild)
     played.play(one)

@@ -1,4 +1,4 @@
-/** The card for mirroring a channel with Slack. `slack.test.ts` tests the mirroring itself. */
+/** The settings card for mirroring a channel with Slack. `slack.test.ts` tests the mirroring itself. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { minute } from '../../../src/lib/time.ts'

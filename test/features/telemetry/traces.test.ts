@@ -326,7 +326,7 @@ test("OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES identify the process's span
   expect(collector.text()).toContain('canary-stage')
 })
 
-/** The spans of a call by a known caller. */
+/** A request's spans, as a call with a valid key creates them. */
 function requestOf(traceparent: () => string | null) {
   const spans = grid.deps.traces!.request(traceparent)
   spans.trustCaller()

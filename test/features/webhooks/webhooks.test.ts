@@ -459,7 +459,7 @@ test('an attention event is sent once, again when the problem gets much worse, a
   const waits = async (unread: number) => {
     for (let n = 0; n < unread; n++) await send('canary of a text')
     grid.clock.now += 2 * hour
-    // Two processes run at the same time.
+    // The two calls stand for two processes.
     await Promise.all([notifyWebhooks(grid.store), notifyWebhooks(grid.store)])
     await step()
   }

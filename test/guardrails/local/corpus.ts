@@ -19,7 +19,7 @@ export const localGuardrails: { id: string; check: GuardrailCheck }[] = Object.e
   check: prepared(id, config),
 }))
 
-/** A configuration's check, with the defaults of its schema. */
+/** The check of a configuration, with the defaults of its schema. */
 export function prepared(id: string, config: unknown): GuardrailCheck {
   const provider = providers.find((provider) => provider.id === id)!
   return provider.prepare(provider.config.parse(config))
@@ -40,7 +40,7 @@ export function foundIn(text: string, { spans = [] }: Verdict): string[] {
 }
 
 export interface CorpusText {
-  /** Its location, such as `keys.txt:12`. */
+  /** The text's file and line, such as `keys.txt:12`. */
   readonly place: string
   readonly text: string
   /** The guardrails that must object to it. */

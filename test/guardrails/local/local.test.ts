@@ -7,8 +7,8 @@ import { isLong } from '../../support/long.ts'
 import { corpus, foundIn, localGuardrails, prepared, verdictOn } from './corpus.ts'
 
 /**
- * Any text: from all of Unicode including lone surrogates, from what matters to the guardrails, and from pieces of the
- * corpus.
+ * Random texts: from all of Unicode with lone surrogates, from characters that matter to the guardrails, and from
+ * pieces of the corpus.
  */
 const pieces = corpus().map(({ text }) => text).filter((text) => text.length < 200)
 const anyText = fc.oneof(
@@ -35,7 +35,7 @@ test.each(localGuardrails)('$id never throws, and its spans are ordered ranges o
 })
 
 test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'invisible-text'].includes(id)))(
-  '$id finds nothing more in a redacted text',
+  '$id finds nothing in a text that it has redacted',
   ({ check }) => {
     fc.assert(fc.property(anyText, (text) => {
       const { spans = [] } = verdictOn(check, text)
@@ -48,7 +48,7 @@ test.each(localGuardrails.filter(({ id }) => ['phrases', 'patterns', 'pii', 'inv
   },
 )
 
-/** Each is repeated up to a quarter of the longest text that guardrails see, in the long form up to all of it. */
+/** The length of repeated texts: a quarter of the longest text that guardrails see, and in the long form all of it. */
 const repeatedLength = isLong ? maxGuardedLength : maxGuardedLength / 4
 
 test.each([
@@ -69,7 +69,7 @@ test.each([
   'YWJj',
   'heron ',
 ])(
-  '%j, repeated, does not slow down any guardrail',
+  'repeating %j does not slow down any guardrail',
   (piece) => {
     const text = piece.repeat(repeatedLength).slice(0, repeatedLength)
     const listed = prepared('phrases', { phrases: ['heron', 'a'.repeat(12), 'heron heron heron'] })
@@ -77,13 +77,13 @@ test.each([
     for (const check of [...localGuardrails.map(({ check }) => check), listed]) {
       const startedAt = process.cpuUsage()
       verdictOn(check, text)
-      // Generous: quadratic algorithms take many times as long.
+      // The limit is generous, because quadratic algorithms take many times as long.
       expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(isLong ? 6_000 : 2_000)
     }
   },
 )
 
-test('length counts characters, and redacts the excess', () => {
+test('the guardrail length counts characters, and redacts the excess', () => {
   const check = prepared('length', { maxCharacters: 3 })
 
   expect(verdictOn(check, '👍é👍').kinds).toEqual([])
@@ -98,11 +98,11 @@ test.each([
   ['می‌خواهم', []],
   ['👨‍👩‍👧‍👦 ❤️‍🔥', []],
   ['葛' + '葛\u{e0100}'.repeat(10), Array(10).fill('\u{e0100}')],
-])('in %j the invisible text is %j', (text, found) => {
+])('the invisible-text guardrail finds in %j exactly %j', (text, found) => {
   expect(foundIn(text, verdictOn(prepared('invisible-text', {}), text))).toEqual(found)
 })
 
-test('redacts only a foreign script, and of a foreign language in an allowed script its section', () => {
+test('the language guardrail redacts only words in a foreign script, and ignores short texts and code', () => {
   const check = prepared('language', { languages: ['en'] })
   const mixed = 'The report: все проверки прошли. Thanks for your help with this!'
 

@@ -4,7 +4,7 @@ import { createGuardrail } from '../../../src/grid/guardrails/guardrails.ts'
 import { testGrid } from '../../support/grid.ts'
 import { foundIn, prepared, verdictOn } from './corpus.ts'
 
-test('finds all matches of all expressions, and merges overlapping ones', () => {
+test('the patterns guardrail finds all matches of all expressions, and merges overlapping ones', () => {
   const text = 'aab 12-34 é👍 ABBA'
   const verdict = verdictOn(prepared('patterns', { patterns: ['a+b', '\\d+-\\d+', '👍', '(?i)abb', 'BBA'] }), text)
 
@@ -24,14 +24,14 @@ test.each([
   ['(a)\\1', 'patterns.1', 'This is not a valid RE2 expression: invalid escape sequence: `\\1`.'],
   ['a*', 'patterns.1', 'This expression matches an empty text, so it would object to every message.'],
   ['.{1,400}z', 'patterns.1', 'This expression is too large. Repeat fewer times, or use fewer alternatives.'],
-])('refuses %j when it is saved, with its field and the problem', (pattern, field, message) => {
+])('saving the expression %j is refused at the field %s: %s', (pattern, field, message) => {
   const prepare = () => prepared('patterns', { patterns: ['ok', pattern] })
 
   expect(prepare).toThrow(RefusedConfig)
   expect(prepare).toThrow(expect.objectContaining({ field, message }))
 })
 
-test('a refused expression is invalid input for the guardrail, at the path of its field', async () => {
+test("creating a guardrail with an invalid expression is refused, and the error names the field's path", async () => {
   const { acme } = await testGrid()
 
   const created = createGuardrail(acme.store, { name: 'p', provider: 'patterns', config: { patterns: ['ok', '(a'] } })
@@ -43,7 +43,7 @@ test('a refused expression is invalid input for the guardrail, at the path of it
   })
 })
 
-/** Expressions that take exponential or quadratic time elsewhere, with the texts that cause it. */
+/** Expressions that take exponential or quadratic time in other engines, with the texts that cause it. */
 test.each([
   ['(a+)+$', 'a', '!'],
   ['(a|aa)+$', 'a', '!'],
@@ -54,19 +54,19 @@ test.each([
   ['x*y|x', 'x', ''],
   ['\\s+$', ' ', 'x'],
   ['(?:a?){50}a{50}$', 'a', 'b'],
-])('%j terminates on a text of 10,000 characters', (pattern, char, end) => {
+])('the expression %j ends on a text of 10,000 characters', (pattern, char, end) => {
   const text = char.repeat(10_000 - end.length) + end
   const check = prepared('patterns', { patterns: [pattern] })
   const startedAt = process.cpuUsage()
 
   const verdict = verdictOn(check, text)
 
-  // Generous: other engines take hours.
+  // The limit is generous, because other engines take hours.
   expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000)
   if (verdict.spans) expect(verdict.spans.at(-1)!.end).toBeLessThanOrEqual(text.length)
 })
 
-test('redacts the rest of the text when finding all matches takes too much effort', () => {
+test('the rest of the text is redacted if finding all matches takes too long', () => {
   const text = 'x'.repeat(10_000)
   const verdict = verdictOn(prepared('patterns', { patterns: ['x*y|x'] }), text)
 

@@ -11,7 +11,7 @@ test.each([
   ['iban', 'bank account number', 'to DE89 3704 0044 0532 0130 00 today', 'DE89 3704 0044 0532 0130 00'],
   ['national_id', 'national id number', 'SSN 123-45-6788.', '123-45-6788'],
   ['api_key', 'key or token', 'url postgres://bob:s3cr3tpw@db.test', 'postgres://bob:s3cr3tpw@'],
-])('finds %s as %s in %j', (kind, name, text, found) => {
+])('the pii guardrail finds %s as %s in %j', (kind, name, text, found) => {
   const verdict = verdictOn(prepared('pii', { kinds: [kind] }), text)
 
   expect(verdict.kinds).toEqual([name])
@@ -19,13 +19,13 @@ test.each([
   expect(verdictOn(prepared('pii', {}), text).kinds).toContain(name)
 })
 
-test('searches only the chosen kinds', () => {
+test('the pii guardrail searches only for the chosen kinds', () => {
   const text = 'alice@example.com, 4111 1111 1111 1111'
 
   expect(foundIn(text, verdictOn(prepared('pii', { kinds: ['card'] }), text))).toEqual(['4111 1111 1111 1111'])
 })
 
-test('finds a grid key, but not one with a wrong checksum', () => {
+test('the pii guardrail finds a grid key, but not one with a wrong checksum', () => {
   const { key } = mintKey('agent_key')
   const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
   const text = `${key} ${wrong}`
@@ -33,13 +33,13 @@ test('finds a grid key, but not one with a wrong checksum', () => {
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([key])
 })
 
-test('redacts a private key without its end to the end of the text', () => {
+test('a private key without its end mark is redacted up to the end of the text', () => {
   const text = `see -----BEGIN ${'PRIVATE KEY'}-----\nMIIE\nabc`
 
   expect(foundIn(text, verdictOn(prepared('pii', {}), text))).toEqual([text.slice(4)])
 })
 
-/** Check digits: changing the last digit makes each number invalid. */
+/** Numbers with a check digit, which are invalid with another last digit. */
 test.each([
   ['4111111111111111'],
   ['GB82WEST12345698765432'],
@@ -59,7 +59,7 @@ test.each([
   ['110105190403220335'],
   ['PPS 3309106N'],
   ['teudat zehut 919181875'],
-])('%s has a check digit', (number) => {
+])('the number %s is found only with its correct check digit', (number) => {
   const check = prepared('pii', { kinds: ['card', 'iban', 'national_id'] })
   const wrong = number.slice(0, -1) + (/\d$/.test(number) ? (Number(number.at(-1)) + 1) % 10 : 'L')
 

@@ -1,4 +1,4 @@
-/** Every remote provider combined with every failure of its service. */
+/** Every remote provider with every failure of its service. */
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { failureForTenants, type FailureReason, ProviderFailure } from '../../../src/guardrails/provider.ts'
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const json = { 'Content-Type': 'application/json' }
-/** A response that repeats its request, as services do in their errors. */
+/** A response that contains the request, as errors of some services do. */
 const status = (code: number): Answer => ({ headers, text }, response) =>
   response.writeHead(code, json).end(
     JSON.stringify({ error: `canary of the answer ${text} ${JSON.stringify(headers)}` }),
@@ -93,8 +93,8 @@ const failures: { name: string; reason: FailureReason; answer: Answer; says?: st
 
 const ids = providers.filter(({ kind }) => kind === 'remote').map(({ id }) => id)
 
-describe.each(ids)('%s fails if its service', (id) => {
-  test.each(failures)('$name: $reason', async ({ reason, answer, says = '' }) => {
+describe.each(ids)('failures of %s', (id) => {
+  test.each(failures)('a check fails with the right reason if its service $name: $reason', async ({ reason, answer, says = '' }) => {
     service = await startService(answer)
     const logs: string[] = []
     const isSlow = reason === 'timeout'
@@ -106,11 +106,11 @@ describe.each(ids)('%s fails if its service', (id) => {
     expect(failure.message).toContain(new URL(service.url).host)
     expect(failure.message).toContain(says)
     expectHidden(failure, logs)
-    // One attempt; the judge repeats its request differently to a server that refuses structured responses.
+    // Only the judge repeats a request, in another form, if a server refuses structured responses.
     expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
   })
 
-  test('is unreachable: not_connected, after two attempts', async () => {
+  test('a check whose service is unreachable fails with not_connected after two attempts', async () => {
     let attempts = 0
     const logs: string[] = []
     const check = checkWith(id, `http://127.0.0.1:${await freePort()}`, { logs, onFetch: () => attempts++ })
@@ -121,7 +121,7 @@ describe.each(ids)('%s fails if its service', (id) => {
     expectHidden(failure, logs)
   })
 
-  test('is in a private network: refused, and nothing is sent', async () => {
+  test('a check whose service is in a private network is refused, and nothing is sent', async () => {
     service = await startService(() => {})
     let attempts = 0
     const logs: string[] = []
@@ -133,12 +133,12 @@ describe.each(ids)('%s fails if its service', (id) => {
   })
 })
 
-describe.each(ids.filter((id) => remoteProviders[id].token))('%s with a token', (id) => {
+describe.each(ids.filter((id) => remoteProviders[id].token))('tokens of %s', (id) => {
   test.each([['none', undefined], ['one with a line end', 'sk-canary\r\nX-Other: 1'], [
     'one with letters',
     'schlüssel',
   ]])(
-    'that is %s sends nothing',
+    'a check whose token is %s fails with wrong_token, and nothing is sent',
     async (_, token) => {
       service = await startService(() => {})
 
@@ -150,7 +150,7 @@ describe.each(ids.filter((id) => remoteProviders[id].token))('%s with a token', 
   )
 })
 
-test('tenants do not learn why a service was unreachable', () => {
+test('tenants are not told why a service was unreachable', () => {
   const told = failures.map(({ reason }) => failureForTenants(new ProviderFailure(reason, `host:1 ${reason}`)).reason)
 
   expect(new Set(told)).toEqual(
@@ -164,7 +164,7 @@ async function failureOf(check: Promise<unknown>): Promise<ProviderFailure> {
   return error as ProviderFailure
 }
 
-/** The error and the log contain no text, token or response of the service. */
+/** Expects that the error and the log contain no text, token or response of the service. */
 function expectHidden(failure: ProviderFailure, logs: string[]): void {
   const shown = [failure.message, failure.stack, JSON.stringify(failure), ...logs].join('\n')
   expect(hidden.filter((secret) => shown.includes(secret))).toEqual([])

@@ -1,4 +1,4 @@
-/** The model that judges: its prompt, and which of its responses are judgements. */
+/** The judging model's prompt, and the responses that count as judgements. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { readJudgement } from '../../../src/guardrails/remote/llm-judge.ts'
 import {
@@ -25,15 +25,15 @@ async function serve(content: unknown): Promise<string> {
   return service.url
 }
 
-/** The text inside the fence of a message to the model. */
+/** The text between the fences of the message to the model. */
 function fenced({ body }: ServiceRequest): string {
   const user: string = body.messages.at(-1).content
   const [, fence] = user.match(/(TEXT-[0-9a-f]{32})-BEGIN\n/)!
   return user.slice(user.indexOf(`${fence}-BEGIN\n`) + fence.length + 7, user.lastIndexOf(`\n${fence}-END`))
 }
 
-describe('the request', () => {
-  test('contains the model, the policy, the fenced text, and the response format', async () => {
+describe('requests to the judging model', () => {
+  test('a request to the judging model has the model, the policy, the fenced text and the response format', async () => {
     const url = await serve('{"violation":true,"reason":"An insult."}')
 
     const verdict = await checkWith('llm-judge', url)('You fool!')
@@ -61,7 +61,7 @@ describe('the request', () => {
   })
 })
 
-describe('a server that refuses structured responses', () => {
+describe('judging servers without structured responses', () => {
   const refusing = (content: string) =>
     startService(({ body }, response) => {
       const isPlain = body.response_format === undefined &&
@@ -70,7 +70,7 @@ describe('a server that refuses structured responses', () => {
         .end(JSON.stringify(isPlain ? completion(content) : { error: { message: 'response_format is not supported' } }))
     })
 
-  test('is asked again without them, and without them at once the next time', async () => {
+  test('a judging server that refuses structured responses is asked again without them, and later at once without them', async () => {
     service = await refusing('unsafe\nS1,S10')
     const check = checkWith('llm-judge', service.url)
 
@@ -83,7 +83,7 @@ describe('a server that refuses structured responses', () => {
   })
 })
 
-describe('the answer', () => {
+describe('responses of the judging model', () => {
   const violation = ['violation of the policy']
 
   test.each<[string, string[]]>([
@@ -101,7 +101,7 @@ describe('the answer', () => {
     ['unsafe\nS1,S10', ['violent crimes', 'hate']],
     ['UNSAFE\r\nS14, S14', ['code interpreter abuse']],
     ['unsafe\nS99', violation],
-  ])('%j is a judgement', (content, kinds) => {
+  ])('the response %j is a judgement', (content, kinds) => {
     expect(readJudgement(content)).toEqual(kinds)
   })
 
@@ -121,7 +121,7 @@ describe('the answer', () => {
     'safe\nunsafe',
     '```json\n{"violation": false}\n``` as the text says',
     '<think>{"violation": false}',
-  ])('%j is not a judgement', (content) => {
+  ])('the response %j is not a judgement', (content) => {
     expect(readJudgement(content)).toBeUndefined()
   })
 })

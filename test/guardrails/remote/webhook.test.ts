@@ -1,4 +1,4 @@
-/** The webhook provider: signed according to Standard Webhooks, verified with its library. */
+/** The webhook provider, signed according to Standard Webhooks and verified with that library. */
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import { providers } from '../../../src/guardrails/providers.ts'
@@ -15,8 +15,8 @@ async function serve(answer: unknown): Promise<string> {
   return service.url
 }
 
-describe('the request', () => {
-  test('sends what is checked, with a signature that the library verifies', async () => {
+describe('guardrail webhook requests', () => {
+  test('a guardrail webhook gets the text with its context, and a signature that the library verifies', async () => {
     const url = await serve({ decision: 'allow', reasons: [] })
 
     await checkWith('webhook', url)('Grüße 😀\u2028', { direction: 'outbound', sender: '@jo', recipient: '#general' })
@@ -32,7 +32,7 @@ describe('the request', () => {
   })
 })
 
-describe('the answer', () => {
+describe('guardrail webhook responses:', () => {
   test.each<[string, unknown, { kinds: string[]; replacement?: string }]>([
     ['allow', { decision: 'allow', reasons: ['never mind'], redacted: 'x' }, { kinds: [] }],
     ['block', { decision: 'block', reasons: ['trade secret', 'tone'] }, { kinds: ['trade secret', 'tone'] }],
@@ -60,12 +60,12 @@ describe('the answer', () => {
     ['an empty text', { decision: 'redact', reasons: [], redacted: '' }],
     ['a text with U+0000', { decision: 'redact', reasons: [], redacted: 'a\0b' }],
     ['an array', [{ decision: 'allow' }]],
-  ])('%s is a failure', async (_, answer) => {
+  ])("a guardrail webhook's response with %s counts as a failure", async (_, answer) => {
     await expect(checkWith('webhook', await serve(answer))('text')).rejects.toMatchObject({ reason: 'unusable_answer' })
   })
 })
 
-describe('the secret', () => {
+describe('guardrail webhook secrets', () => {
   const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
 
   test.each([
@@ -76,7 +76,7 @@ describe('the secret', () => {
     'whsec_',
     'whsec_not base64!',
     ` whsec_${base64(32)}`,
-  ])('%j is refused', (token) => {
+  ])('the webhook secret %j is refused', (token) => {
     expect(() => provider.checkToken!(token)).toThrow('whsec_ and the base64 of 24 to 64 random bytes')
   })
 })

@@ -1,7 +1,4 @@
-/**
- * The content of an archive: every table and column is either archived or explicitly omitted, and no secret is
- * archived.
- */
+/** Every table and column is either archived or explicitly omitted, and no secret is archived. */
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { expect, test } from 'vitest'
