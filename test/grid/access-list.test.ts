@@ -1,4 +1,4 @@
-/** An agent does not inherit trust with an alias. See docs/protocol/messages.md, "Pending aliases". */
+/** A new agent with a trusted alias does not inherit the trust. See docs/protocol/messages.md, "Pending aliases". */
 import { beforeEach, expect, test } from 'vitest'
 import { confirmAccess, removeAccess, updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -20,7 +20,7 @@ const asked = { kind: 'access', subject: '@desk @later', of: { alias: 'desk', pa
 const gone = { message: '@later is no longer on the access list of @desk, or no agent has it.' }
 const atDesk = { agent: 'desk', partner: 'later' }
 
-test('the response to an access list does not reveal which aliases exist', async () => {
+test('setting an access list does not reveal which aliases exist', async () => {
   const create = async (alias: string, accessList: string[]) => {
     const { api_key: _, agent_id, ...answer } = await admin('admin_create_agent', { ...open, alias, accessList })
     return JSON.stringify(answer).replaceAll(alias, 'ALIAS').replaceAll(agent_id, 'ID')
@@ -30,7 +30,7 @@ test('the response to an access list does not reveal which aliases exist', async
   expect([await listOf('desk'), await listOf('other')]).toEqual([[later], [eve]])
 })
 
-test('two partners can admit each other, whoever comes first', async () => {
+test('two agents can put each other on their allow lists, even before the second one exists', async () => {
   const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later', { ...open, accessList: ['desk'] })
 
@@ -40,7 +40,7 @@ test('two partners can admit each other, whoever comes first', async () => {
   expect(await send(desk, '@later')).toBe('sent')
 })
 
-test('asks the owner about the agent that takes a pending alias, and admits it once confirmed', async () => {
+test('the owner is asked about an agent that takes a pending alias, and confirming admits the agent', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['eve', 'later'] })
   expect(await conditions()).toEqual([])
   const partner = await grid.evil.agent('later')
@@ -53,7 +53,7 @@ test('asks the owner about the agent that takes a pending alias, and admits it o
   expect(await send(partner, '@desk')).toBe('sent')
 })
 
-test('does not admit an alias that the owner removes', async () => {
+test('removing a pending alias keeps its agent out', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later')
 
@@ -63,7 +63,7 @@ test('does not admit an alias that the owner removes', async () => {
   await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)
 })
 
-test('asks only owners and admins, and only while it matters', async () => {
+test('only owners and admins are asked about a pending alias, and only while confirming would have an effect', async () => {
   const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later')
   const seenBy = async (role: 'admin' | 'member') => {
@@ -87,13 +87,13 @@ test('asks only owners and admins, and only while it matters', async () => {
   expect(await conditions()).toEqual([])
 })
 
-test('asks nobody about an agent of their own account', async () => {
+test('nobody is asked when an agent of the same account takes a pending alias', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await grid.acme.agent('later')
   expect(await conditions()).toEqual([])
 })
 
-test('a block list blocks the taker of a pending alias, and asks nobody', async () => {
+test('a block list blocks an agent that takes a listed alias, and nobody is asked', async () => {
   await grid.acme.agent('desk', { visibility: 'public', accessPolicy: 'block_list', accessList: ['later'] })
   const partner = await grid.evil.agent('later')
 
@@ -101,7 +101,7 @@ test('a block list blocks the taker of a pending alias, and asks nobody', async 
   expect(await conditions()).toEqual([])
 })
 
-test('saving a list again confirms nothing, and a list of another kind starts anew', async () => {
+test('saving an allow list again confirms no pending alias, and switching to a block list resets pending aliases', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await grid.evil.agent('later')
   const update = (accessPolicy: 'allow_list' | 'block_list', accessList: string[]) =>
@@ -115,13 +115,13 @@ test('saving a list again confirms nothing, and a list of another kind starts an
   expect(await listOf('desk')).toEqual([{ alias: 'later', pending: false }])
 })
 
-test('an alias stays trusted only while it is reserved for the account that had it', async () => {
+test('an alias stays trusted only while it is reserved for its former account', async () => {
   const partner = await grid.evil.agent('later')
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await deleteAgent(grid.evil.store, partner.id)
   expect(await send(await grid.evil.agent('later'), '@desk')).toBe('sent')
 
-  // As the removal of the account does.
+  // Simulates the end of the account's removal.
   await grid.evil.store.write(grid.evil.store.change.removal.end())
   expect(await listOf('desk')).toEqual([later])
   await expect(confirmAccess(grid.acme.store, atDesk)).rejects.toMatchObject(gone)

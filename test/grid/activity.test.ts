@@ -25,8 +25,8 @@ const newNames = { alias: 'fresh-agent', name: 'fresh-channel' }
 const argsOf = (tool: typeof adminTools[number]) =>
   validArguments(tool, tool.name.includes('create') ? newNames : names)
 
-describe.each(eras)('in the %s era', (era) => {
-  test('logs calls in number, order and outcome', async () => {
+describe.each(eras)('in the %s protocol era', (era) => {
+  test('each admin call is logged once, in order, with its arguments and outcome', async () => {
     const before = (await log()).length
     const calls: [tool: string, args: Args, outcome: string][] = [
       ...adminTools.filter(({ name }) => !/delete|members$/.test(name))
@@ -59,7 +59,7 @@ describe.each(eras)('in the %s era', (era) => {
     expect(left.map((row) => JSON.parse(row.arguments))).toEqual(calls.map(([, args]) => args))
   })
 
-  test('logs a call that fails with an internal error as internal', async () => {
+  test('a call that fails with an internal error is logged as internal', async () => {
     await rows(grid, 'ALTER TABLE skills RENAME TO elsewhere')
 
     const { code } = await call('admin_list_skills', {}, era)
@@ -74,7 +74,7 @@ test.each([
   ['a token that is refused', { alias: 'far', remoteToken: 'CANARY' }],
   ['fields with the names of secrets', { apiKey: 'CANARY', password: 'CANARY', client_secret: ['CANARY'] }],
   ['the password of an address', { alias: 'far', type: 'a2a', remoteUrl: 'https://user:CANARY@x.example' }],
-])('does not log %s', async (_, args) => {
+])('the activity log does not contain %s', async (_, args) => {
   await call('admin_create_agent', args)
 
   expect((await log()).at(-1)!.tool).toBe('admin_create_agent')
@@ -82,7 +82,7 @@ test.each([
   expect(grid.logs.join('\n')).not.toContain('CANARY')
 })
 
-test('redacts keys in every argument', async () => {
+test('API keys are redacted in every logged argument', async () => {
   const keys = [grid.acme.adminKey, grid.bob.key]
   for (const key of keys) {
     await call('admin_create_agent', { alias: key, description: `my key is ${key}.`, [key]: 1 })
@@ -95,7 +95,7 @@ test('redacts keys in every argument', async () => {
   expect(text).toContain(`grid_adm_…${grid.acme.adminKey.slice(-4)}`)
 })
 
-describe('when the log cannot be written', () => {
+describe('when the activity log cannot be written', () => {
   beforeEach(() =>
     rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
   )
@@ -131,7 +131,7 @@ test.each([
   expect(outcomes.sort()).toEqual(codes)
 })
 
-/** All rows, oldest first. */
+/** The account's log, oldest row first. */
 async function log(): Promise<Activity[]> {
   return (await grid.acme.store.read.activity.list()).reverse()
 }

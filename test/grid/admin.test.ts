@@ -15,7 +15,7 @@ beforeEach(async () => {
   acme = grid.acme.store
 })
 
-test("replaces all of a channel's members or none", async () => {
+test("setting a channel's members replaces all of them or none", async () => {
   await createChannel(acme, { name: 'general', members: ['alice', '@Bob', grid.bob.id] })
 
   const failed = setChannelMembers(acme, { channel: 'general', members: ['alice', 'nobody'] })
@@ -46,7 +46,7 @@ test('an account can have at most 1,000 skills', async () => {
   expect(await acme.read.skills.list()).toHaveLength(1_000)
 })
 
-test('a call with an unknown outcome does not log a second, contradicting row', async () => {
+test('a call with an unknown outcome is not logged a second time with another outcome', async () => {
   const lossy: AccountStore = {
     ...acme,
     async record(entry, statements) {

@@ -1,4 +1,4 @@
-/** Downloads that nobody reads: the memory they use, and their limits. docs/security.md, "Overload". */
+/** Unread downloads: the memory they use, and their limits. docs/security.md, "Overload". */
 import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../support/a2a.ts'
 import type { Browser } from '../support/browse.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   owner = await signedIn(grid, await person(grid, { role: 'owner' }))
 })
 
-test('a key can have at most twenty unread parts, and HEAD takes no slot', async () => {
+test('a key can have at most twenty unread part downloads, and HEAD requests take no slot', async () => {
   const raw = { raw: Buffer.alloc(50_000, 1).toString('base64'), mediaType: 'image/png', filename: 'cat.png' }
   await postA2a(grid, grid.alice.key, send10({ parts: [{ text: 'x' }, raw] }))
   const [message] = (await callTool(grid, grid.bob.key, 'read_messages')).text
@@ -39,7 +39,7 @@ test('a key can have at most twenty unread parts, and HEAD takes no slot', async
 test.each([
   () => `/accounts/${grid.acme.id}/activity/export?as=csv`,
   () => `/accounts/${grid.acme.id}/held/decisions/export`,
-])('%s of a page takes a slot until it was read', async (path) => {
+])('an export (%s) takes a download slot until it is read', async (path) => {
   const unread = await owner.request(path())
   expect(grid.store.waiting.downloads.count).toBe(1)
 

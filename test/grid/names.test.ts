@@ -23,7 +23,7 @@ const invisible = {
 }
 
 describe.each(Object.entries(invisible))('%s', (_, char) => {
-  test.each([`Acme${char}`, `Ac${char}me`, char])('is refused', (name) => {
+  test.each([`Acme${char}`, `Ac${char}me`, char])('is refused in a name', (name) => {
     expect(() => checkName(name, 'name')).toThrow('A name must not contain')
   })
 })
@@ -41,7 +41,7 @@ test.each([
   'ᠤᠨ\u180b',
   '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f} Ltd',
   '☎\ufe0e, 神\ufe00社',
-])('accepts %s', (name) => {
+])('the name %s is accepted', (name) => {
   expect(checkName(` ${name} `, 'name')).toBe(name)
 })
 
@@ -54,7 +54,7 @@ describe("a client's name", () => {
     [' \u2800\xad ', 'Unnamed client'],
     [`${'x'.repeat(79)}👩‍🚀`, `${'x'.repeat(79)}👩`],
     [`${'x'.repeat(78)}👩‍🚀`, `${'x'.repeat(78)}👩`],
-  ])('shows %j as %j', (given, shown) => {
+  ])('%j is shown as %j', (given, shown) => {
     expect(cleanName(given)).toBe(shown)
     expect(isPlainName(shown)).toBe(true)
   })

@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('cross-account queries are exactly those that the tripwire allows', () => {
+test('the cross-account queries of the store are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])
 
   // Several statements of one unit share a name.
@@ -40,7 +40,7 @@ test.each([
   'SELECT a.id FROM agents a JOIN agents b ON b.account_id = a.account_id, messages m WHERE a.account_id = ?',
   'SELECT a.id FROM agents a LEFT JOIN messages m ON m.account_id = a.account_id AND a.account_id = ?',
   'SELECT m.id FROM messages m JOIN held_messages d ON d.message_id = m.id WHERE d.account_id = ?',
-  // The column could belong to either table.
+  // The column account_id could belong to either table.
   'SELECT messages.id FROM messages JOIN held_messages ON message_id = messages.id WHERE account_id = ?',
   'SELECT id FROM agents WHERE account_id = ? AND id IN (SELECT agent_id FROM deliveries WHERE seq > ?)',
   'SELECT id FROM agents WHERE account_id = ? AND EXISTS (SELECT 1 FROM trials WHERE trials.agent_id = agents.id)',
@@ -62,7 +62,7 @@ test.each([
   'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM messages WHERE id = ?)',
   'DELETE FROM deliveries WHERE seq IN (SELECT seq FROM log WHERE kind = ?)',
   'SELECT t.thread_id FROM thread_messages t JOIN messages m ON m.seq = t.seq WHERE m.account_id = ?',
-])('stops an unscoped statement before it runs: %s', async (statement) => {
+])('the tripwire stops an unscoped statement before it runs: %s', async (statement) => {
   await expect(rows(grid, statement)).rejects.toThrow('Tripwire')
 })
 
@@ -78,17 +78,17 @@ test.each([
   'INSERT INTO skills (account_id, id) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM skills WHERE account_id = ?)',
   'SELECT seq FROM deliveries WHERE inbox = (SELECT n FROM agent_numbers WHERE account_id = ? AND agent_id = ?)',
   'SELECT d.seq FROM agent_numbers a JOIN deliveries d ON d.inbox = a.n WHERE a.account_id = ?',
-])('the tripwire allows a statement whose every branch names the account: %s', (statement) => {
+])('the tripwire allows a statement that names the account in every branch: %s', (statement) => {
   expect(() => tripwire(statement)).not.toThrow()
 })
 
-test('every branch of every store statement names its account, whether or not a test runs it', () => {
+test('every branch of every store statement names its account, including statements that no test runs', () => {
   for (const { sql, crossAccount } of allQueries) tripwire(sql, crossAccount)
 
   expect(allQueries.length).toBeGreaterThan(300)
 })
 
-test('the write itself refuses an alias that a deleted agent of another account had', async () => {
+test("the insert of an agent refuses an alias of another account's deleted agent", async () => {
   const { agents: { add } } = grid.evil.store.change
   const agent = (alias: string) => ({
     ...{
@@ -109,7 +109,7 @@ test('the write itself refuses an alias that a deleted agent of another account 
 })
 
 test.each(['agents', 'channel_members', 'agent_skills', 'trials', 'credentials', 'messages', 'agent_access'])(
-  'the database itself refuses a row of %s that references another account',
+  'a foreign key refuses a row of %s that references another account',
   async (table) => {
     const id = grid.eve.id
     const columns: Record<string, Record<string, string | number>> = {

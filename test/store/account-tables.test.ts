@@ -14,13 +14,13 @@ import { testGrid } from '../support/grid.ts'
 const declared = (Object.keys(accountTables) as (keyof typeof accountTables)[])
   .map((name) => ({ table: getTableName(schema[name]) as string, ...accountTables[name] }))
 const namesOf = (tables: { table: string }[]) => tables.map(({ table }) => table).sort()
-/** The account tables from whose rows these texts delete. */
+/** The account tables from which these statements delete rows. */
 const deletedBy = (texts: string[]) => {
   const deleted = texts.flatMap((sql) => [...sql.matchAll(/\bDELETE FROM (\w+)/g)].map(([, table]) => table))
   return declared.filter(({ table }) => deleted.includes(table))
 }
 
-test('rows expire by age exactly where a statement removes them until a time, in batches', () => {
+test('the tables declared to expire by age are exactly those from which a batched statement removes old rows', () => {
   const aging = allQueries.filter(({ names }) =>
     names.includes('until') || (names.includes('at') && names.includes('limit'))
   )
@@ -30,7 +30,7 @@ test('rows expire by age exactly where a statement removes them until a time, in
   )
 })
 
-test('rows expire with their messages exactly where message retention removes them', async () => {
+test('the tables declared to expire with messages are exactly those from which message retention removes rows', async () => {
   const { acme } = await testGrid()
   const removal = acme.store.change.retention.removeMessages(['a message'], 1)
 
@@ -39,7 +39,7 @@ test('rows expire with their messages exactly where message retention removes th
   expect(namesOf(withMessages)).toEqual(namesOf(declared.filter(({ expires }) => expires === 'message')))
 })
 
-test('the end of a removal empties the tables declared for it', async () => {
+test("the last unit of an account's removal empties the tables declared for it", async () => {
   const { acme } = await testGrid()
 
   const ended = deletedBy(acme.store.change.removal.end().map(({ sql }) => sql))
@@ -47,11 +47,11 @@ test('the end of a removal empties the tables declared for it', async () => {
   expect(namesOf(ended)).toEqual(namesOf(declared.filter(({ removal }) => removal === 'emptied')))
 })
 
-test('no source lists tables except db/account-tables.ts', () => {
+test('no source file lists tables except db/account-tables.ts', () => {
   const name = declared.map(({ table }) => table).join('|')
   /** Matches three table names in a row, quoted or within one text. */
   const list = new RegExp(`(?:'(?:${name})',\\s*){2,}'(?:${name})'|\\b(?:(?:${name})\\s+){2,}(?:${name})\\b`)
-  /** The positions and counts that are rebuilt when agents move to another account. */
+  /** These positions and counts are rebuilt when agents move to another account. */
   const allowed = `'traffic', 'thread_agents', 'threads'`
 
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -62,6 +62,6 @@ test('no source lists tables except db/account-tables.ts', () => {
   expect(lists).toEqual([])
 })
 
-test('rotate-keys has a name for each table with sealed tokens', () => {
+test('rotate-keys has a title for each table with sealed tokens', () => {
   expect(Object.keys(titles)).toEqual(expect.arrayContaining([...sealedTables]))
 })

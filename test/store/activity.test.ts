@@ -5,7 +5,7 @@ import type { AccountStore } from '../../src/store/account.ts'
 import { rows } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 
-describe('the log', () => {
+describe('the activity log', () => {
   let grid: TestGrid
   beforeEach(async () => {
     grid = await testGrid()
@@ -23,7 +23,7 @@ describe('the log', () => {
     ['DELETE FROM activity WHERE account_id = ?'],
     [replacement('id', '9')],
     [replacement("'other'", 'n')],
-  ])('is append-only: refuses %s', async (sql) => {
+  ])('is append-only, so it refuses %s', async (sql) => {
     const before = await grid.acme.store.read.activity.list()
 
     await expect(rows(grid, sql, [grid.acme.id])).rejects.toMatchObject({ code: 'write_conflict' })
@@ -31,7 +31,7 @@ describe('the log', () => {
     expect(await grid.acme.store.read.activity.list()).toEqual(before)
   })
 
-  test('a unit repeated after a lost response adds no second row', async () => {
+  test('gets no second row when a unit is repeated after a lost response', async () => {
     const row = activityRow(grid.acme.store.actor, { tool: 't', arguments: {}, requestId: 'r' }, 'ok', 1)
     const fact = { sql: "INSERT INTO store_facts (key, value) VALUES (?, '1')" }
 
@@ -49,7 +49,7 @@ describe('the log', () => {
   }
 })
 
-test('filters the list by time, from one moment until before another', async () => {
+test('the activity list can be filtered by time, with an inclusive start and an exclusive end', async () => {
   const grid = await testGrid()
   const acme = grid.acme.store
   await call(acme, 'first')
@@ -62,7 +62,7 @@ test('filters the list by time, from one moment until before another', async () 
   expect(await toolsOf({ until: createdAt })).toEqual(['first'])
 })
 
-test('the list contains nothing of another account, whatever the filter', async () => {
+test('the activity list contains no row of another account, whatever the filter', async () => {
   const grid = await testGrid()
   const caller = { type: 'admin', credentialId: 'key-1', credentialKind: 'admin_key', userId: 'ann' } as const
   const acme = grid.store.account(grid.acme.id, caller)
@@ -77,7 +77,7 @@ test('the list contains nothing of another account, whatever the filter', async 
   expect(await evil.has((await acme.read.activity.list())[0].id)).toBe(false)
 })
 
-/** A logged call that changes nothing. */
+/** Makes a logged call that changes nothing. */
 function call(account: AccountStore, tool: string): Promise<unknown> {
   return recordActivity(account, { tool, arguments: { of: tool }, requestId: 'r' }, () => Promise.resolve())
 }

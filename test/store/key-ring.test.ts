@@ -1,4 +1,4 @@
-/** A process's key ring, and what happens without one, or with another than the grid's. */
+/** A process's key ring, and processes without a ring or with another ring than the grid's. */
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -27,7 +27,7 @@ async function ready(grid: TestGrid) {
   return { code: answer.status, ...await answer.json() }
 }
 
-test('the first start creates a key ring, and warns that it needs a copy', async () => {
+test('the first start creates a key ring, and warns that the ring needs a copy', async () => {
   const grid = await testGrid({ url: database.url })
 
   expect(levels(grid, 'A new key ring was made')).toEqual(['warn'])
@@ -35,7 +35,7 @@ test('the first start creates a key ring, and warns that it needs a copy', async
   await grid.close()
 })
 
-test('with stored tokens a lost ring is not replaced: the start continues, says so, and encrypts nothing', async () => {
+test('a lost ring is not replaced while tokens are stored: the start continues, logs it, and encrypts nothing', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -57,7 +57,7 @@ test('with stored tokens a lost ring is not replaced: the start continues, says 
   await again.close()
 })
 
-test('makes a ring that others could read private at the start', async () => {
+test('a start makes a ring file private if others could read it', async () => {
   writeFileSync(file, newKeyRing())
   chmodSync(file, 0o644)
 
@@ -66,7 +66,7 @@ test('makes a ring that others could read private at the start', async () => {
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('of two processes with different keys only the one with the keys of stored tokens is ready', async () => {
+test('of two processes with different keys, only the one with the keys of stored tokens is ready', async () => {
   const server = await startSqld({ isRelaxed: true })
   const right = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() } })
   const wrong = await testGrid({ url: server.url, env: { GRID_KEYS: newKeyRing() }, cast: right })
@@ -93,7 +93,7 @@ test('of two processes with different keys only the one with the keys of stored 
   await server.stop()
 })
 
-test('refuses another key under the id of one that has encrypted something at the start', async () => {
+test('a start refuses another key under the id of a key that has encrypted a token', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -116,7 +116,7 @@ test('refuses another key under the id of one that has encrypted something at th
   await again.close()
 })
 
-test('does not restore a backup next to another key under the id of one that has encrypted something', async () => {
+test('a backup is not restored next to another key under the id of a key that has encrypted a token', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -146,7 +146,7 @@ test('an unused key can be replaced under its id', async () => {
     .rejects.toMatchObject({ code: 'key_ring_wrong' })
 })
 
-test('of two processes with different keys under one id, the second one cannot encrypt and is not ready', async () => {
+test('of two processes with different keys under one id, the second cannot encrypt and is not ready', async () => {
   const server = await startSqld({ isRelaxed: true })
   const ring = newKeyRing()
   const first = await testGrid({ url: server.url, env: { GRID_KEYS: ring } })

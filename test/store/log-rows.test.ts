@@ -1,4 +1,4 @@
-/** Log rows written by verbs: changed tasks, held messages, and agents whose waits end. */
+/** Log rows written by verbs: changed tasks, held messages, and agents whose waits must end. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../src/auth/actor.ts'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
@@ -26,7 +26,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('each task event is one row, with its state unless it is an artifact chunk', async () => {
+  test("each task event writes one log row, with the task's state unless it is an artifact chunk", async () => {
     const { id } = await askFor(alice, 'a question')
     await readMessages(bob, {})
     await updateTask(bob, { taskId: id, text: 'part one', artifact: { id: 'a' } })
@@ -36,7 +36,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working', null, 'completed'])
   })
 
-  test('writes one row for the end of a task whose message ends unread', async () => {
+  test('the end of a task whose message ends unread writes one log row', async () => {
     const expired = await askFor(alice, 'too late')
     const retracted = await askFor(alice, 'never mind')
     const { message_id: id } = await messageOf(retracted.id)
@@ -51,7 +51,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', retracted.id)).toEqual(['submitted', 'canceled'])
   })
 
-  test("reading a task's message again changes nothing more", async () => {
+  test("reading a task's message again writes no further log row", async () => {
     const { id } = await askFor(alice, 'a question')
     const { lease } = await readMessages(bob, {})
     await leaseOf(bob, lease!.id).release()
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working'])
   })
 
-  test('a held message is one row in the account that holds it', async () => {
+  test('a held message writes one log row in the account that holds it', async () => {
     await hold(grid.acme.store)
     await sendMessage(alice, { to: '@bob', text: 'may I?' })
 
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
       .toEqual(held.map(({ id }) => ({ id, home: grid.acme.id })))
   })
 
-  test('a message that is unread again, and a deletion, wake those who wait for the agent', async () => {
+  test("a message that is unread again and an agent's deletion each write log rows that wake its waits", async () => {
     await sendMessage(alice, { to: '@bob', text: 'one' })
     await sendMessage(alice, { to: '@bob', text: 'two' })
     const { lease } = await readMessages(bob, {})
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     await requeueMessages(grid.acme.store, { agent: 'bob' })
     expect(await logOf('agent', grid.bob.id)).toHaveLength(before + 2)
 
-    // One row is for the key.
+    // One row is for the agent, and one for its key.
     await deleteAgent(grid.acme.store, 'bob')
     expect(await logOf('agent', grid.bob.id)).toHaveLength(before + 4)
   })

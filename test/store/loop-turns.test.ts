@@ -56,7 +56,7 @@ function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {
   return { follower, taken, skipped }
 }
 
-test('skips a row on which a follower fails repeatedly, without delaying other rows and followers', async () => {
+test('a row on which a follower fails repeatedly is skipped, without delaying other rows and followers', async () => {
   const broken = ({ after, upTo }: Batch) => {
     if (after < 7 && upTo >= 7) throw new TypeError('a damaged row')
   }
@@ -72,7 +72,7 @@ test('skips a row on which a follower fails repeatedly, without delaying other r
   expect(logged).toContain('A follower of the log left a row out')
 })
 
-test('a follower that does not advance although there is more to read counts as stuck, until it advances', async () => {
+test('a follower that does not advance although rows remain counts as stuck until it advances', async () => {
   let isAway = true
   const { follower, taken } = stored('search', () => {
     if (isAway) throw new GridError('unavailable', 'The database is away.')
@@ -94,7 +94,7 @@ test('a follower that does not advance although there is more to read counts as 
   await waitFor('the end', () => loop.standing().length === 0)
 })
 
-test('retries a row that cannot be skipped, and the process continues', async () => {
+test('a row that cannot be skipped is tried again, and the process continues', async () => {
   const { follower, skipped } = stored('search', () => {
     throw new TypeError('a damaged row')
   }, 1)
@@ -109,7 +109,7 @@ test('retries a row that cannot be skipped, and the process continues', async ()
   await waitFor('the row', () => skipped.length === 1)
 })
 
-test('skips no row while the database accepts no writes', async () => {
+test('no row is skipped while the database accepts no writes', async () => {
   let isAway = true
   const { follower, taken, skipped } = stored('search', () => {
     if (isAway) throw new GridError('unavailable', 'The database is away.')
@@ -123,7 +123,7 @@ test('skips no row while the database accepts no writes', async () => {
   expect(skipped).toEqual([])
 })
 
-test('rows that arrive together are one batch, and a backlog is processed without a pause', async () => {
+test('rows that arrive together are one batch, and a backlog is processed without pauses', async () => {
   const batches: Batch[] = []
   const { follower, taken } = stored('traffic', (batch) => batches.push(batch))
   loop.follow(follower)
@@ -139,11 +139,11 @@ test('rows that arrive together are one batch, and a backlog is processed withou
   loop.wake()
   const startedAt = performance.now()
   await waitFor('the backlog', () => taken.length === 1_005)
-  // It would be 4 s if rows were gathered before each batch.
+  // Gathering rows before each batch would take 4 s.
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
-test('a process follower gets what arrived since it became active, at once', async () => {
+test('a process follower gets the rows that arrive after it became active, at once', async () => {
   let isActive = false
   const told: Batch[] = []
   const follower: ProcessFollower = {
@@ -174,7 +174,7 @@ test('a process follower gets what arrived since it became active, at once', asy
   expect(told[1]).toEqual({ after: 8, upTo: 9 })
 })
 
-test('does not query the database without listeners', async () => {
+test('the loop does not query the database without listeners', async () => {
   loop.follow({
     name: 'waits',
     limit: 1,
@@ -192,7 +192,7 @@ test('does not query the database without listeners', async () => {
   expect(pulses).toBe(0)
 })
 
-test('runs a duty at its stored time, even if another process moves it forward', async () => {
+test('a duty runs at its stored time, even if another process moves it forward', async () => {
   const done: number[] = []
   pulse.due.set('expiry', now + 60_000)
   loop.perform({
@@ -213,7 +213,7 @@ test('runs a duty at its stored time, even if another process moves it forward',
   expect(done).toHaveLength(1)
 })
 
-test('logs and retries a failed duty without delaying others', async () => {
+test('a failed duty is logged and tried again, without delaying others', async () => {
   let runs = 0
   let others = 0
   pulse.due.set('tasks', 0)

@@ -1,4 +1,4 @@
-/** A process's loop: waits are woken by what other processes store. See docs/conversations.md, "Waiting". */
+/** A process's loop. Rows that other processes store wake its waits. See docs/conversations.md, "Waiting". */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { waitForMessages } from '../../src/grid/messaging/wait-for-messages.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
 test('a wait in one process returns within 300 ms of a send in another', async () => {
   const sibling = await openSibling()
   const tookMs: number[] = []
-  // Retries more often if the machine is loaded and therefore late.
+  // A loaded machine may be late, so it gets more attempts.
   for (let n = 0; n < 3 || (n < 20 && Math.min(...tookMs) >= 300); n++) {
     const text = `message ${n}`
     const reading = waitForMessages(bobAt(sibling.store), {}, { seconds: 10 })
@@ -56,7 +56,7 @@ test('a wait in one process returns within 300 ms of a send in another', async (
   expect(Math.max(...tookMs)).toBeLessThan(9_000)
 })
 
-test("does not miss a send between a wait's first read and the process's first poll", async () => {
+test("a send between a wait's first read and the process's first poll wakes the wait", async () => {
   const { store, idle } = await openSibling()
   const { pulses } = store.global
   const read = pulses.read
@@ -74,11 +74,11 @@ test("does not miss a send between a wait's first read and the process's first p
   const { messages } = await waitForMessages(bobAt(store), {}, { seconds: 50, lookEveryMs: 100_000 })
 
   expect(messages).toMatchObject([{ message: 'between' }])
-  // A wait that missed the message would read it only at its end.
+  // A wait that missed the message would read it only when the wait ends.
   expect(performance.now() - startedAt).toBeLessThan(25_000)
 })
 
-test('wakes an agent once per delivery, not with each poll', async () => {
+test('an agent is woken once per delivery, not with each poll', async () => {
   const { store, polls } = await openSibling()
   const { notifier } = store.waiting
   const told: string[] = []
@@ -101,14 +101,14 @@ test('wakes an agent once per delivery, not with each poll', async () => {
   expect(told).toEqual([grid.bob.id])
 })
 
-test('any number of waits cause one poll per interval, and none without a wait', async () => {
+test('any number of waits cause one poll per interval, and a process without waits does not poll', async () => {
   const sibling = await openSibling()
   const waits = [grid.alice, grid.bob].flatMap((agent) =>
     [1, 2, 3].map(() => waitForMessages(actorAt(sibling.store, agent), {}, { seconds: 1 }))
   )
   await Promise.all(waits)
   const during = sibling.polls.length
-  // Meanwhile a process with a wait continues to poll.
+  // A process with a wait continues to poll.
   const unsubscribe = grid.store.waiting.notifier.subscribe('an agent', new Signal())
   const before = polls
   await waitFor('five polls of a process', () => polls >= before + 5)

@@ -15,7 +15,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 
 const tables = Object.values(schema).filter((table) => is(table, SQLiteTable))
 
-test('the steps create the schema, and released ones are unchanged', () => {
+test('the migration steps create the schema, and released steps are unchanged', () => {
   const { steps, lacks } = makeSteps(migrations, released, makeSchema())
 
   expect(lacks).toEqual([])
@@ -88,7 +88,7 @@ describe('the step after a release', () => {
     expect(makeSteps(steps, shipped, fresh).lacks).toContain('cars')
   })
 
-  test('never changes a released step', () => {
+  test('does not change a released step', () => {
     const changed = [{ ...steps[0], statements: [cars] }]
     expect(() => makeSteps(changed, shipped, first)).toThrow('The step 0000_grid was released with other statements.')
     expect(makeSteps(steps, shipped, [cars]).lacks).toEqual(['wheels', 'red', 'cars_color', 'painted'])
@@ -125,7 +125,7 @@ describe.each([
     expect((await migratedTables(client)).sort()).toEqual(expected.sort())
   })
 
-  test('foreign keys are enforced after a migration, and a dangling row stops a start that migrated', async () => {
+  test('foreign keys are enforced after a migration, and a dangling row stops a start that has migrated', async () => {
     const insert = "INSERT INTO trials (account_id, agent_id, max, expires_at) VALUES ('a', 'b', 1, 1)"
     await migrate(client)
     await expect(client.execute(insert)).rejects.toMatchObject({ code: expect.stringMatching(/^SQLITE_CONSTRAINT/) })
@@ -136,7 +136,7 @@ describe.each([
     )
   })
 
-  test('a failing step leaves nothing behind and is retried at the next start', async () => {
+  test('a failing step changes nothing, and is tried again at the next start', async () => {
     const broken = [...migrations, step('CREATE TABLE later (id text)', 'INSERT INTO nowhere VALUES (1)')]
 
     await expect(migrate(client, broken)).rejects.toThrow('nowhere')
@@ -146,7 +146,7 @@ describe.each([
     })
   })
 
-  test('a step that violates a constraint fails, and is not mistaken for another process', async () => {
+  test('a step that violates a constraint fails, and is not taken for a step of another process', async () => {
     const broken = [
       ...migrations,
       step('CREATE TABLE later (id text PRIMARY KEY NOT NULL)', 'INSERT INTO later VALUES (NULL)'),
@@ -156,7 +156,7 @@ describe.each([
   })
 })
 
-test('applies each step once when several processes start together on one server', async () => {
+test('each step is applied once when several processes start together on one server', async () => {
   const clients = Array.from({ length: 4 }, () => createClient({ url: server.url, concurrency: 1 }))
   await dropAll(clients[0])
 

@@ -12,7 +12,7 @@ import '../../src/store/store.ts'
 let folder: string
 let client: Client
 
-// On a separate file and client, because `EXPLAIN` leaves a statement open.
+// Uses a separate file and client, because `EXPLAIN` leaves a statement open.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-grid-plans-'))
   client = createClient({ url: `file:${join(folder, 'grid.db')}`, concurrency: 1 })
@@ -25,7 +25,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// What scans would not reveal: an index that passes all rows of an account or an inbox.
+// An index that passes all rows of an account or an inbox is not a scan, so these indexes are checked by name.
 test.each([
   [
     'the messages that can be leased',
@@ -91,7 +91,7 @@ test.each([
   for (const { sql } of found) expect(await plan(sql)).toContainEqual(expect.stringContaining(index))
 })
 
-test('counts the waiting messages of a conversation once, however often the number is used', async () => {
+test('the waiting messages of a conversation are counted once, however often the query uses the count', async () => {
   const asking = allQueries.filter(({ sql }) => sql.includes('found.waits '))
 
   expect(asking).toHaveLength(2)
@@ -102,23 +102,23 @@ test('counts the waiting messages of a conversation once, however often the numb
 const scanned = [
   // Tables with few rows.
   /^SCAN (sqlite_sequence|projections|(agent|message)_search VIRTUAL|instances|leases|signing_keys|newest USING INDEX signing_keys_created|totps|push_keys|oauth_clients)\b/,
-  // Subscribed browsers, and pauses without a notice yet.
+  // Subscribed browsers, and pauses without a notice.
   /^SCAN (sub|push_subscriptions|conversation_turns USING INDEX conversation_turns_paused)\b/,
-  // One row of each table, to see whether there is any; the accounts are checked one after the other, once an hour.
+  // Checks whether a table has any row. The accounts are checked one after the other, once an hour.
   /^SCAN (users|passkeys) USING COVERING INDEX/,
   /^SCAN accounts\b/,
 ]
 /** The beginnings of statements that scan a table. */
 const reading = [
-  // The key ids of stored tokens, for the operator.
+  // Lists the key ids of stored tokens for the operator.
   /^SELECT token_key_id AS key/,
-  // Rows that followers skipped, which the doctor counts and a repair removes.
+  // Counts skipped rows for the doctor, and removes them in a repair.
   /^(SELECT count\(\*\) AS rows|DELETE) FROM skipped_rows WHERE follower IN/,
-  // The projection is rebuilt, or examined by the operator.
+  // Rebuilds the projection, or inspects it for the operator.
   /^(SELECT count\(\*\) AS n FROM messages|UPDATE projections|UPDATE threads SET last_seq = 0|DELETE FROM (traffic|thread_\w+) WHERE \()/,
   // Runs only while no user has a password or a passkey.
   /^SELECT email FROM users WHERE NOT EXISTS/,
-  // For metrics, at most once every 10 s.
+  // Counts for metrics, at most once every 10 s.
   /^SELECT \(SELECT coalesce\(sum\(unread\), 0\) FROM agent_numbers\)/,
   // SQLite searches for rows that refer to a new one only while a reference is broken.
   /^INSERT INTO agent_numbers/,
@@ -143,8 +143,8 @@ test('no store statement scans a whole table', async () => {
   expect(scans).toEqual([])
 })
 
-// A database has no statistics until a process opens it that finds rows.
-test('no statement reads all rows of an account for each value in a list', async () => {
+// A database has no statistics until a process opens it when it already has rows.
+test('no statement reads all rows of an account for each value of a list', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)
   // An account has few guardrails.
@@ -167,7 +167,7 @@ async function plan(sql: string, on = client): Promise<string[]> {
   return rows.map(({ detail }) => String(detail))
 }
 
-/** Fills 20 accounts with 20 agents each and 6,000 messages, one in ten of them unread. */
+/** Fills 20 accounts with 20 agents each and 6,000 messages. One in ten is unread. */
 async function fill(client: Client): Promise<void> {
   const numbers = (to: number) => `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${to - 1})`
   const account = "'account ' || (i % 20)"

@@ -33,7 +33,7 @@ test("two processes know agents' presence after a heartbeat of each", async () =
   expect([at(grid), at(other)]).toEqual([undefined, undefined])
 })
 
-test('a starting process knows the presence at others, and a stopping one removes its own', async () => {
+test('a starting process gets the presence at other processes, and a stopping process removes its own', async () => {
   here(grid).enter(grid.bob.id, { state: 'waiting' })
   await mine.heartbeat()
   await theirs.start()
@@ -44,7 +44,7 @@ test('a starting process knows the presence at others, and a stopping one remove
   expect(at(other)).toBeUndefined()
 })
 
-test("a killed process's reports end with it, and a process that was presumed dead reports again", async () => {
+test("a killed process's presence is removed, and a process that was presumed dead reports its presence again", async () => {
   here(other).enter(grid.bob.id, { state: 'attended', client: 'claude' })
   await theirs.heartbeat()
   for (let n = 0; n < 4; n++) await mine.heartbeat()

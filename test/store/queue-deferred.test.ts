@@ -32,7 +32,7 @@ test('a deferred unit is committed alone if there are no other writes', async ()
   expect(commits).toEqual([['late']])
 })
 
-test('a failing deferred unit is logged and affects no other, and the other deferred units run together', async () => {
+test('a failing deferred unit is logged, and the other deferred units run together', async () => {
   const { queue, commits, logs } = testQueue({ batch: (sqls) => failOn('bad late', constraint, sqls) })
 
   for (const name of ['late 1', 'bad late', 'late 2']) queue.writeLater([unit(name)])
@@ -51,7 +51,7 @@ test('a failing deferred unit is logged and affects no other, and the other defe
   expect(logs).toEqual([expect.stringContaining('A deferred write failed')])
 })
 
-test('a deferred unit that a full disk refuses is retried, until the end', async () => {
+test('a deferred unit that a full disk refuses is tried again, until the queue is drained', async () => {
   let isFull = true
   const full = new LibsqlBatchError('full', 0, 'SQLITE_FULL')
   const { queue, commits, logs } = testQueue({ batch: () => isFull ? Promise.reject(full) : undefined })
@@ -68,7 +68,7 @@ test('a deferred unit that a full disk refuses is retried, until the end', async
   expect(logs.at(-1)).toContain('A deferred write failed')
 })
 
-test('10,000 deferred units may wait; beyond that the oldest is dropped and logged', async () => {
+test('at most 10,000 deferred units wait, and beyond that the oldest is dropped and logged', async () => {
   const { queue, commits, logs } = testQueue()
 
   for (let n = 0; n <= 10_000; n++) queue.writeLater([unit(`${n}`)])

@@ -19,7 +19,7 @@ test('a unit that violates a constraint fails alone', async () => {
 test.each([
   ['the database does not understand', new LibsqlBatchError('SQLITE_UNKNOWN: no such table', 0, 'SQLITE_UNKNOWN')],
   ['reads a number that cannot be represented', new RangeError('too large')],
-])('fails only the statement that %s, with its own error', async (_, bad) => {
+])('a statement that %s fails alone, with its own error', async (_, bad) => {
   const { queue } = testQueue({ batch: (sqls) => failOn('bad', bad, sqls) })
 
   const answers = await Promise.allSettled([queue.write('a', [unit('good')]), queue.write('b', [unit('bad')])])
@@ -32,7 +32,7 @@ test.each([
   ['the disk is full', new LibsqlBatchError('full', 0, 'SQLITE_FULL'), 'storage_full'],
   ['the disk is full at COMMIT', new LibsqlError('full', 'SQLITE_FULL'), 'storage_full'],
   ['the driver fails', new TypeError('undefined cannot be passed as argument to the database'), 'unavailable'],
-])('rejects all units of a failed commit without running them alone: %s', async (_, error, code) => {
+])('all units of a failed commit are rejected, and not run alone: %s', async (_, error, code) => {
   let failures = 1
   const { queue, commits } = testQueue({ batch: () => failures-- > 0 ? Promise.reject(error) : undefined })
 
@@ -48,7 +48,7 @@ test.each([
   ['at COMMIT', new LibsqlError('disk I/O error', 'SQLITE_IOERR', 'SQLITE_IOERR_FSYNC', 1034)],
   ['at a statement', new LibsqlBatchError('disk I/O error', 0, 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 778)],
   ['a damaged file', new LibsqlBatchError('malformed', 0, 'SQLITE_CORRUPT')],
-])('after an I/O error nothing more is written, and the process is asked to end: %s', async (_, error) => {
+])('after an I/O error no more is written, and the process is asked to end: %s', async (_, error) => {
   const held = hold()
   const { queue, commits, faults } = testQueue({ batch: () => held.opened.then(() => Promise.reject(error)) })
 
@@ -66,7 +66,7 @@ test.each([
   await queue.drained()
 })
 
-test('stops running units alone after an I/O error', async () => {
+test('after an I/O error, units are no longer run alone', async () => {
   const io = new LibsqlError('disk I/O error', 'SQLITE_IOERR')
   const { queue, commits } = testQueue({
     batch: (sqls) => sqls.length > 1 ? failOn('bad', constraint, sqls) : failOn('broken', io, sqls),
@@ -78,7 +78,7 @@ test('stops running units alone after an I/O error', async () => {
   expect(commits.slice(1)).toEqual([['good'], ['broken']])
 })
 
-test('a lost connection, or another writer of the file, is a storage fault: nothing is written after it', async () => {
+test('after a lost connection or a locked file, a local queue writes nothing more', async () => {
   for (const code of ['CONNECTION_LOST', 'SQLITE_BUSY']) {
     const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(new LibsqlError('lost', code)) })
 
@@ -99,7 +99,7 @@ const losses: [string, Error][] = [
   ['locked by another process', new LibsqlError('database is locked', 'SQLITE_BUSY')],
 ]
 
-test.each(losses)('repeats the group once on a remote connection that is %s', async (_, loss) => {
+test.each(losses)('a group is repeated once after a failure of a remote connection: %s', async (_, loss) => {
   let failures = 1
   const batch = () => failures-- > 0 ? Promise.reject(loss) : undefined
   const { queue, commits } = testQueue({ batch, options: { local: false } })
@@ -108,7 +108,7 @@ test.each(losses)('repeats the group once on a remote connection that is %s', as
   expect(commits).toEqual([['one'], ['one']])
 })
 
-test.each(losses)('is unavailable after two attempts on a remote connection that stays %s', async (_, loss) => {
+test.each(losses)('a unit is refused as unavailable after two failures of a remote connection: %s', async (_, loss) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(loss), options: { local: false } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
@@ -120,7 +120,7 @@ test.each([
   ['a local error', new LibsqlError('?', 'UNKNOWN'), true, 'unavailable'],
   ["a server's full disk", new LibsqlBatchError('full', 0, 'SQLITE_FULL'), false, 'storage_full'],
   ["a server's broken disk", new LibsqlBatchError('io', 0, 'SQLITE_IOERR'), false, 'unavailable'],
-])('neither repeats a write nor ends the process after %s', async (_, error, local, code) => {
+])('after %s, no write is repeated and the process does not end', async (_, error, local, code) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(error), options: { local } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual([code])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { turn } from '../support/wait-for.ts'
 import { gathered, hold, settle, testQueue, unit } from '../support/write-queue.ts'
 
-test('commits concurrent units together, in order, and returns each unit its own rows', async () => {
+test('concurrent units are committed together, in order, and each gets its own rows', async () => {
   const { queue, commits } = testQueue()
 
   const answers = await Promise.all([
@@ -16,7 +16,7 @@ test('commits concurrent units together, in order, and returns each unit its own
   expect(answers).toEqual([[[{ ran: 'a1' }], [{ ran: 'a2' }]], [[{ ran: 'b1' }]], [[{ ran: 'a3' }]]])
 })
 
-test('settles no promise before its commit returns, and puts units that arrive meanwhile into the next commit', async () => {
+test('no write resolves before its commit returns, and units that arrive during it share the next commit', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   let settled = 0
@@ -34,7 +34,7 @@ test('settles no promise before its commit returns, and puts units that arrive m
   expect(commits).toEqual([['first'], ['second', 'third']])
 })
 
-test('1,000 units may wait; one more of the same account is refused as unavailable, and all others are stored', async () => {
+test('at most 1,000 units wait, and one more of the same account is refused as unavailable', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -52,7 +52,7 @@ test('1,000 units may wait; one more of the same account is refused as unavailab
   expect(Math.max(...commits.map((commit) => commit.length))).toBe(128)
 })
 
-test('when 1,000 units wait, those of an account with few units replace some of an account with many', async () => {
+test('when 1,000 units wait, units of an account with few replace some of an account with many', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
@@ -68,7 +68,7 @@ test('when 1,000 units wait, those of an account with few units replace some of 
   expect(commits[1].slice(0, 3)).toEqual(['busy 0', 'calm 1', 'calm 2'])
 })
 
-test('limits an account to 500 rows in a group while others wait', async () => {
+test('a group contains at most 500 rows of an account while other accounts wait', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])
@@ -86,7 +86,7 @@ test('limits an account to 500 rows in a group while others wait', async () => {
 })
 
 test.each([[2_000, 'done'], [2_001, 'unavailable']])(
-  'after a wait of %i ms, a unit is %s at its turn',
+  'a unit that has waited for %i ms is %s at its turn',
   async (ms, answer) => {
     const held = hold()
     const { queue, clock, commits } = testQueue({ batch: () => held.opened })
@@ -104,7 +104,7 @@ test.each([[2_000, 'done'], [2_001, 'unavailable']])(
   },
 )
 
-test('refuses a unit that waits for a hanging commit in time', async () => {
+test('a unit that waits for a hanging commit is refused in time', async () => {
   const held = hold()
   const { queue, clock } = testQueue({ batch: () => held.opened })
   const running = queue.write('a', [unit('running')])
@@ -118,7 +118,7 @@ test('refuses a unit that waits for a hanging commit in time', async () => {
   expect(await settle([running])).toEqual(['done'])
 })
 
-test('a group closes at about 2,000 rows; a larger unit runs alone', async () => {
+test('a group ends at about 2,000 rows, and a larger unit runs alone', async () => {
   const { queue, commits } = testQueue()
 
   await Promise.all([
@@ -142,7 +142,7 @@ test('an ended queue accepts no further units, and reports no storage fault', as
   expect(commits).toEqual([['last']])
 })
 
-test('serves others between two groups, even if a commit does not yield to the event loop', async () => {
+test('other work runs between two groups, even if a commit does not yield to the event loop', async () => {
   const { queue, commits } = testQueue()
   const seen = new Set<number>()
   const large = { ...unit('large'), rows: 2_000 }

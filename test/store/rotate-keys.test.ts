@@ -18,7 +18,7 @@ import { askFor } from '../support/tasks.ts'
 const [first, second, third] = [newKeyRing(), newKeyRing(), newKeyRing()]
 const idOf = (ring: string) => ring.split(':')[0]
 
-/** Returns the same store with another key ring. */
+/** Returns the grid's store with another key ring. */
 const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
 
 /** Decrypts every token with a ring. */
@@ -82,7 +82,7 @@ async function addGuardrails({ acme }: TestGrid, count: number): Promise<void> {
   await store.write(statements)
 }
 
-test('lists every table with an encrypted column', async () => {
+test('key rotation covers every table with an encrypted column', async () => {
   const grid = await testGrid()
   const sealed = Object.values(schema).filter((table) => is(table, SQLiteTable)).filter((table) =>
     Object.values(getTableColumns(table)).some(({ name }) => /encrypted|seal|cipher|auth_tag|key_id/.test(name))
@@ -92,7 +92,7 @@ test('lists every table with an encrypted column', async () => {
 })
 
 onEachDatabase((open) => {
-  test('encrypts every token with the newest key, and the old ring can decrypt until then', async () => {
+  test('key rotation encrypts every token with the newest key, and the old ring can decrypt until then', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     const tokens = await seal(grid)
     expect(await opened(grid, `${second},${first}`)).toEqual(tokens)
@@ -126,7 +126,7 @@ onEachDatabase((open) => {
     expect(grid.logs.join('\n')).not.toMatch(/of acme|of an a/)
   })
 
-  test('an interrupted run keeps what it committed, and the next one does the rest', async () => {
+  test('an interrupted rotation keeps what it committed, and the next one continues', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 450)
     const store = under(grid, `${second},${first}`)
@@ -145,8 +145,8 @@ onEachDatabase((open) => {
   })
 })
 
-describe('a token', () => {
-  test('that is replaced or removed meanwhile keeps its change', async () => {
+describe('during a key rotation, a token', () => {
+  test('that is replaced or removed keeps its change', async () => {
     const grid = await testGrid({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 3)
     const [{ id: changed }, { id: removed }] = await grid.acme.store.read.guardrails.list()
@@ -166,7 +166,7 @@ describe('a token', () => {
     expect(await opened(grid, `${second},${first}`)).toEqual(['newer', 'token 2'])
   })
 
-  test('that cannot be decrypted is left unchanged, counted and named in the log, and the others are done', async () => {
+  test('that cannot be decrypted stays unchanged, is counted and logged, and does not stop the others', async () => {
     const grid = await testGrid({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 3)
     const [damaged, moved] = await grid.acme.store.read.guardrails.list()
@@ -188,7 +188,7 @@ describe('a token', () => {
   })
 })
 
-test('refuses a newest key that a process lacks while that process lives', async () => {
+test('a rotation is refused while a live process lacks the newest key', async () => {
   const grid = await testGrid({ env: { GRID_KEYS: first } })
   await addGuardrails(grid, 1)
   const heartbeat = (n: number, ...rings: string[]) =>
@@ -200,7 +200,7 @@ test('refuses a newest key that a process lacks while that process lives', async
   await expect(rotating(() => heartbeat(2, first))).rejects.toThrow(`The key ${idOf(second)} is not in the key ring of`)
   expect(await opened(grid, first)).toEqual(['token 0'])
 
-  // The other process was killed.
+  // Without another heartbeat, the other process counts as killed.
   expect(await rotating(() => Promise.resolve())).toMatchObject({ rotated: { guardrails: 1 } })
   await grid.store.write([grid.store.global.instances.remove('other')])
   await heartbeat(1, first, second)

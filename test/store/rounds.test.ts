@@ -1,6 +1,6 @@
 /**
- * How often each call waits for a remote database. Concurrent reads share a request: see docs/architecture.md, "Reads
- * and writes".
+ * How many times each call waits for a remote database. Concurrent reads share a request: see docs/architecture.md,
+ * "Reads and writes".
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CountingProxy, countingProxy } from '../support/counting-proxy.ts'
@@ -36,7 +36,7 @@ const tool = (name: string, args: object = {}) => () => callTool(grid, grid.alic
 const hello = { to: 'bob', message: 'hello' }
 const send = tool('send_message', hello)
 
-/** The maximum of a few calls, after one that opens connections and compiles. */
+/** The maximum rounds of three calls, after a first call that opens connections and compiles code. */
 async function roundsOf(call: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   for (let n = 0; n < 4; n++) {
@@ -92,7 +92,7 @@ test.each<[string, number, () => Promise<unknown>]>([
     expect(status).toBe(200)
     refreshToken = body.refresh_token
   }],
-  // The background email for a new account joins these round trips.
+  // The background email for a new account shares these rounds.
   ['a signup: its limits and account; its names; the commit', 3, async () => {
     const alias = `a${crypto.randomUUID().slice(0, 8)}`
     const response = await signUp(
@@ -102,7 +102,7 @@ test.each<[string, number, () => Promise<unknown>]>([
     )
     expect(response.status).toBe(201)
   }],
-])('%s, in this many rounds: %i', async (_, most, call) => {
+])('%s, in this many rounds of the database: %i', async (_, most, call) => {
   expect(await roundsOf(call)).toBe(most)
 })
 

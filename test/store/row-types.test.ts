@@ -1,7 +1,7 @@
 /**
- * Prepares every statement of the store on the migrated database, and compares the columns that a query returns with
- * the row type in the code: names both ways, and the types that SQLite knows. The type checker compares: in a copy of
- * the sources, each row type is checked against the columns.
+ * Prepares every statement of the store on the migrated database, and compares a query's columns with the row type in
+ * the code: the names in both directions, and the types that SQLite knows. The type checker does this in a copy of the
+ * sources, where each row type is checked against the columns.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,10 @@ import { expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/runtime.ts'
 import type { DeclaredQuery } from '../support/statement-columns.ts'
 
-/** By a column's declared type. A decoder turns a text into an object, and a number into a boolean. */
+/**
+ * The TypeScript types by a column's declared type. A decoder may turn a text into an object, and a number into a
+ * boolean.
+ */
 const typesOf: Record<string, string> = {
   TEXT: 'string | object',
   INTEGER: 'number | boolean | bigint',
@@ -72,15 +75,13 @@ test("every query's row type has the columns that the query returns", () => {
   }
 })
 
-/**
- * Calls without a row type: statements, whose rows are `Row`, and queries of which only the existence of a row counts.
- */
+/** Calls without a row type: statements, whose rows are `Row`, and queries that only ask whether a row exists. */
 const untyped =
   /^(?:(?:query|crossAccountQuery|statement|crossAccountStatement|traffic|precondition)\(|map\((?:statement|traffic)\))/
 
 /**
- * The row type of the query created at this position; undefined if it names none. Throws for a call that it cannot
- * parse.
+ * Returns the row type of the query created at this position, or undefined if it has none. Throws for a call that it
+ * cannot parse.
  */
 function rowTypeAt(text: string, line: number, column: number, place: string): string | undefined {
   const at = text.split('\n').slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0) + column - 1

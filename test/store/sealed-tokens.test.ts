@@ -19,7 +19,7 @@ beforeEach(async () => {
   await call('admin_create_agent', { alias: 'far', type: 'a2a', remoteUrl: 'https://far.example', remoteToken })
 })
 
-test("no token is in the database, its log, a file next to it, the grid's log or a response", async () => {
+test("no token is in the database, its log, a file next to the database, the grid's log or a response", async () => {
   await call('admin_list_agents', {})
   await call('admin_list_guardrails', {})
   await call('admin_set_agent_guardrails', { alias: 'far', guardrails: ['mod'] })
@@ -32,7 +32,7 @@ test("no token is in the database, its log, a file next to it, the grid's log or
     { name: 'our log', bytes: Buffer.from(grid.logs.join('\n')) },
     { name: 'responses', bytes: Buffer.from(responses.join('\n')) },
   ]
-  // Shows that the search itself works.
+  // Checks that the search finds a stored text.
   expect(targets.filter(({ bytes }) => bytes.includes('https://far.example')).map(({ name }) => name).sort())
     .toEqual(['grid.db-wal', 'responses'])
   for (const token of [guardrailToken, remoteToken]) {
@@ -42,7 +42,7 @@ test("no token is in the database, its log, a file next to it, the grid's log or
   }
 })
 
-test('uses a key ring from the configuration instead, and writes none', async () => {
+test('a key ring from the configuration is used, and no ring file is written', async () => {
   const ring = newKeyRing()
   const configured = await testGrid({ env: { GRID_KEYS: ring } })
   const { id } = configured.acme
@@ -79,7 +79,7 @@ function open(sealed: SealedToken, row: string): Promise<string> {
   return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, row)
 }
 
-/** One row's sealed token, as stored. */
+/** A row's sealed token, as stored. */
 async function stored(table: string, column: string, name: string): Promise<SealedToken & { id: string }> {
   const [row] = await rows(grid, `SELECT * FROM ${table} WHERE account_id = ? AND ${column} = ?`, [grid.acme.id, name])
   return {

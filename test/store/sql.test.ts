@@ -6,12 +6,12 @@ const client = createClient({ url: 'file::memory:', concurrency: 1 })
 const registered = allQueries.length
 afterAll(() => {
   client.close()
-  // Other tests examine every statement of the store.
+  // Removes these statements, because other tests examine every statement of the store.
   allQueries.length = registered
 })
 const db = new Db(client)
 
-test("the tables' account takes precedence over a value of that name", () => {
+test("a statement's account takes precedence over a value with the name account", () => {
   const bound = db.forAccount('acme').bind(statement('DELETE FROM t WHERE account_id = :account AND id = :id'), {
     account: 'evil',
     id: 'x',
@@ -21,13 +21,13 @@ test("the tables' account takes precedence over a value of that name", () => {
 })
 
 test.each([['undefined', undefined], ['an object', {}], ['a list', [1]], ['a date', new Date(0)]])(
-  'refuses %s as a value, because the native driver would terminate the process',
+  '%s is refused as a value, because the native driver would terminate the process',
   (_, value) => {
     expect(() => db.bind(statement('SELECT :x'), { x: value as never })).toThrow(TypeError)
   },
 )
 
-test('fails a unit unless its precondition holds', async () => {
+test('a unit fails unless its precondition holds', async () => {
   await client.execute('CREATE TABLE store_facts (key TEXT NOT NULL, value TEXT NOT NULL)')
   const required = precondition('EXISTS (SELECT 1 FROM store_facts WHERE key = :key)')
 

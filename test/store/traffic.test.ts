@@ -1,4 +1,4 @@
-/** The marks of statements that keep cached keys. docs/security.md, "Keys and tokens". */
+/** The marks of statements that keep cached keys valid. docs/security.md, "Keys and tokens". */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import '../../src/store/store.ts'
@@ -6,7 +6,7 @@ import { allQueries } from '../../src/store/sql.ts'
 
 /** The tables that a key's lookup reads. */
 const ofKeys = ['accounts', 'agents', 'credentials', 'memberships', 'oauth_grants', 'trials']
-/** They only change a time. */
+/** These statements change only a time. */
 const ofTimes = [
   /^UPDATE credentials SET last_used_at = [^=]+ WHERE/,
   /^UPDATE oauth_grants SET last_used_at = [^=]+ WHERE/,
@@ -21,7 +21,7 @@ const triggers = readFileSync('db/extra.sql', 'utf8').split(/\bCREATE TRIGGER\b/
   writes: written(text.slice(text.indexOf('BEGIN'))),
 }))
 
-/** What a write to these tables also writes, by triggers. */
+/** These tables, and all tables that their triggers write to. */
 function withTriggers(tables: string[]): string[] {
   const all = new Set(tables)
   for (const table of all) {
@@ -30,7 +30,7 @@ function withTriggers(tables: string[]): string[] {
   return [...all]
 }
 
-test("no statement marked as traffic writes, even by a trigger, what a key's lookup reads", () => {
+test("no statement marked as traffic changes a table that a key's lookup reads, even by a trigger", () => {
   const marked = allQueries.filter(({ isTraffic, sql }) => isTraffic && written(sql).length > 0)
   expect(marked.length).toBeGreaterThan(20)
   const wrong = marked.filter(({ sql }) =>

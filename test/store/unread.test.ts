@@ -1,4 +1,4 @@
-/** An inbox's unread messages, which triggers count. */
+/** The count of an inbox's unread messages, which triggers maintain. */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -16,7 +16,7 @@ let grid: TestGrid
 onEachDatabase((open) => {
   beforeEach(async () => void (grid = await open()))
 
-  test('the unread count equals the number of rows, whatever happens to them', async () => {
+  test('the unread count equals the number of unread rows after every change', async () => {
     const { store } = grid.acme
     const { inbox, leases, parked } = store.change
     await createChannel(store, { name: 'general', members: ['alice', 'bob'] })
@@ -68,7 +68,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** The numbers of alice and bob, which equal their rows. */
+/** The unread counts of alice and bob. Checks that each equals its number of rows. */
 async function counts(): Promise<number[]> {
   const found = await rows(
     grid,

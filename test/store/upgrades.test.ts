@@ -1,4 +1,4 @@
-/** Upgrades from each released schema and back, with processes of two versions. See docs/operating/upgrades.md. */
+/** Upgrades from each released schema, returns to it, and processes of two versions. See docs/operating/upgrades.md. */
 import Database from 'libsql'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { useDatabase } from '../support/use-database.ts'
 
 const first = schemaAfter(migrations.flatMap(({ statements }) => statements))
 const tables = [...first.values()].filter(({ type, sql }) => type === 'table' && !/^CREATE VIRTUAL/.test(sql))
-/** All changes that a compatible step may make to what the previous version knows. */
+/** Every change that a compatible step may make to tables of the previous version. */
 const compatibleStep = [
   ...tables.map(({ name }) => `ALTER TABLE ${name} ADD added_later text`),
   "CREATE TABLE added_later (account_id text REFERENCES accounts(id) ON DELETE CASCADE, words text DEFAULT '' NOT NULL)",
@@ -37,7 +37,7 @@ beforeEach(() => {
 
 const versions = readdirSync('test/fixtures/released')
 
-test.each(versions)('the steps since %s turn its database into one like a new one, and it works', async (version) => {
+test.each(versions)('the steps since %s make its database like a new one, and the grid works', async (version) => {
   const folder = `test/fixtures/released/${version}`
   writeFileSync(path, brotliDecompressSync(readFileSync(`${folder}/grid.db.br`)))
   const { keys, cast }: { keys: string; cast: Cast } = JSON.parse(readFileSync(`${folder}/grid.json`, 'utf8'))
@@ -62,7 +62,7 @@ test.each(versions)('the steps since %s turn its database into one like a new on
   })
 })
 
-test('a column added by a later step changes no statement and no row of a query', () => {
+test("a column added by a later step changes no statement and no query's row", () => {
   const columnsOf = (steps: string[]) => {
     const file = new Database(':memory:')
     for (const sql of [...migrations.flatMap(({ statements }) => statements), ...steps]) file.exec(sql)
@@ -75,7 +75,7 @@ test('a column added by a later step changes no statement and no row of a query'
   expect(allQueries.length).toBeGreaterThan(500)
 })
 
-test('on one server a newer process migrates while an older one works, and both continue; it requires a recent backup', async () => {
+test('a newer process migrates a server while an older one works, both continue, and a recent backup is required', async () => {
   const server = await startSqld({ isRelaxed: true })
   const older = await testGrid({ url: server.url, env })
   const cast = { ...older, acme: older.acme, evil: older.evil }
@@ -121,7 +121,7 @@ test('on one server a newer process migrates while an older one works, and both 
   await server.stop()
 })
 
-test('the copy from before an incompatible step leads back to the previous version', async () => {
+test('the copy from before an incompatible step restores the previous version', async () => {
   const grid = await testGrid({ url: database.url, env })
   const cast = { ...grid, acme: grid.acme, evil: grid.evil }
   const open = () => testGrid({ url: database.url, env, cast })

@@ -1,4 +1,4 @@
-/** The end of a credential ends its waits and streams at once, in any process. See docs/security.md, "Overload". */
+/** A credential that ends also ends its waits and streams at once, in any process. See docs/security.md, "Overload". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -26,7 +26,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** Allows a margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
+/** The limit has a margin for a loaded machine. Without a wake signal, a wait checks again only after 15 s. */
 const atOnceMs = 2_000
 
 let grid: TestGrid
@@ -34,10 +34,10 @@ let grid: TestGrid
 let other: Store
 let idle: ReturnType<typeof followIdle>
 let agents = 0
-/** How often the database was polled for other processes' changes. */
+/** How often the database was polled for changes by other processes. */
 let looks = 0
 
-/** The ways a credential can end: the waiting key, and the action that ends it. */
+/** The ways in which a credential can end: the waiting key, and the action that ends it. */
 const ends: Record<string, () => Promise<{ key: string; end(): Promise<unknown> }>> = {
   async 'its agent is deleted'() {
     const { alias, key } = await newAgent()
@@ -127,7 +127,7 @@ describe('in the only process of a local file', () => {
 
   everyEnd()
 
-  test("a lease's release is one log row, which is removed when every follower has passed it", async () => {
+  test('releasing a lease writes one log row, which is removed when every follower has passed it', async () => {
     const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
     const alice = await createAuthenticator(grid.store)(`Bearer ${grid.alice.key}`)
     for (let n = 0; n < 3; n++) await sendMessage(alice, { to: 'bob', text: `${n}` })
@@ -144,7 +144,7 @@ describe('in the only process of a local file', () => {
     await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
     await followLog(grid.store)
-    // An unregistered feature's follower kept its position.
+    // Simulates an unregistered feature's follower that kept an old position.
     await rows(grid, "UPDATE projections SET seq = 0 WHERE name = 'task notices'")
     await grid.store.write([pulses.trim(followers)])
     expect(await left()).toBeGreaterThan(0)
@@ -154,7 +154,7 @@ describe('in the only process of a local file', () => {
 })
 
 function everyEnd(): void {
-  test.each(Object.entries(ends))('ends waits and streams at once when %s', async (_, prepare) => {
+  test.each(Object.entries(ends))('waits and streams end at once when %s', async (_, prepare) => {
     const { key, end } = await prepare()
     const authorization = `Bearer ${key}`
     const authenticate = createAuthenticator(other)
@@ -190,7 +190,7 @@ function inspect(sql: string, crossAccountQuery: string | undefined): void {
   if (crossAccountQuery === 'pulse') looks++
 }
 
-/** Opens the three kinds of streams at the waiting process, each after its first frame. */
+/** Opens the three kinds of streams at the waiting process, and reads each stream's first frame. */
 async function openStreams(authorization: string) {
   const app = createApp(other)
   const open = async (path: string, init: RequestInit) => {
@@ -212,7 +212,7 @@ async function openStreams(authorization: string) {
       body: JSON.stringify(listen.body),
     }),
   ]
-  // This stream takes only keys: OAuth tokens are not issued for this resource.
+  // OAuth tokens are not issued for the wake stream, so it takes only keys.
   if (authorization.includes('grid_agt_')) {
     streams.push(open('/api/agents/wake-stream', { headers: { Authorization: authorization } }))
   }

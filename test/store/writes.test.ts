@@ -30,7 +30,7 @@ onEachDatabase((open) => {
     ['a public recipient becomes private', () => hide('private'), toDesk, 'recipient_not_found'],
     ['a public recipient makes a list', () => hide('public', 'allow_list'), toDesk, 'recipient_not_found'],
     ['the sender is deleted', () => update('agents', 'deleted_at = 1', alice()), toBob, 'unavailable'],
-  ])('%s between reading and writing: nothing is stored, and the caller gets the current reason', async (...row) => {
+  ])('nothing is stored if %s between reading and writing, and the caller gets the current reason', async (...row) => {
     const [, change, input, reason] = row
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await grid.evil.agent('desk', { visibility: 'public' })
@@ -43,7 +43,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('stores and counts once if the same unit runs twice', async () => {
+  test('a unit that runs twice is stored and counted once', async () => {
     await trial(0, grid.clock.now + 60_000)
     const twice = intercepting(as(grid.alice), async (write, statements) => {
       await write(statements)
@@ -57,7 +57,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(2)
   })
 
-  test('leases one batch if the same claim runs twice', async () => {
+  test('a claim that runs twice leases one batch', async () => {
     for (let n = 0; n < 4; n++) await sendMessage(as(grid.alice), toBob)
     const twice = intercepting(as(grid.bob), async (write, statements) => {
       await write(statements)
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     expect(batch.remaining).toBe(2)
   })
 
-  test("16 senders: every message arrives once, in storage order, which keeps each sender's order", async () => {
+  test("every message of 16 parallel senders arrives once, in storage order and in each sender's order", async () => {
     const senders = await Promise.all(Array.from({ length: 16 }, (_, n) => grid.acme.agent(`sender-${n}`)))
     await Promise.all(senders.map(async (sender) => {
       for (let n = 0; n < 10; n++) await sendMessage(as(sender), { to: 'bob', text: `${n}` })
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('stores a fan-out completely or not at all', async () => {
+  test('a fan-out is stored completely or not at all', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const broken = intercepting(as(grid.alice), (write, statements) => {
       return write([...statements, grid.acme.store.change.agents.addTrial('nobody', 1, 1)])
@@ -105,7 +105,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual({ messages: 0, deliveries: 0, keys: 0 })
   })
 
-  test('delivers a post to the members at the commit while one leaves', async () => {
+  test('a post that is sent while a member leaves reaches the members at its commit', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
 
@@ -117,7 +117,7 @@ onEachDatabase((open) => {
 })
 
 onEachDatabase((open) => {
-  // The group is committed, and then its result is lost: on a server it is repeated, on a file this cannot happen.
+  // Loses the result of a committed group. A server repeats the group, and with a file this cannot happen.
   let lost = 0
   const losingConnect: typeof connect = (config) => {
     const client = connect(config)
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(1)
   })
 
-  test('other records created while a response gets lost are created once, and their keys work', async () => {
+  test('other records whose response gets lost are created once, and their keys work', async () => {
     lost = 1
     const { apiKey } = await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'a' }] })
     lost = 1
@@ -184,7 +184,7 @@ function intercepting(
   return { ...account, write: (statements) => intercept(account.write, statements) }
 }
 
-/** Alice's account, in which `change` runs before each write. */
+/** Alice's account, with `change` running before each write. */
 function changingBefore(change: () => Promise<unknown>): AccountStore {
   return intercepting(as(grid.alice), async (write, statements) => {
     await change()

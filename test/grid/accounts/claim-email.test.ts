@@ -1,4 +1,7 @@
-/** A claim email's link signs its user in, so it ends with their other links. See docs/people.md, "Signing in". */
+/**
+ * The link in a claim email signs its user in, so it is revoked with the user's other links. See docs/people.md,
+ * "Signing in".
+ */
 import { beforeEach, expect, test } from 'vitest'
 import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'
@@ -25,7 +28,7 @@ beforeEach(async () => {
 })
 
 const emailedToken = () => emailedPath(grid).split('/').at(-1)!
-/** Advances past the limit of emails to one address. */
+/** Advances the clock past the limit of emails to one address. */
 const passLimit = () => grid.clock.now += 6 * minute
 
 async function reset() {
@@ -46,7 +49,7 @@ test.each([
   ['a new password by link', reset],
   ['a new password', change],
   ['a new email address', changeEmail],
-])('%s ends the link', async (_, act) => {
+])('%s revokes the link in a claim email', async (_, act) => {
   const token = emailedToken()
   passLimit()
 
@@ -57,7 +60,7 @@ test.each([
   })
 })
 
-test("another user's new password does not end it", async () => {
+test("another user's new password does not revoke the link in a claim email", async () => {
   const token = emailedToken()
   const bob = await person(grid)
 
@@ -68,7 +71,7 @@ test("another user's new password does not end it", async () => {
   })
 })
 
-test('a hundred requests create only as many links as emails', async () => {
+test('a hundred requests for a claim email create only as many links as emails', async () => {
   passLimit()
 
   for (let n = 0; n < 100; n++) await sendClaimEmail(grid.store, claim, here)

@@ -1,4 +1,4 @@
-/** An account deleted by its owner: hidden at once, kept for 7 days, then removed. */
+/** An account deleted by its owner is hidden at once, stored for 7 days, then removed. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await grid.store.drained()
 })
 
-test("requires the account's name; then every access fails, until the owner restores it unchanged", async () => {
+test('deleting an account requires its name, and blocks every access until an owner restores the account unchanged', async () => {
   const { acme, alice, eve } = grid
   const one = await signedIn(grid, owner)
   const wrong = await postWithToken(one, `${settings()}/delete`, { confirmation: 'Acne' })
@@ -63,9 +63,9 @@ test("requires the account's name; then every access fails, until the owner rest
   )
 })
 
-test('after 7 days, exactly its rows are gone', async () => {
+test("7 days after an account's deletion its data is removed, and other accounts' data is unchanged", async () => {
   const { acme, evil, alice } = grid
-  // These are removed by their own age.
+  // Rows of these tables are removed by age.
   const aging = ['usage', 'conversation_turns']
   const before = await dump(grid, evil, aging)
   await deleteAccount(acme.store, { name: 'Acme' })
@@ -89,7 +89,7 @@ test('after 7 days, exactly its rows are gone', async () => {
   expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
 })
 
-test("its aliases become pending on other accounts' access lists, so nobody inherits its trust", async () => {
+test("a removed account's aliases become pending on other accounts' access lists, so nobody inherits its trust", async () => {
   const { acme, evil } = grid
   await evil.agent('club', { visibility: 'public', accessPolicy: 'allow_list', accessList: ['front-desk'] })
   const listed = () => rows(grid, 'SELECT alias, pending FROM agent_access WHERE account_id = ?', [evil.id])
@@ -101,7 +101,7 @@ test("its aliases become pending on other accounts' access lists, so nobody inhe
   expect(await listed()).toEqual([{ alias: 'front-desk', pending: 1 }])
 })
 
-test('fails tasks that wait for its agents, and removes what it has sent to others', async () => {
+test("tasks that wait for a deleted account's agents fail, and its messages to other accounts are removed", async () => {
   const { acme, evil, alice, store } = grid
   const desk = await evil.agent('desk', { visibility: 'public' })
   await callTool(grid, alice.key, 'send_message', { to: 'desk', message: 'to another account' })
@@ -119,7 +119,7 @@ test('fails tasks that wait for its agents, and removes what it has sent to othe
   expect([await unread(), (await callTool(grid, desk.key, 'read_messages')).text]).toEqual([0, []])
 })
 
-test('what was deleted or revoked before stays so after a restore', async () => {
+test('restoring an account does not restore what was deleted or revoked before its deletion', async () => {
   const { acme, alice } = grid
   const carol = await acme.agent('carol')
   await deleteAgent(acme.store, 'carol')
@@ -166,7 +166,7 @@ test('a waiting read ends at once when its account is deleted', async () => {
   await end
 })
 
-test('refuses programs that a person has authorized until the account is restored', async () => {
+test('OAuth clients of a deleted account are refused until the account is restored', async () => {
   const { token } = await accessTokenFor(grid, owner.id, grid.acme.id)
   expect(await status(token)).toBe(200)
   await deleteAccount(grid.acme.store, { name: 'Acme' })

@@ -1,4 +1,4 @@
-/** Erasing an agent's words: a word that was sent in every way is found nowhere afterwards. */
+/** Erasing an agent's words. Each test sends a word in many ways, and searches every table for the word afterwards. */
 import { Buffer } from 'node:buffer'
 import { expect, test } from 'vitest'
 import { eraseWords } from '../../../src/grid/accounts/erase-words.ts'
@@ -16,7 +16,7 @@ import { accountTables } from '../../support/tripwire.ts'
 
 const word = 'zwiebelkuchen'
 
-test("removes the agent's words from every table, keeps others', and reports the counts", async () => {
+test("erasing an agent's words removes them from every table, keeps other agents' words, and reports the counts", async () => {
   const grid = await testGrid(testProviders())
   const { alice, bob, acme } = grid
   await acme.store.write([acme.store.change.profile.showContents(true)])
@@ -56,11 +56,11 @@ test("removes the agent's words from every table, keeps others', and reports the
   expect(hits).toEqual([])
   expect(await rows(grid, 'SELECT 1 FROM verdicts WHERE account_id = ?', [acme.id])).toEqual([])
   expect(await dump(grid, acme)).toContain('an answer that stays')
-  // A second run finds nothing.
+  // Erasing again finds nothing.
   expect(await eraseWords(acme.store, 'alice')).toEqual({ alias: 'alice', rows: {} })
 })
 
-test('in other accounts, its messages, results and blocked texts are removed too', async () => {
+test("erasing an agent's words also removes its messages, results and blocked texts from other accounts", async () => {
   const grid = await testGrid(testProviders())
   const { acme, evil } = grid
   const baker = await acme.agent('baker', { visibility: 'public' })
@@ -85,7 +85,7 @@ test('in other accounts, its messages, results and blocked texts are removed too
 
   expect(await tablesWith(grid, word)).toEqual([])
   expect(counts).toMatchObject({ messages: 2, artifacts: 1, verdicts: 1, 'verdicts of others': 1 })
-  // The case of a blocked message stays without its text, because it belongs to the other account.
+  // The other account keeps the case of the blocked message, but without the text.
   expect(await rows(grid, 'SELECT sender_alias, content FROM verdicts WHERE account_id = ? ORDER BY 1', [evil.id]))
     .toEqual([{ sender_alias: 'alice', content: expect.stringContaining('recipe') }, {
       sender_alias: 'baker',
@@ -94,7 +94,7 @@ test('in other accounts, its messages, results and blocked texts are removed too
   expect((await callTool(grid, desk.key, 'read_messages')).text).toEqual([])
 })
 
-test("finds its words among any number of others' messages, even after it was deleted", async () => {
+test("erasing finds a deleted agent's words among many messages of other agents", async () => {
   const grid = await testGrid()
   const { alice, bob, acme } = grid
   const others = (count: number) =>
@@ -112,7 +112,7 @@ test("finds its words among any number of others' messages, even after it was de
   expect(await rows(grid, `SELECT 1 FROM messages WHERE account_id = ?`, [acme.id])).toHaveLength(201)
 })
 
-test('removes all rows of its unsent files, and keeps those of others', async () => {
+test("erasing removes all rows of the agent's unsent files, and keeps other agents' files", async () => {
   const grid = await testGrid()
   const uploadRows = async () =>
     (await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).length
@@ -143,7 +143,7 @@ test('only an owner with a recent confirmation can erase words, and only for an 
   await expect(eraseWords(store, 'eve')).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 
-test("an owner erases on the agent's page, which then shows what was removed and who still has it", async () => {
+test("an owner can erase an agent's words on its page, which then shows what was removed and who still has copies", async () => {
   const grid = await testGrid({ env: { BACKUP_DIR: 'backups', BACKUP_PLAIN: '1', BACKUP_KEEP: '7' } })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: word })
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))

@@ -16,7 +16,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { MESSAGES_PER_DAY: '2', AGENTS_PER_ACCOUNT: '0' } })
 })
 
-test('an account can have more messages a day than the settings allow, or fewer, or the default again', async () => {
+test("an account's daily message limit can be above or below the setting, and can be reset", async () => {
   const { store } = grid.acme
   await send()
   await send()
@@ -33,7 +33,7 @@ test('an account can have more messages a day than the settings allow, or fewer,
   expect(await send()).toMatchObject({ message: expect.stringContaining('sent 2 messages today') })
 })
 
-test('unnamed limits stay unchanged, and 0 means no limit', async () => {
+test('omitted limits stay unchanged, and 0 means no limit', async () => {
   grid = await testGrid()
   const { store } = grid.acme
   await setLimits(store, { messagesPerDay: 0, megabytesPerDay: 7, agents: 5, retentionDays: 3 })
@@ -43,7 +43,7 @@ test('unnamed limits stay unchanged, and 0 means no limit', async () => {
     .toEqual({ messagesPerDay: 0, megabytesPerDay: 0, agents: 0, retentionDays: 90 })
 })
 
-test("limits its megabytes and agents, and no other account's", async () => {
+test("an account's limits on megabytes and agents do not affect other accounts", async () => {
   const { acme, evil } = grid
   await setLimits(acme.store, { megabytesPerDay: 1, agents: 2, messagesPerDay: 0 })
   await send()
@@ -61,7 +61,7 @@ test("limits its megabytes and agents, and no other account's", async () => {
   await createAgent(evil.store, input)
 })
 
-test('of two agents created at the same time, one exceeds the limit', async () => {
+test('of two agents created at the same time, the one beyond the limit is refused', async () => {
   const { store } = grid.acme
   await setLimits(store, { agents: 3 })
   const created = await Promise.allSettled(['carol', 'dave'].map((alias) => createAgent(store, { alias })))
@@ -70,7 +70,7 @@ test('of two agents created at the same time, one exceeds the limit', async () =
   expect(created.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'agent_limit_reached' } })
 })
 
-test("keeps its messages for its own retention, and others' for that of the settings", async () => {
+test("an account's messages are stored for its own retention time, and other accounts' for the default time", async () => {
   await setLimits(grid.acme.store, { retentionDays: 3 })
   await send()
   await callTool(grid, grid.eve.key, 'send_message', { to: 'eve', message: 'a note' })
@@ -87,7 +87,7 @@ test("keeps its messages for its own retention, and others' for that of the sett
   expect([await messages(grid.acme.id), await messages(grid.evil.id)]).toEqual([0, ofEvil])
 })
 
-test('usage reports what was sent on which day, also over REST with an admin key', async () => {
+test('usage reports the messages sent on each day, also over REST with an admin key', async () => {
   await send()
   grid.clock.now += day
   await send()

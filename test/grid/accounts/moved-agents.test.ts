@@ -29,7 +29,7 @@ import { claimAgents, type SignedUp, signUpAs } from '../../support/signup.ts'
 import { askFor, eventsOf, inShort } from '../../support/tasks.ts'
 
 const email = 'zoe@new.example'
-/** A statement that fails its unit. */
+/** A statement that makes its unit fail. */
 const stop = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
 
 onEachDatabase((open) => {
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     mate = await signUpAs(grid, email, 'mate')
   })
 
-  test('moves every setting of an agent, whatever columns its row has', async () => {
+  test('a move keeps every setting of an agent, for all columns of its row', async () => {
     const names = (await rows(grid, `SELECT name FROM pragma_table_info('agents')`)).map(({ name }) => String(name))
     const kept = ['account_id', 'id', 'alias', 'signup_id', 'deleted_at', 'moved_to']
     const sealed = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
@@ -56,14 +56,14 @@ onEachDatabase((open) => {
     const [before] = await rows(grid, `SELECT * FROM agents ${where}`, [zoe.home, zoe.id])
     const [after] = await rows(grid, `SELECT * FROM agents ${where}`, [grid.acme.id, zoe.id])
     for (const name of [...settings, 'alias']) expect([name, after[name]]).toEqual([name, before[name]])
-    // A token is encrypted for its account, so it does not move.
+    // A token is encrypted for its account, so it is not moved.
     for (const name of sealed) expect([name, after[name]]).toEqual([name, null])
     expect(after).toMatchObject({ deleted_at: null, moved_to: null, signup_id: null })
     expect(before).toMatchObject({ deleted_at: grid.clock.now, moved_to: grid.acme.id })
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test('an agent finds its unread messages after the move, and the other agents do not', async () => {
+  test("after a move, search finds an agent's unread messages for this agent only", async () => {
     await send('a word from before')
     await followLog(grid.store)
     await move()
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     expect(await found(storeOf(grid, grid.alice))).toEqual([])
   })
 
-  test('an answer in transit is redelivered once, marked, whether or not it reached its client', async () => {
+  test('leased messages are redelivered once after a move, marked, whether or not the client received them', async () => {
     await send('one')
     await send('two')
     const before = await enter(zoe)
@@ -93,7 +93,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toEqual([])
   })
 
-  test('an inbox with released or parked messages moves', async () => {
+  test('released and parked messages move with their inbox', async () => {
     await send('released')
     await send('parked')
     const { lease } = await readMessages(await enter(zoe), { limit: 1 })
@@ -109,7 +109,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test('read messages move along, and a cursor stays valid', async () => {
+  test('read messages move with their agent, and its cursor stays valid', async () => {
     await send('one')
     const first = await readMessages(await enter(zoe), {})
     leaseOf(await enter(zoe), first.lease!.id).ack()
@@ -125,7 +125,7 @@ onEachDatabase((open) => {
   })
 
   test.each([undefined, 'plan-1'])(
-    'conversations move completely, each with agents of a single account (%s)',
+    'after a move, both accounts show complete conversations and mark foreign agents (%s)',
     async (conversationId) => {
       const say = async (from: AccountStore, to: string, text: string) => {
         await sendMessage(from, { to, text, conversationId })
@@ -152,7 +152,7 @@ onEachDatabase((open) => {
       await grid.store.write([membership(grid.store, zoe.home, owner.id, 'owner', grid.clock.now)])
       await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [zoe.home])
       /**
-       * What people see in an account: which agents are foreign, and the messages, marked if a foreign agent sent them.
+       * The conversations that people see in an account, by their agents. Foreign agents and their messages are marked.
        */
       const shown = async (accountId: string) => {
         const account = grid.store.account(accountId, owner.actor('owner'))
@@ -181,7 +181,7 @@ onEachDatabase((open) => {
         },
       )
 
-      // As the projection would compute it.
+      // The counts to compare with those of a rebuilt projection.
       const counted = () =>
         Promise.all(
           [grid.acme.id, zoe.home].map((id) =>
@@ -215,7 +215,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
   })
 
-  test('a moved agent reads the large parts of its messages, answers them, and gets answers', async () => {
+  test('a moved agent can read large parts of earlier messages, answer them, and receive answers', async () => {
     const parts = [{ text: 'p'.repeat(10_000) }]
     const { id } = await sendMessage(await enter(mate), { to: 'zoe', text: 'one', a2a: { messageId: 'm', parts } })
     await sendMessage(await enter(zoe), { to: 'mate', text: 'not read yet' })
@@ -229,7 +229,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages.map(({ message }) => message)).toEqual(['one', 'thanks'])
   })
 
-  test('a moved agent can send an upload that it began before', async () => {
+  test('a moved agent can send a file whose upload began before the move', async () => {
     const { upload_id } = await beginUpload(await enter(zoe), { agentId: zoe.id }, { bytes: 3 })
     const body = (async function* () {
       yield await Promise.resolve(Buffer.from('abc'))
@@ -243,7 +243,7 @@ onEachDatabase((open) => {
     expect((await part.bytes(0, 3)).toString()).toBe('abc')
   })
 
-  test('only an agent that stays and was written to can answer a moved agent', async () => {
+  test('of the agents that stay, only one that a moved agent wrote to can answer it', async () => {
     const other = await signUpAs(grid, email, 'other')
     const { id } = await sendMessage(await enter(zoe), { to: 'mate', text: 'a question' })
     await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate', 'other'] })
@@ -256,7 +256,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test("a repeat under an earlier send's key gets the same response, for a day", async () => {
+  test("for a day, repeating a send's key returns the same response even after a move", async () => {
     const early = await send('early', 'early')
     grid.clock.now += 2 * hour
     await guard({ ...grid.acme, store: oldAccount() }, 'mate', { direction: 'outbound', config: { phrases: ['stop'] } })
@@ -272,13 +272,13 @@ onEachDatabase((open) => {
     expect((await send('early', 'early')).id).not.toBe(early.id)
     const { messages } = await readMessages(await enter(zoe), {})
     expect(messages.map(({ message }) => message)).toEqual(['early', 'once', 'early'])
-    // A key moves with its message, whatever account that is in.
+    // A key is removed with its message, even if another account stores the message.
     await oldAccount().write(oldAccount().change.retention.removeMessages([sent.id], 1))
     const keys = await rows(grid, 'SELECT key FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
     expect(keys).toEqual([{ key: 'early' }])
   })
 
-  test('an open task moves with its recipient, continues, and ends', async () => {
+  test('an open task moves with its recipient, and can be continued and completed', async () => {
     const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe', contextId: 'trip' })
     await readMessages(await enter(zoe), {})
     await updateTask(await enter(zoe), { taskId: id, state: 'input-required', text: 'which one?' })
@@ -298,7 +298,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a moved agent answers a task that it had read before', async () => {
+  test('a moved agent can answer a task that it read before the move', async () => {
     const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe' })
     const { messages: [asked], lease } = await readMessages(await enter(zoe), {})
     leaseOf(await enter(zoe), lease!.id).ack()
@@ -308,7 +308,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(await enter(mate), id))).toEqual(['submitted', 'working', 'an answer', 'completed'])
   })
 
-  test('cancels open tasks whose client moves, with a reason, and loses none of their messages', async () => {
+  test("moving a task's client cancels its open tasks with a reason, and keeps all of their messages", async () => {
     const client = await enter(zoe)
     const { id } = await askFor(client, 'a question', { to: '@mate' })
     const followed = eventsOf(client, id)
@@ -328,7 +328,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['/a2a/v1/grid', '/a2a/v1/agents/mate'])(
-    'a repeated A2A send gets its response even after the claim, at %s',
+    'a repeated A2A send gets the original response even after the claim, at %s',
     async (path) => {
       const configuration = { returnImmediately: true }
       const send = async (text: string, isNow = true) => {
@@ -349,7 +349,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('channels and access lists stay, and the alias belongs only to the new account', async () => {
+  test('channels and access lists stay in the old account, and the alias belongs only to the new account', async () => {
     await createChannel(oldAccount(), { name: 'beans', members: ['zoe', 'mate'] })
     await oldAccount().write([oldAccount().change.agents.addAccess(zoe.id, ['alice'])])
     await move()
@@ -366,7 +366,7 @@ onEachDatabase((open) => {
     expect(await createAgent(grid.acme.store, { alias: 'zoe' })).toMatchObject({ apiKey: expect.any(String) })
   })
 
-  test('a claim that stops between any two statements changes nothing, and the next one moves everything', async () => {
+  test('a claim that fails at any statement changes nothing, and the next claim moves everything', async () => {
     await send('leased')
     await send('unread', 'k')
     const { id } = await askFor(await enter(mate), 'a question', { to: '@zoe' })
@@ -429,7 +429,7 @@ onEachDatabase((open) => {
       () => grid.acme.id,
       'invalid_input',
     ],
-  ])('the commit requires that %s', async (_, change, argument, code) => {
+  ])('a claim is committed only if %s', async (_, change, argument, code) => {
     await createAgent(oldAccount(), { alias: 'gone' })
     await deleteAgent(oldAccount(), 'gone')
     const { claims } = grid.store.global

@@ -27,7 +27,7 @@ onEachDatabase((open) => {
     alice = storeOf(grid, grid.alice)
   })
 
-  test('each sender of unread messages gets one notice, as a reply to their last message', async () => {
+  test('each sender of unread messages to a deleted agent gets one notice, as a reply to their last message', async () => {
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     await sendTo('desk', grid.alice, 'already read')
     await readMessages(storeOf(grid, desk), {})
@@ -54,7 +54,7 @@ onEachDatabase((open) => {
     }])
   })
 
-  test('sends no notice for channel posts and notices, or to deleted or remote senders', async () => {
+  test('channel posts and notices cause no notice when their recipient is deleted, and deleted or remote senders get none', async () => {
     const carol = await grid.acme.agent('carol')
     const far = await grid.acme.agent('far', { type: 'a2a', remoteUrl: 'https://far.example/' })
     await createChannel(grid.acme.store, { name: 'all', members: ['alice', 'bob'] })
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test("a task's client sees that the task fails, and gets a notice if its replies go to its inbox", async () => {
+  test("a task's client sees that the task failed, and gets a notice if its replies arrive in its inbox", async () => {
     const task = await askFor(alice, 'beans')
     const carol = storeOf(grid, await grid.acme.agent('carol'))
     const receipt = await askFor(carol, 'peas', { mode: 'receipt' })
@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect((await getTask(carol, receipt.id)).status).toMatchObject({ state: 'failed' })
   })
 
-  test('the notice wakes a sender that waits for the answer', async () => {
+  test('the notice of a deletion wakes a sender that waits for the answer', async () => {
     const idle = followIdle(grid.store)
     await grid.acme.store.write([alice.change.agents.markSeen(grid.bob.id, grid.clock.now)])
     const options = { seconds: 3_600, lookEveryMs: 3_600_000 }
@@ -102,7 +102,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test('also notifies an agent that writes at the same moment', async () => {
+  test('an agent that writes during the deletion is also notified', async () => {
     const early = await endAgent(grid.acme.store, grid.bob, grid.clock.now)
     await sendTo('bob', grid.alice, 'hi')
 
@@ -112,7 +112,7 @@ onEachDatabase((open) => {
     expect(await inboxOf(alice)).toMatchObject([{ type: 'system' }])
   })
 
-  test('applies however the recipient ends: a person leaves, or a claim discards it', async () => {
+  test('senders are also notified when a person leaves, or when a claim discards the recipient', async () => {
     const max = await personWithAlias(grid, 'max')
     const zoe = await signUpAs(grid, 'zoe@new.example', 'zoe')
     const mate = await signUpAs(grid, 'zoe@new.example', 'mate')

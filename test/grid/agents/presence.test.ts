@@ -1,4 +1,4 @@
-/** Presence as reported to agents. See docs/conversations.md, "Presence". */
+/** Agents' presence, as other agents see it. See docs/conversations.md, "Presence". */
 import { beforeEach, expect, test } from 'vitest'
 import { sendMessage } from '../../../src/grid/messaging/send-message.ts'
 import { hour, minute } from '../../../src/lib/time.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test("a wake stream determines its agent's presence, and a session takes precedence over a runner", async () => {
+test("a wake stream sets its agent's presence, and a session takes precedence over a runner", async () => {
   expect(await told()).toEqual(['nobody yet', 'nobody yet'])
   const runner = await listen('?runner=codex')
   expect(await told()).toEqual(['runner', 'runner (codex)'])
@@ -34,7 +34,7 @@ test.each([
   [`?runner=${'x'.repeat(33)}`, 'runner'],
   ['?runner=%3Cb%3E', 'runner'],
   ['?attended=claude&runner=claude', 'runner'],
-])('refuses a stream with %s', async (query, field) => {
+])('a wake stream with %s is refused', async (query, field) => {
   const response = await open(query)
   expect(response.status).toBe(400)
   expect(await response.json()).toMatchObject({
@@ -43,7 +43,7 @@ test.each([
   expect(grid.store.waiting.streams.count).toBe(0)
 })
 
-test('a lease counts as a runner until it ends, for ten minutes at most', async () => {
+test('an agent with a lease counts as a runner until the lease ends, for at most ten minutes', async () => {
   const { presence } = grid.acme.store.waiting
   presence.leased(grid.bob.id, grid.clock.now + hour)
   expect(await told()).toEqual(['runner', 'runner'])
@@ -64,7 +64,7 @@ test("agents of other accounts cannot see an agent's presence", async () => {
 
   expect(listed.text).toMatchObject([{ alias: '@desk' }])
   expect(JSON.stringify([listed, sent, body])).not.toMatch(/presence|attended|claude/)
-  // Another account cannot find it by the agent's id either.
+  // Another account cannot look up the presence by the agent's id either.
   expect(grid.evil.store.waiting.presence.at(desk.id)).toBeUndefined()
   await stream.close()
 })
@@ -74,7 +74,7 @@ interface Listed {
   presence?: string
 }
 
-/** Bob's presence in a receipt and in the list of agents. */
+/** Bob's presence as reported by a receipt and by the list of agents. */
 async function told(): Promise<unknown[]> {
   const sender = { agentId: grid.alice.id, alias: 'alice' }
   const { recipientPresence } = await sendMessage(grid.acme.store, sender, { to: '@bob', text: 'hi' })

@@ -1,4 +1,4 @@
-/** `list_agents` finds the same with and without the index. See docs/security.md, "Account isolation". */
+/** `list_agents` finds the same agents with and without the index. See docs/security.md, "Account isolation". */
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -10,7 +10,7 @@ import { rows } from '../../support/database.ts'
 import { onEachDatabase } from '../../support/databases.ts'
 import type { TestGrid } from '../../support/grid.ts'
 
-/** Pieces of texts and of queries, chosen so that many searches match. */
+/** Pieces of texts and queries, chosen so that many searches have results. */
 const pieces = [
   'Plan',
   'NING',
@@ -48,7 +48,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('finds the same agents in the same order with and without the index, whatever the texts', async () => {
+  test('list_agents finds the same agents in the same order with and without the index, for any texts', async () => {
     let n = 0
     await fc.assert(
       fc.asyncProperty(
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
     )
   })
 
-  test('finds changes of an agent at once: new texts, skills, a deletion', async () => {
+  test("a search finds an agent's new texts and skills at once, and no longer finds a deleted agent", async () => {
     const { id, alias } = await grid.acme.agent('carol', { description: 'translates poems' })
     const carol = grid.store.account(grid.acme.id, { ...actor(), agentId: id, alias })
     const steps: [what: () => Promise<unknown>, found: string[], search: string][] = [
@@ -87,12 +87,12 @@ onEachDatabase((open) => {
     }
   })
 
-  test('the index reveals nothing about another account, and grows by one row per agent', async () => {
+  test('the search index reveals nothing about another account, and has one row per agent', async () => {
     await grid.evil.agent('mallory', { description: 'a needle in another account' })
     const { read } = grid.acme.store
     expect(await read.agentSearch.candidates('needle')).toEqual([])
     expect(await grid.evil.store.read.agentSearch.candidates('needle')).toHaveLength(1)
-    // The trigrams include the account, so the index is not even queried for others.
+    // The index terms include the account, so a query cannot match another account's rows.
     const found = (account: string) =>
       rows(grid, 'SELECT rowid FROM agent_search WHERE agent_search MATCH ?', [trigramQuery(account, 'needle')!])
     expect([(await found(grid.acme.id)).length, (await found(grid.evil.id)).length]).toEqual([0, 1])
@@ -105,7 +105,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Searches with and without the index. Returns the results. */
+/** Searches with and without the index, and checks that both results are equal. Returns the aliases. */
 async function expectSame(search: string): Promise<string[]> {
   const account = grid.store.account(grid.acme.id, actor())
   const { agentSearch } = account.read

@@ -1,4 +1,4 @@
-/** Decisions under the conditions at the time of the decision. docs/protocol/messages.md, "Held messages". */
+/** Decisions on held messages, under the conditions at that time. docs/protocol/messages.md, "Held messages". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
@@ -39,7 +39,7 @@ beforeEach(async () => {
   await hold(grid.acme.store)
 })
 
-test('a text that a guardrail blocks cannot be approved, and the decider can change it', async () => {
+test('a held text that a guardrail blocks cannot be approved, and the decider can edit it', async () => {
   await send()
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block' })
   const { id, hash } = await waiting(ann)
@@ -68,7 +68,7 @@ test('owners and admins decide on messages held by a guardrail, and the approved
   ])
 })
 
-test('a full inbox keeps the message held', async () => {
+test('an approval for a full inbox fails, and the message stays held', async () => {
   await grid.close()
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '1' } })
   ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
@@ -87,7 +87,7 @@ test('a full inbox keeps the message held', async () => {
   expect(await heldMessages(ann)).toHaveLength(1)
 })
 
-test("records a guardrail's findings in a held message once", async () => {
+test("a guardrail's findings in a held message are recorded only once", async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'flag' })
   await send(`the ${secret}`)
   await approveOne(ann)
@@ -96,7 +96,7 @@ test("records a guardrail's findings in a held message once", async () => {
   expect(await rows(grid, 'SELECT action FROM verdicts WHERE account_id = ?', [grid.acme.id])).toHaveLength(1)
 })
 
-test('does not notify a remote agent of a refusal', async () => {
+test('a remote agent is not notified when its held message is refused', async () => {
   await send()
   await rows(grid, 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND id = ?', [
     ...['https://remote.example', grid.acme.id, grid.alice.id],
@@ -134,7 +134,7 @@ test('a held message acknowledges the message that it answers', async () => {
   expect(await rows(grid, 'SELECT 1 FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('a conversation paused meanwhile refuses the message with this reason', async () => {
+test('approving a message of a paused conversation refuses it, and the reason names the pause', async () => {
   await send()
   await rows(grid, 'UPDATE conversation_turns SET paused_at = 1 WHERE account_id = ?', [grid.acme.id])
 
@@ -150,7 +150,7 @@ test.each([
     await rows(grid, "UPDATE agents SET alias = 'robert' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
     await grid.acme.agent('bob')
   }],
-])('refuses a message at its approval if %s', async (_, reason, change) => {
+])('an approved message is refused if %s', async (_, reason, change) => {
   await send()
   await change()
 
@@ -158,7 +158,7 @@ test.each([
   expect(await read(grid.bob)).toEqual([])
 })
 
-test("refuses a message to a task that ended meanwhile, and its recipient's update too", async () => {
+test("an approved message to a task that has ended is refused, and so is its recipient's update", async () => {
   const alice = storeOf(grid, grid.alice)
   for (const says of [grid.alice, grid.bob]) {
     const task = await askFor(alice, `asked by ${says.alias}`)
@@ -180,7 +180,7 @@ test("refuses a message to a task that ended meanwhile, and its recipient's upda
   expect(await read(grid.bob)).toMatchObject([{ type: 'system' }])
 })
 
-test('a reason must have 1 to 1,000 characters', async () => {
+test("a refusal's reason must have 1 to 1,000 characters", async () => {
   await send()
   for (const reason of [' \u200b', 'x'.repeat(1_001)]) {
     await expect(refuseOne(ann, reason)).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'reason' } })
@@ -188,7 +188,7 @@ test('a reason must have 1 to 1,000 characters', async () => {
   await refuseOne(ann, 'x'.repeat(1_000))
 })
 
-test('a form that returns the text unchanged is not an edit', async () => {
+test('submitting a held text unchanged is not an edit', async () => {
   await send('pay 100')
   const { id, hash } = await waiting(ann)
   await approve(ann, { id, hash, text: 'pay 100' })
@@ -198,7 +198,7 @@ test('a form that returns the text unchanged is not an edit', async () => {
   expect(message.edited).toBeUndefined()
 })
 
-test('an edit is validated like any text', async () => {
+test('an edited text is validated like any other text', async () => {
   await send()
   const { id, hash } = await waiting(ann)
   await expect(approve(ann, { id, hash, text: '' })).rejects.toMatchObject({ code: 'invalid_input' })
@@ -222,7 +222,7 @@ test("the decider can read a held message's file", async () => {
   expect((await file.bytes(0, file.length)).equals(bytes)).toBe(true)
 })
 
-test('an approved post reaches the members at the time of approval', async () => {
+test("an approved post reaches the channel's members at the time of approval", async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'room', members: ['alice', 'bob'] })
   await tool(grid.alice, 'send_message', { to: '#room', message: 'to the room' })
   const cat = await grid.acme.agent('cat')
@@ -237,7 +237,7 @@ test('an approved post reaches the members at the time of approval', async () =>
   expect(await read(cat)).toMatchObject([{ message: 'to the room', channel: '#room' }])
 })
 
-test('a sender that waits for the answer keeps waiting, and gets a refusal as the answer', async () => {
+test('a sender that waits for an answer waits for the decision, and gets a refusal as the answer', async () => {
   await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
   const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
     ...{ to: '@bob', message: 'may I?', wait_seconds: 20 },
@@ -264,7 +264,7 @@ test('a waiting sender gets the answer to the approved message', async () => {
   expect((await asking).body.answer.messages).toMatchObject([{ message: 'yes' }])
 })
 
-test('a canceled task removes its held message, and a retracted message cancels its task', async () => {
+test('canceling a task removes its held message, and retracting a held message cancels its task', async () => {
   const alice = storeOf(grid, grid.alice)
   const canceled = await askFor(alice, 'one')
   await cancelTask(alice, canceled.id)
@@ -276,7 +276,7 @@ test('a canceled task removes its held message, and a retracted message cancels 
   expect((await getTask(alice, retracted.id)).status.state).toBe('canceled')
 })
 
-test('an edit of a message over A2A replaces its text, and keeps its files', async () => {
+test('an edit of a message sent over A2A replaces its text, and keeps its files', async () => {
   const large = { raw: btoa('f'.repeat(20_000)), filename: 'a.bin' }
   const { id } = await sendMessage(storeOf(grid, grid.alice), {
     ...{ to: '@bob', text: 'one\ntwo', a2a: { messageId: 'x', parts: [{ text: 'one' }, { text: 'two' }, large] } },
@@ -292,7 +292,7 @@ test('an edit of a message over A2A replaces its text, and keeps its files', asy
   expect((await tool(grid.bob, 'read_part', { part_id: got.parts[0].part_id })).bytes).toBe(20_000)
 })
 
-test('a long text is approved completely, and an edit replaces all of it', async () => {
+test('an approved long text is delivered completely, and an edit replaces all of it', async () => {
   const long = `${'x'.repeat(10_000)} and the end`
   const send = () => sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: long, parts: [{ data: { n: 1 } }] })
   await send()
@@ -312,7 +312,7 @@ test('an A2A receipt states that the message is held', async () => {
   expect(JSON.stringify(body.result)).toMatch(/held until.*"held":\{"by":/)
 })
 
-test('a risky rule requires a confirmation of identity', async () => {
+test('a decision under a risky rule requires a recent confirmation of identity', async () => {
   await rows(grid, 'DELETE FROM approval_rules WHERE account_id = ?', [grid.acme.id])
   await hold(grid.acme.store, { isRisky: true })
   await send()
@@ -321,7 +321,7 @@ test('a risky rule requires a confirmation of identity', async () => {
   await expect(approveOne(ann)).rejects.toMatchObject({ code: 'confirmation_required' })
 })
 
-test('lists decisions newest first, with texts only for permitted readers', async () => {
+test('decisions are listed newest first, with texts only for people who may read them', async () => {
   for (const text of ['one', 'two', 'three']) {
     await send(text)
     await (text === 'two' ? refuseOne(ann, 'No') : approveOne(ann))
@@ -364,7 +364,7 @@ test("a list of one person's or one rule's decisions omits undecided messages an
   expect(await listed({ rule: String(rule) })).toEqual(['approved'])
 })
 
-test('tells a writing person that the message waits', async () => {
+test('a person who writes a message sees that it waits for approval', async () => {
   const pat = await personWithAlias(grid, 'pat')
   await rows(
     grid,
@@ -380,7 +380,7 @@ test('tells a writing person that the message waits', async () => {
   expect(html).toContain('waits for the approval')
 })
 
-test('an edit that keeps the beginning of a long text delivers nothing else', async () => {
+test('shortening a long text to its beginning delivers only the beginning', async () => {
   await send(`${'x'.repeat(10_000)} and the end`)
   const { body } = await waiting(ann)
   await approveOne(ann, body)

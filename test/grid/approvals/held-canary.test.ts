@@ -1,4 +1,4 @@
-/** Only a held message's sender and deciders can see anything of it. docs/protocol/messages.md, "Held messages". */
+/** Only the sender and the deciders of a held message can see it. docs/protocol/messages.md, "Held messages". */
 import { expect, test } from 'vitest'
 import { createSessions } from '../../../src/auth/session.ts'
 import { servedOrigins } from '../../../src/edge.ts'
@@ -20,7 +20,7 @@ import { person, signedIn } from '../../support/people.ts'
 import { callRest } from '../../support/rest.ts'
 import { member, personWithAlias } from '../../support/person-aliases.ts'
 
-/** A word in every held text, and its prefix, which a search would find. */
+/** A word in every held text, and a prefix with which a search would find it. */
 const canary = 'xanthoquine'
 const part = 'xantho'
 
@@ -37,7 +37,7 @@ test('a held message is invisible to its recipients, other agents, keys, and peo
   const dora = await member(grid)
   await createChannel(acme.store, { name: 'room', members: ['alice', 'bob', 'pat'] })
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [acme.id])
-  // Without consent, others' rules never hold messages to a person.
+  // Without a person's consent, other people's rules do not hold messages to them.
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
   await rows(grid, consent, [acme.id, pat.personAlias.agentId])
@@ -76,7 +76,7 @@ test('a held message is invisible to its recipients, other agents, keys, and peo
   const asAgent = async (agent: TestAgent) => {
     const call = async (name: string, args: object = {}) => {
       const { text } = await callTool(grid, agent.key, name, { ...args })
-      // A text sent by the caller itself is no leak.
+      // A text that the caller itself sent is not a leak.
       look(`${agent.alias} ${name} ${JSON.stringify(args)}`, JSON.stringify(text).replaceAll(`"${part}"`, ''))
     }
     for (const args of [{}, { since: '1h' }, { since: 'last_batch' }, { peek: true }]) await call('read_messages', args)

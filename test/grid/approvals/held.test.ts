@@ -49,7 +49,7 @@ onEachDatabase((open) => {
     expect(await heldMessages(ann)).toEqual([])
   })
 
-  test('an approved message comes after those sent meanwhile', async () => {
+  test('an approved message is delivered after messages that were sent while it was held', async () => {
     await send('first')
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     await send('second')
@@ -65,7 +65,7 @@ onEachDatabase((open) => {
     expect(log.map(({ body }) => body)).toEqual(['second', 'first', 'third'])
   })
 
-  test('a person edits and approves a text, and both ends see that it was edited', async () => {
+  test('a person edits and approves a text, and both sender and recipient see that it was edited', async () => {
     const { message_id } = await send()
     await approveOne(ann, 'pay 10')
 
@@ -86,7 +86,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })
   })
 
-  test("an undecided message is refused after its time, or at the message's expiry if that is earlier", async () => {
+  test("an undecided message is refused after the rule's time, or at the message's expiry if that is earlier", async () => {
     const { message_id, held } = await send('soon', { expires_in_seconds: 60 })
     expect(held.until).toBe(new Date(grid.clock.now + 60 * second).toISOString())
     const { id, hash } = await waiting(ann)
@@ -98,7 +98,7 @@ onEachDatabase((open) => {
     expect(await read(grid.alice)).toMatchObject([{ message: expect.stringContaining('in time') }])
   })
 
-  test('its sender can retract a held message', async () => {
+  test('the sender can retract a held message', async () => {
     const { message_id } = await send()
     const { id, hash } = await waiting(ann)
     await callRest(grid, grid.alice.key, 'DELETE /api/v1/messages/{id}', { id: message_id })
@@ -128,7 +128,7 @@ onEachDatabase((open) => {
     expect(delivered + told).toBe(1)
   })
 
-  test('a stale or changed hash has no effect', async () => {
+  test('a decision with a stale or changed hash has no effect', async () => {
     await send()
     const { id } = await waiting(ann)
 
@@ -136,7 +136,7 @@ onEachDatabase((open) => {
     expect(await heldMessages(ann)).toHaveLength(1)
   })
 
-  test('a key, an admin credential, a viewer, an unnamed member and the author cannot decide', async () => {
+  test('API keys, admin credentials, viewers, members that the rule does not name, and the author cannot decide', async () => {
     const { person: cleo, account: member1 } = await member(grid, { role: 'member', name: 'Cleo' })
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     await hold(grid.acme.store, { deciders: [cleo.id] })
@@ -158,7 +158,7 @@ onEachDatabase((open) => {
     await approve(member1, { id, hash })
   })
 
-  test('if no named member is left, the owners decide', async () => {
+  test('if no decider named by a rule is still a member, the owners decide', async () => {
     await grid.acme.store.write([grid.acme.store.change.approvalRules.remove(await ruleId())])
     const { person: vic, account: viewer } = await member(grid, { role: 'viewer' })
     const { account: admin } = await member(grid, { role: 'admin' })
@@ -197,7 +197,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a task stays submitted with a status that says it is held, and a refusal rejects it', async () => {
+  test('a held task stays submitted, its status says that it is held, and a refusal rejects it', async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'held task')
     expect(task.status).toMatchObject({
@@ -231,7 +231,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(done.artifacts)).toContain('the answer')
   })
 
-  test("holds an artifact's chunks together, and decides when the artifact ends", async () => {
+  test("an artifact's chunks are held together, and people decide on them when the artifact ends", async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'write a page')
     await approveOne(ann)
@@ -254,7 +254,7 @@ onEachDatabase((open) => {
     })
   })
 
-  test("the sender's next message ends a waiting artifact", async () => {
+  test("a held artifact ends with its sender's next message", async () => {
     const alice = storeOf(grid, grid.alice)
     const task = await askFor(alice, 'write a page')
     await approveOne(ann)
@@ -265,7 +265,7 @@ onEachDatabase((open) => {
     expect((await heldMessages(ann)).map(({ body }) => body)).toEqual(['a page', 'done'])
   })
 
-  test('refuses an approved message whose recipient was deleted, with the reason', async () => {
+  test('approving a message whose recipient was deleted refuses it, with the reason', async () => {
     const { message_id } = await send()
     await grid.acme.store.write(grid.acme.store.change.agents.softDelete(grid.bob.id, grid.clock.now))
 
@@ -273,7 +273,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })
   })
 
-  test('a repeat under the same key gets the same receipt, even after the approval', async () => {
+  test("repeating a held send's key returns the same receipt, even after the approval", async () => {
     const body = { to: '@bob', message: 'once' }
     const post = async () =>
       (await callRest(grid, grid.alice.key, 'POST /api/v1/messages', body, { 'Idempotency-Key': 'k' })).body

@@ -1,4 +1,7 @@
-/** Every way to send combined with every kind of condition: held or not. docs/protocol/messages.md, "Held messages". */
+/**
+ * Every way to send, combined with every kind of condition. Each message must be held or not.
+ * docs/protocol/messages.md, "Held messages".
+ */
 import { expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -26,12 +29,12 @@ const large = { raw: btoa(secret.repeat(5_000)), filename: 'b.txt', mediaType: '
 const now = { configuration: { returnImmediately: true } }
 const v10 = { 'A2A-Version': '1.0' }
 
-/** A grid prepared for all ways to send, and the ways, whose titles begin with their registry entries. */
+/** A grid prepared for every way to send, and these ways by title. A title begins with the name in its registry. */
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid
   const ann = await personWithAlias(grid, 'ann', { role: 'owner' })
-  // Another person's account would need their consent.
+  // Messages to another person can be held only with that person's consent.
   const pat = await personWithAlias(grid, 'pat')
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"

@@ -16,7 +16,7 @@ import { mcp } from '../../support/mcp.ts'
 import { member, personWithAlias } from '../../support/person-aliases.ts'
 
 let grid: TestGrid
-/** The account as an admin key opens it. */
+/** The account, opened with an admin key. */
 let acme: AccountStore
 beforeEach(async () => {
   grid = await testGrid()
@@ -29,7 +29,7 @@ const make = (input: Partial<RuleInput> = {}) =>
   createApprovalRule(acme, { name: 'rule', from: '@alice', to: '@bob', ...input })
 const change = (id: string, input: Partial<RuleInput>) => updateApprovalRule(acme, id, input)
 
-test('lists a rule with names, in order of creation', async () => {
+test('rules are listed with names, in order of creation', async () => {
   const { person } = await member(grid, { name: 'Ben' })
   await createChannel(acme, { name: 'ops', members: ['alice'] })
 
@@ -53,7 +53,7 @@ test('lists a rule with names, in order of creation', async () => {
   ])
 })
 
-test('agents of other accounts are external, and their former name is still accepted', async () => {
+test('rules call agents of other accounts external, and still accept the former name strangers', async () => {
   await make({ name: 'old', from: 'strangers', to: 'any' })
   await make({ name: 'new', from: 'any', to: 'external' })
 
@@ -73,11 +73,11 @@ test.each<[string, Partial<RuleInput>, string]>([
   ['a media type with a space', { condition: 'parts', mediaType: 'image png' }, 'invalid_input'],
   ['a decider who is no member', { deciders: ['eve@example.com'] }, 'invalid_input'],
   ['an empty name', { name: ' ' }, 'invalid_input'],
-])('refuses a rule with %s', async (_, input, code) => {
+])('a rule with %s is refused', async (_, input, code) => {
   await expect(make(input)).rejects.toMatchObject({ code })
 })
 
-test('a viewer cannot decide, and duplicate names are merged', async () => {
+test('a viewer cannot be a decider, and two rules cannot have the same name', async () => {
   const { person } = await member(grid, { role: 'viewer' })
   await make()
 
@@ -85,13 +85,13 @@ test('a viewer cannot decide, and duplicate names are merged', async () => {
   await expect(make()).rejects.toMatchObject({ code: 'invalid_input', details: { field: 'name' } })
 })
 
-test('refuses the 51st rule', async () => {
+test("an account's 51st rule is refused", async () => {
   for (let n = 0; n < 50; n++) await make({ name: `rule ${n}` })
 
   await expect(make({ name: 'one more' })).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
-test('of two rules created at once, one is the 50th and the other is refused', async () => {
+test('of two rules created at once, the 50th is accepted and the 51st is refused', async () => {
   for (let n = 0; n < 49; n++) await make({ name: `rule ${n}` })
 
   const made = await Promise.allSettled([make({ name: 'one' }), make({ name: 'other' })])
@@ -100,7 +100,7 @@ test('of two rules created at once, one is the 50th and the other is refused', a
   expect(await listApprovalRules(acme)).toHaveLength(50)
 })
 
-test('an admin key cannot change or delete a rule, not even make it stricter', async () => {
+test('an admin key can neither change nor delete a rule, not even to make it stricter', async () => {
   const { id } = await make()
 
   await expect(change(id, { from: 'any' })).rejects.toMatchObject({ code: 'not_allowed' })
@@ -108,8 +108,8 @@ test('an admin key cannot change or delete a rule, not even make it stricter', a
   expect(await listApprovalRules(acme)).toMatchObject([{ from: '@alice' }])
 })
 
-describe('an admin in the browser', () => {
-  test('can change, disable and delete with a recent confirmation', async () => {
+describe('a user in the browser', () => {
+  test('can change, disable and delete a rule as an admin with a recent confirmation', async () => {
     const { id } = await make()
     const { account } = await member(grid, { role: 'admin' })
 
@@ -127,7 +127,7 @@ describe('an admin in the browser', () => {
     expect(await listApprovalRules(acme)).toEqual([])
   })
 
-  test('cannot after losing the role', async () => {
+  test('cannot delete a rule after losing the admin role', async () => {
     const { id } = await make()
     const { account, person } = await member(grid, { role: 'admin' })
     await acme.write([acme.change.team.setRole(person.id, 'member')])
@@ -135,7 +135,7 @@ describe('an admin in the browser', () => {
     await expect(deleteApprovalRule(account, id)).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('cannot as a member', async () => {
+  test('cannot change or delete a rule as a member', async () => {
     const { id } = await make()
     const { account } = await member(grid)
 
@@ -158,7 +158,7 @@ describe("a person's alias", () => {
     await make({ name: 'allowed', to: '@ann', deciders: [ben.person.id] })
   })
 
-  test('is not held by rules for everyone before consent', async () => {
+  test('is exempt from rules for everyone until the person consents', async () => {
     const ann = await personWithAlias(grid, 'ann')
     await make({ from: 'any', to: 'any' })
     const exempt = async () => (await acme.read.approvalRules.active())[0].exemptIds
@@ -168,7 +168,7 @@ describe("a person's alias", () => {
     expect(await exempt()).toEqual([])
   })
 
-  test('is shown to the owners when no decider is left, so is not held without consent', async () => {
+  test('is exempt from its own rule without consent once only owners could decide', async () => {
     const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })
@@ -182,7 +182,7 @@ describe("a person's alias", () => {
   })
 })
 
-test('tells agents on connecting about rules that concern them, and no others', async () => {
+test('on connecting, an agent is told about approval rules only if they apply to it', async () => {
   const told = 'Some messages from or to you are held until a person approves them.'
   const instructions = async ({ key }: { key: string }) => {
     const { body } = await mcp(grid, key, 'initialize', {

@@ -1,5 +1,5 @@
 /**
- * A message between two accounts, which people of both may have to decide on. docs/protocol/messages.md, "Held
+ * Messages between two accounts, which people of both accounts may have to approve. docs/protocol/messages.md, "Held
  * messages".
  */
 import { beforeEach, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ test("the sender's account decides first, then the recipient's", async () => {
   expect(await read(desk)).toMatchObject([{ message: 'an offer', external: true }])
 })
 
-test("a rule of the recipient's account holds it, and its sender learns neither who decides nor who refused", async () => {
+test("a rule of the recipient's account holds a message, and the sender cannot see who decides or who refused", async () => {
   await hold(grid.evil.store, { fromKind: 'external' })
   const sent = await send()
   expect(sent.held.by).toEqual([])

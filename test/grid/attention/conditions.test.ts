@@ -19,7 +19,7 @@ import { waitFor } from '../../support/wait-for.ts'
 let grid: TestGrid
 beforeEach(async () => {
   grid = await testGrid({ env: { MESSAGES_PER_DAY: '10' } })
-  // The other account's keys are as old, and none of them may appear.
+  // The other account's keys are equally old, and must not appear.
   await pausedConversation(grid.evil.store, ['eve', 'mallory'])
 })
 
@@ -27,7 +27,7 @@ const found = async (): Promise<Condition[]> => await findConditions(grid.acme.s
 const kinds = async () => (await found()).map(({ kind }) => kind)
 const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
-test('reports an agent that has not read for an hour, with the number of waiting messages and since when', async () => {
+test('Attention shows an agent that has not read for an hour, with its waiting messages and since when they wait', async () => {
   const at = grid.clock.now
   await send('one')
   grid.clock.now += hour - 1
@@ -43,7 +43,7 @@ test('reports an agent that has not read for an hour, with the number of waiting
   expect(await kinds()).toEqual([])
 })
 
-test('reports an inbox from 80 % of its quota on, and when it refuses other accounts', async () => {
+test('Attention shows an inbox from 80 % of its quota on, and an inbox that refuses other accounts', async () => {
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '10' } })
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const refuse = async (from: TestAgent, alias: string) => {
@@ -76,7 +76,7 @@ test('reports an inbox from 80 % of its quota on, and when it refuses other acco
   expect(await kinds()).toEqual([])
 })
 
-test('reports a task that is silent for an hour, until it changes', async () => {
+test('Attention shows a task that is silent for an hour, until the task changes', async () => {
   const alice = storeOf(grid, grid.alice)
   const bob = storeOf(grid, grid.bob)
   const { id } = await askFor(alice, 'a long job')
@@ -98,7 +98,7 @@ test('reports a task that is silent for an hour, until it changes', async () => 
   expect(await found()).toMatchObject([{ kind: 'task', subject: id, since: grid.clock.now, level: 2 }])
 })
 
-test('names the writer of an unread message only to permitted readers', async () => {
+test('Attention names the author of an unread message only to people who may read it', async () => {
   await send('secret')
   grid.clock.now += hour
   const ann = await person(grid, { role: 'owner' })
@@ -118,7 +118,7 @@ test('names the writer of an unread message only to permitted readers', async ()
   expect([await sender(ann, 'owner'), await sender(max, 'member')]).toEqual([['alice'], [undefined]])
 })
 
-test('reports a paused conversation, and one whose agents are asked to stop', async () => {
+test('Attention shows a paused conversation, and a conversation whose agents are asked to stop', async () => {
   const id = await pausedConversation(grid.acme.store, ['alice', 'bob'])
   await setTurnLimits(grid.acme.store, { warn: 3 })
   const carol = await grid.acme.agent('carol')
@@ -133,7 +133,7 @@ test('reports a paused conversation, and one whose agents are asked to stop', as
   ])
 })
 
-test('reports a caller with three refused calls within a day, but not two', async () => {
+test('Attention shows a caller after three refused calls within a day, but not after two', async () => {
   const refused = () => callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'nobody' })
   const at = grid.clock.now
   await refused()
@@ -149,7 +149,7 @@ test('reports a caller with three refused calls within a day, but not two', asyn
   expect(await kinds()).toEqual([])
 })
 
-test('reports a guardrail that could not check for a day', async () => {
+test('Attention shows a guardrail that could not check, for a day', async () => {
   const { id } = await createGuardrail(grid.acme.store, {
     name: 'remote',
     provider: 'length',
@@ -179,7 +179,7 @@ test('reports a guardrail that could not check for a day', async () => {
   expect(await kinds()).toEqual([])
 })
 
-test('reports unused and old keys to those who can change them', async () => {
+test('Attention shows unused and old keys to people who can change them', async () => {
   await callTool(grid, grid.alice.key, 'list_channels', {})
   // A key's use is stored with the next commit.
   await send('hi')
@@ -187,7 +187,7 @@ test('reports unused and old keys to those who can change them', async () => {
   grid.clock.now += 31 * day
   const unused = (await found()).filter(({ kind }) => kind === 'key')
 
-  // Alice's keys were used.
+  // Alice's key was used.
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).not.toContain('alice')
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).toContain('bob')
   grid.clock.now += 91 * day
@@ -200,7 +200,7 @@ test('reports unused and old keys to those who can change them', async () => {
   expect([await seen('admin', ann), await seen('member', max)]).toEqual([3, 0])
 })
 
-test('reports a nearly used quota, and an exhausted one', async () => {
+test('Attention shows a quota that is nearly or completely used', async () => {
   for (let n = 0; n < 8; n++) await send('hi')
   await readMessages(storeOf(grid, grid.bob), { limit: 10 })
   expect(await found()).toMatchObject([
@@ -211,7 +211,7 @@ test('reports a nearly used quota, and an exhausted one', async () => {
   expect(await found()).toMatchObject([{ kind: 'quota', level: 2 }])
 })
 
-test('reports rows that a follower skipped to their account, and a stuck follower', async () => {
+test('Attention shows an account the rows that a follower skipped, and a stuck follower', async () => {
   const { pulses } = grid.store.global
   const at = grid.clock.now
   await grid.evil.agent('trudy')

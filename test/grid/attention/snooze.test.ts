@@ -24,7 +24,7 @@ const open = async (user = ann) => (await attentionOf(as(user), undefined)).open
 const stored = () => rows(grid, 'SELECT * FROM snoozes WHERE account_id = ?', [grid.acme.id])
 const bob = () => ({ kind: 'unread', subject: grid.bob.id })
 
-test('a snoozed item is hidden from this user only, until the time is over', async () => {
+test('a snoozed item is hidden from its user only, until the snooze is over', async () => {
   const other = await person(grid, { role: 'owner' })
   expect(await open()).toEqual(['unread'])
 
@@ -45,7 +45,7 @@ test('a snoozed item is hidden from this user only, until the time is over', asy
   expect((await attentionOf(as(ann), undefined)).snoozed).toMatchObject([{ until: grid.clock.now + 7 * day }])
 })
 
-test('a snooze ends early when twice as much waits', async () => {
+test('a snooze ends early when twice as many messages wait', async () => {
   await snooze(as(ann), undefined, { ...bob(), time: 'week' })
   await send()
   expect(await open()).toEqual([])
@@ -56,7 +56,7 @@ test('a snooze ends early when twice as much waits', async () => {
   expect(await open()).toEqual([])
 })
 
-test('only its user can end a snooze, and an ended one is removed', async () => {
+test('only the user who snoozed an item can end the snooze, and ended snoozes are removed', async () => {
   await snooze(as(ann), undefined, { ...bob(), time: 'hour' })
   await endSnooze(as(await person(grid, { role: 'viewer' })), bob())
   expect(await open()).toEqual([])

@@ -22,7 +22,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('replaces a key at its age, removes its private half, and after a year the rest', async () => {
+  test('a signing key is replaced at its maximum age, its private half is removed, and a year later its public half', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: first } = await readSigningKeys(grid.store)
 
@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     await grid.close()
   })
 
-  test('publishes a key whose encryption key was lost, and signs with a new one', async () => {
+  test('a signing key whose encryption key was lost is still published, and a new key signs', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
     const { current: lost } = await readSigningKeys(grid.store)
     const store: Store = { ...grid.store, keyRing: createKeyRing(newKeyRing()) }

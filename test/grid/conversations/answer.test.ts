@@ -38,7 +38,7 @@ const recipients = async (id: string) =>
       (row) => row.agent_id,
     )
 
-test('a reply goes to the person of the message, even if somebody else has their alias now', async () => {
+test('a reply goes to the person in the conversation, even if somebody else has their alias now', async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const told = await writeMessage(ben.account, { to: '@ann', text: 'not yet' })
   await chooseAlias(ann.account, { alias: 'annabel' })
@@ -56,7 +56,7 @@ test('a reply goes to the person of the message, even if somebody else has their
   expect(carl.personAlias.alias).toBe('ann')
 })
 
-test('a deleted recipient cannot be answered, even if another person has their alias now', async () => {
+test('a deleted person cannot be answered, even if another person has their alias now', async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const { threadId, seq } = await placeOf(asked.id)
   const before = await opened(ben.account, threadId)
@@ -74,7 +74,7 @@ test('a deleted recipient cannot be answered, even if another person has their a
   }
 })
 
-test('if several agents write under one id, an answer names its message', async () => {
+test('if several agents write under one conversation id, an answer must name its message', async () => {
   const [alice, zed] = [storeOf(grid, grid.alice), storeOf(grid, await grid.acme.agent('zed'))]
   const conversationId = 'order-1'
   await say(grid, zed, '@ann', 'for you', { conversationId })
@@ -86,7 +86,7 @@ test('if several agents write under one id, an answer names its message', async 
   expect(addresseeIn(reader, thread)).toBeUndefined()
 })
 
-test('a message between others can be neither answered nor quoted', async () => {
+test('a person can neither answer nor quote a message between others', async () => {
   const between = await say(grid, storeOf(grid, grid.alice), '@bob', 'between us')
   const { threadId } = await placeOf(between.id)
 

@@ -46,7 +46,7 @@ const places: Record<string, Place> = {
   'between agents': { kind: 'others' },
 }
 
-/** Messages of three ages: before anybody joined, after the person joined, and after reading was enabled. */
+/** Sets of messages by age: before anybody joined, after the person joined, and after reading was enabled. */
 type Ages = 'none' | 'all' | 'since joined' | 'since switched' | 'since first'
 const readable: Record<Ages, number[]> = {
   none: [],
@@ -56,7 +56,7 @@ const readable: Record<Ages, number[]> = {
   'since first': [between, later],
 }
 
-/** What owners and admins, members, and viewers can read, by switch and place. */
+/** The messages that owners and admins, members, and viewers can read, by switch state and place. */
 const table: Record<string, Record<string, [managers: Ages, members: Ages, viewers: Ages]>> = {
   off: {
     mine: ['all', 'all', 'none'],
@@ -79,7 +79,7 @@ const table: Record<string, Record<string, [managers: Ages, members: Ages, viewe
 }
 const switches: Record<string, number | null> = { off: null, 'on since later': later, 'on for everything': 0 }
 
-describe('has a rule for every reader', () => {
+describe('reading by switch state, place and role', () => {
   const cases = Object.entries(table).flatMap(([state, byPlace]) =>
     Object.entries(byPlace).flatMap((
       [place, [managers, members, viewers]],
@@ -97,7 +97,7 @@ describe('has a rule for every reader', () => {
   })
 })
 
-test('records what an owner reads only because of the switch: messages between others, and channel posts from before joining', async () => {
+test("readings that only the switch allows an owner are recorded: others' messages, and posts from before joining", async () => {
   const reader = await readerOf(readers.owner.account)
   const recorded = (place: string) => [before, between, later].filter((at) => isReadBySwitch(reader, places[place], at))
 
@@ -107,7 +107,7 @@ test('records what an owner reads only because of the switch: messages between o
   expect(recorded('between agents')).toEqual([before, between, later])
 })
 
-test("a pair's or channel's thread is one place, and each message of a conversation id is its own", async () => {
+test('a pair or a channel is one place, and under a conversation id each message has its own place', async () => {
   const { account, personAlias } = await personWithAlias(grid, 'dan')
   const reader = await readerOf(account)
   const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false, isHook: false }, {
@@ -127,7 +127,7 @@ test("a pair's or channel's thread is one place, and each message of a conversat
   expect(placeOfThread(reader, { kind: 'conversation', channel: null, agents })).toEqual({ kind: 'others' })
 })
 
-test('owners can read accounts created by people from the beginning, but not those of a signup, even when claimed', async () => {
+test('owners can read an account that a person created from its beginning, but not a claimed signup', async () => {
   const ann = await member(grid, { role: 'owner' })
   const user = { user: { id: ann.person.id, email: ann.person.email, emailVerifiedAt: 1 }, sessionId: 's' }
   const signup = await (await grid.post('/api/v1/agentic-signup', { owner_email: ann.person.email, alias: 'zoe' }))
@@ -142,7 +142,7 @@ test('owners can read accounts created by people from the beginning, but not tho
   expect(await since(provisionalId)).toBeNull()
 })
 
-test('a lost role and an ended membership take effect at once', async () => {
+test('losing a role or a membership ends reading at once', async () => {
   const one = await personWithAlias(grid, 'cat', { role: 'owner' })
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(0)])
   expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(true)
@@ -153,7 +153,7 @@ test('a lost role and an ended membership take effect at once', async () => {
   await expect(readerOf(one.account)).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test.each(['agent', 'admin'] as const)('an %s cannot read, whatever the switch', async (type) => {
+test.each(['agent', 'admin'] as const)('an %s cannot read conversations, whatever the switch state', async (type) => {
   const account = type === 'agent'
     ? grid.store.account(grid.acme.id, { type, agentId: grid.alice.id, alias: 'alice', credentialId: 'key' })
     : grid.store.account(grid.acme.id, { type, credentialId: 'key', credentialKind: 'admin_key', userId: null })
@@ -161,7 +161,7 @@ test.each(['agent', 'admin'] as const)('an %s cannot read, whatever the switch',
   await expect(readerOf(account)).rejects.toMatchObject({ code: 'wrong_credential' })
 })
 
-describe('the switch', () => {
+describe('the switch that lets people read', () => {
   test.each(roles)('%s', async (role) => {
     const { account } = await member(grid, { role })
     const change = setPeopleRead(account, { choice: 'on' })
@@ -169,7 +169,7 @@ describe('the switch', () => {
     else await expect(change).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('starts now, includes older messages by a second choice, and forgets both when it is disabled', async () => {
+  test('applies from now on, includes older messages by a second choice, and forgets both when it is disabled', async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const again = () => grid.store.account(grid.acme.id, person.actor('owner'))
     expect(await setPeopleRead(account, { choice: 'off' })).toEqual({ since: null })

@@ -1,4 +1,4 @@
-/** Threads' messages, their states, and reply chains. See docs/architecture.md, "Conversations". */
+/** Messages of threads, their states, and reply chains. See docs/architecture.md, "Conversations". */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import {
@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     for (let i = 0; i < 120; i++) {
       grid.clock.now = start + i * 1_000
       await sendMessage(i % 2 ? alice : bob, { to: i % 2 ? 'bob' : 'alice', text: String(i) })
-      // Also a message in another thread.
+      // Every tenth message is followed by one in another thread.
       if (i % 10 === 0) await sendMessage(alice, { to: 'desk', text: 'other' })
     }
     await followLog(grid.store)
@@ -58,7 +58,7 @@ onEachDatabase((open) => {
     expect(await page({ before: lastSeq }, grid.clock.now + 1)).toEqual([false, undefined, undefined, 0, false])
   })
 
-  test('truncates a page of long texts by size, includes its target, and skips none between neighbouring pages', async () => {
+  test('a page of long texts is limited by size, includes its target, and skips no messages between pages', async () => {
     for (let i = 0; i < 40; i++) await sendMessage(alice, { to: 'bob', text: `${i} ${'漢'.repeat(1_500)}` })
     await followLog(grid.store)
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads
@@ -80,7 +80,7 @@ onEachDatabase((open) => {
     expect(newer.numbers).toEqual(newest.numbers)
   })
 
-  test("shows another account's message as delivered, to its recipient only", async () => {
+  test("another account's message is shown as delivered to its recipient, and as written to its sender", async () => {
     const { id, seq } = await say(grid, desk, 'alice', 'x').catch(async () => {
       await say(grid, alice, 'desk', 'hello')
       return await say(grid, desk, 'alice', 'the original')
@@ -116,7 +116,7 @@ onEachDatabase((open) => {
     expect(await receipt()).toMatchObject({ state: 'read', repliedAt: grid.clock.now })
   })
 
-  test('for a post they show how many members have read it, and which', async () => {
+  test('the receipt of a post shows how many members have read it, and which', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob', 'carol'] })
     const { seq } = await say(grid, alice, '#general', 'hi')
@@ -131,7 +131,7 @@ onEachDatabase((open) => {
     expect(each.toSorted()).toEqual([['bob', 'leased'], ['carol', 'unread']])
   })
 
-  test('a chain includes all replies across threads, even if they were assigned at once', async () => {
+  test('a reply chain includes the replies of all threads, even if all were added at once', async () => {
     const carol = storeOf(grid, await grid.acme.agent('carol'))
     const ask = await sendMessage(alice, { to: 'bob', text: 'ask' })
     const forward = await sendMessage(bob, { to: 'carol', text: 'forward', replyToMessageId: ask.id })

@@ -1,4 +1,4 @@
-/** A person's inbox, and the effect of reading on others. */
+/** A person's inbox, and what senders see when the person reads. */
 import { beforeEach, expect, test } from 'vitest'
 import { markRead, markUnread } from '../../../src/grid/conversations/marks.ts'
 import { messageStatus } from '../../../src/grid/messaging/message-status.ts'
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const texts = (messages: { message: string }[]) => messages.map(({ message }) => message)
 
-test("marking as read is visible to the sender, like an agent's read, and marking as unread undoes it", async () => {
+test('marking a message as read is visible to its sender, and marking it as unread undoes this', async () => {
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'one' })
   const { id: other } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'two' })
   grid.clock.now += minute
@@ -36,7 +36,7 @@ test("marking as read is visible to the sender, like an agent's read, and markin
   expect(await messageStatus(storeOf(grid, grid.alice), id)).toMatchObject({ delivery: 'queued', readBy: [] })
 })
 
-test("others' messages are neither shown nor marked", async () => {
+test("a person can neither see nor mark other people's messages", async () => {
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'for bob' })
   const ben = await personWithAlias(grid, 'ben', { role: 'owner' })
   const { id: forAnn } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })

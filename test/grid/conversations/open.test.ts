@@ -1,4 +1,4 @@
-/** What an opened conversation omits, and which readings of it are recorded. */
+/** What an opened conversation omits, and which readings are recorded. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, setChannelMembers } from '../../../src/grid/channels/channels.ts'
 import { listConversations } from '../../../src/grid/conversations/list.ts'
@@ -37,7 +37,7 @@ const readings = async () => {
   return found.map(({ tool, arguments: named }) => `${tool} ${JSON.parse(String(named)).subject}`)
 }
 
-/** Creates an owner whose alias joins a channel after a first post. */
+/** Creates an owner whose alias joins a channel after its first post. */
 const ownerWhoJoined = async () => {
   const { account: owner } = await personWithAlias(grid, 'olga', { role: 'owner' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
@@ -47,12 +47,12 @@ const ownerWhoJoined = async () => {
   return { owner, before }
 }
 
-test('an answer to a member quotes nothing exchanged between others', async () => {
+test("a member's conversation does not quote messages exchanged between others", async () => {
   const conversationId = 'order-1'
   const { account: ann } = await personWithAlias(grid, 'ann')
   const hidden = await say(grid, alice, '@bob', 'between us', { conversationId })
   const asked = await say(grid, bob, '@ann', 'may we?', { conversationId, replyToMessageId: hidden.id })
-  // One more between them, because the message directly before is not quoted.
+  // Separates bob's two messages, because a reply does not quote the message directly before it.
   await say(grid, alice, '@ann', 'please', { conversationId })
   await say(grid, bob, '@ann', 'well?', { conversationId, replyToMessageId: asked.id })
 
@@ -62,7 +62,7 @@ test('an answer to a member quotes nothing exchanged between others', async () =
   expect([...quoted.values()].map(({ body }) => body)).toEqual(['may we?'])
 })
 
-test('an owner reads posts from before joining because of the switch, which is recorded', async () => {
+test('an owner can read posts from before joining because of the switch, and this reading is recorded', async () => {
   const { owner, before } = await ownerWhoJoined()
   const since = await say(grid, bob, '#ops', 'since')
   const thread = await threadOf(since)
@@ -77,7 +77,7 @@ test('an owner reads posts from before joining because of the switch, which is r
   expect(await readings()).toEqual([`read_channel ${thread}`])
 })
 
-test('does not quote another conversation, which has its own readings', async () => {
+test('a conversation does not quote messages of another conversation', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   await grid.acme.agent('carol')
   const first = await say(grid, alice, '@bob', 'first')
@@ -89,7 +89,7 @@ test('does not quote another conversation, which has its own readings', async ()
   expect([...quoted]).toEqual([])
 })
 
-test('shows a member only the texts of their own messages in a channel', async () => {
+test('a reply chain shows a member only the texts of messages to or from them', async () => {
   const { account: ann } = await personWithAlias(grid, 'ann')
   const first = await say(grid, alice, '@bob', 'first')
   const second = await say(grid, bob, '@ann', 'second', { replyToMessageId: first.id })
@@ -111,7 +111,7 @@ const logged = async () => {
 
 const pair = { thread: 'thread 1', agents: ['alice', 'bob'] }
 
-test('a reading is one row per session, thread and hour', async () => {
+test('a reading is recorded once per session, thread and hour', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   const otherSession = grid.store.account(grid.acme.id, { ...owner.actor, sessionId: 'another' } as typeof owner.actor)
 
@@ -135,7 +135,7 @@ test('a reading is one row per session, thread and hour', async () => {
   expect((await logged()).slice(6)).toEqual([first[0]])
 })
 
-test('simultaneous readings add one row', async () => {
+test('simultaneous readings are recorded once', async () => {
   const { account: owner } = await member(grid, { role: 'owner' })
   await Promise.all(Array.from({ length: 8 }, () => recordReading(owner, pair, 'request')))
 

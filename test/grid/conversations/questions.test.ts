@@ -1,4 +1,4 @@
-/** What waits for a person's answer. docs/web.md, "Attention". */
+/** Messages that wait for a person's answer. docs/web.md, "Attention". */
 import { beforeEach, expect, test } from 'vitest'
 import { choose } from '../../../src/grid/conversations/choose.ts'
 import { markRead } from '../../../src/grid/conversations/marks.ts'
@@ -59,7 +59,7 @@ onEachDatabase((open) => {
     return { id, seq }
   }
 
-  test('an open choice waits until one is chosen, whatever either side writes after it', async () => {
+  test('an open choice waits until an option is chosen, whatever either side writes in the meantime', async () => {
     const since = grid.clock.now
     await say(grid, alice, 'ann-lee', 'I plan the week')
     const { seq } = await ask('Which day?', { parts: [{ text: 'of the first week' }] })
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test('shows the newest of two open choices, then the other; an answer to one, or a dismissal, ends it', async () => {
+  test('of two open choices the newest is shown, and after an answer or dismissal the other one', async () => {
     const first = await ask('Which day?')
     const second = await ask('Which hour?')
     await write('alice', 'Hm')
@@ -95,7 +95,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test("an expired choice, or another person's, does not wait", async () => {
+  test("an expired choice and another person's choice do not wait for an answer", async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     await ask('Soon?', { expiresInSeconds: 60 })
     await ask('Bea?', { to: 'bea-lee' })
@@ -107,7 +107,7 @@ onEachDatabase((open) => {
     expect(await waiting(bea)).toMatchObject([{ text: 'Bea?' }])
   })
 
-  test('an answer ends the waiting message of its own conversation', async () => {
+  test('an answer ends only the wait of its own conversation', async () => {
     await say(grid, alice, 'ann-lee', 'one', { conversationId: 'a-1' })
     await say(grid, alice, 'ann-lee', 'two', { conversationId: 'a-2' })
     await write('alice', 'of the second', { conversationId: 'a-2' })
@@ -115,18 +115,18 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text }) => text)).toEqual(['one'])
   })
 
-  test("a dismissal applies to one person's conversation, and lasts until a new message", async () => {
+  test("a dismissal applies to one person's conversation until a new message arrives", async () => {
     await personWithAlias(grid, 'bea-lee')
     await say(grid, alice, 'ann-lee', 'one')
     await say(grid, alice, 'ann-lee', 'two')
     const [{ threadId, seq }] = await questionsOf(ann.account)
     await dismissQuestion(ann.account, threadId, seq + 1_000)
     expect(await waiting()).toEqual([])
-    // From a page that was opened before.
+    // This dismissal comes from a page that was opened earlier.
     await dismissQuestion(ann.account, threadId, seq - 1)
     expect(await waiting()).toEqual([])
 
-    // The conversation data is rebuilt; the dismissal is kept.
+    // Rebuilding the conversation data keeps the dismissal.
     await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
     await followLog(grid.store)
     expect(await waiting()).toEqual([])
@@ -135,7 +135,7 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['three', 1]])
   })
 
-  test('nothing waits for a viewer, who cannot dismiss anything either', async () => {
+  test('no message waits for a viewer, and a viewer cannot dismiss any', async () => {
     await say(grid, alice, 'ann-lee', 'one')
     const [{ threadId, seq }] = await questionsOf(ann.account)
     const viewer = grid.store.account(grid.acme.id, ann.person.actor('viewer'))
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toHaveLength(1)
   })
 
-  test('a dismissal affects only its person', async () => {
+  test('a dismissal affects only the person who made it', async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     await say(grid, alice, 'bea-lee', 'for bea')
     const [{ threadId, seq }] = await questionsOf(bea.account)
@@ -154,7 +154,7 @@ onEachDatabase((open) => {
     expect((await waiting(bea)).map(({ text }) => text)).toEqual(['for bea'])
   })
 
-  test('expired and retracted messages do not wait', async () => {
+  test('expired and retracted messages do not wait for an answer', async () => {
     const { id } = await say(grid, alice, 'ann-lee', 'never mind')
     await sendMessage(alice, { to: 'ann-lee', text: 'soon', expiresInSeconds: 60 })
     await followLog(grid.store)
@@ -166,7 +166,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test('an older message keeps waiting after the newest one has expired', async () => {
+  test('an older message keeps waiting for an answer after the newest one has expired', async () => {
     await say(grid, alice, 'ann-lee', 'well?')
     await sendMessage(alice, { to: 'ann-lee', text: 'soon', expiresInSeconds: 60 })
     await followLog(grid.store)
@@ -175,7 +175,7 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['well?', 1]])
   })
 
-  test("a person's many open or expired conversations hide neither another person nor what waits", async () => {
+  test("a person's many open or expired conversations hide neither another person's nor their own waiting messages", async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     const many = (to: string, more = {}) =>
       Promise.all(Array.from({ length: maxQuestions }, (_, n) => {
@@ -191,13 +191,13 @@ onEachDatabase((open) => {
     grid.clock.now += 2 * hour
 
     expect((await waiting(bea)).map(({ text }) => text)).toEqual(['for bea'])
-    // The newest ones.
+    // Only the newest conversations are listed.
     expect(new Set((await waiting()).map(({ text }) => text))).toEqual(new Set(['one of many']))
     const awaited = await grid.acme.store.read.questions.people(until, grid.clock.now)
     expect(awaited.map(({ alias, messages }) => [alias, messages]).sort()).toEqual([['ann-lee', 1], ['bea-lee', 1]])
   })
 
-  test('what a person writes waits for no answer, nor do messages between others', async () => {
+  test('messages from a person and messages between others do not wait for an answer', async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     await write('bea-lee', 'from a person')
     await say(grid, alice, 'bob', 'between agents')

@@ -44,7 +44,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test("a message between accounts has a thread in each, and its conversation id differs from others'", async () => {
+  test('a message between accounts has a thread in each, separate from other threads with the same conversation id', async () => {
     await say(grid, alice, 'bob', 'among us', { conversationId: 'secret' })
     const asked = await say(grid, alice, 'desk', 'hello')
     await say(grid, desk, 'alice', 'guessed', { conversationId: 'secret', replyToMessageId: asked.id })
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('lists can be limited to one agent, including its channels, or to channels', async () => {
+  test('a thread list can be limited to one agent, including its channels, or to channels', async () => {
     await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await createChannel(grid.acme.store, { name: 'others', members: ['alice'] })
@@ -72,7 +72,7 @@ onEachDatabase((open) => {
     expect(await titles({ agentId: grid.bob.id, channels: true })).toEqual(['alice: to #general'])
   })
 
-  test('a thread waits while the newest message to one of its agents is unread', async () => {
+  test('a thread counts as waiting while the newest message to one of its agents is unread', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     await say(grid, alice, 'bob', 'direct')
     await say(grid, alice, '#general', 'post')
@@ -88,12 +88,12 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
     expect(await list(grid.evil.store, { waiting: true })).toHaveLength(1)
 
-    // Waits again after a new message, although the agent has read the thread.
+    // The thread waits again after a new message, although the agent has read it.
     await say(grid, alice, 'bob', 'direct again')
     expect(await waiting()).toEqual(['alice: direct again'])
   })
 
-  test('a list shows what a user has seen, and what their person alias has not read', async () => {
+  test('a thread list shows what a user has seen, and how many messages their alias has not read', async () => {
     const user = await person(grid, { role: 'owner' })
     const personAlias = await grid.acme.agent('ann-here')
     await grid.acme.store.write([{

@@ -30,7 +30,7 @@ beforeEach(async () => {
   ann = await person('owner')
 })
 
-test('lists and counts cases', async () => {
+test("a guardrail's cases are listed and counted", async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   const firstAt = grid.clock.now
   await blocked(secret)
@@ -57,7 +57,7 @@ test('lists and counts cases', async () => {
   expect(await countCases(ann, id, { from: 0, until: thisHour })).toHaveLength(1)
 })
 
-test("counts a guardrail's failures", async () => {
+test("a guardrail's failures are counted", async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', onFailure: 'closed' })
   providers.remote.check = () => Promise.reject(new Error('down'))
 
@@ -69,7 +69,7 @@ test("counts a guardrail's failures", async () => {
   expect(await countCases(ann, id, { from: 0 })).toMatchObject([{ action: 'failed', n: 1 }])
 })
 
-test('delivers exactly the allowed text', async () => {
+test('an exception delivers exactly the allowed text', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   await blocked(secret)
   const [{ textHash }] = await listCases(ann, id)
@@ -85,7 +85,7 @@ test('delivers exactly the allowed text', async () => {
   expect(await listExceptions(ann, id)).toEqual([])
 })
 
-test('limits exceptions, and removes them with their guardrail; its cases stay', async () => {
+test('exceptions are limited, and removed with their guardrail, whose cases stay', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   await blocked(secret)
   const hash = (n: number) => n.toString(16).padStart(64, '0')
@@ -103,7 +103,7 @@ test('limits exceptions, and removes them with their guardrail; its cases stay',
   expect(await left('verdicts')).toEqual([{ n: 1 }])
 })
 
-test("keeps a blocked message's text only while people may see contents", async () => {
+test("a blocked message's text is stored only while people may see contents", async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
   const contents = async (account = ann) => (await listCases(account, id)).map(({ content }) => content)
   await blocked(`before ${secret}`)
@@ -111,7 +111,7 @@ test("keeps a blocked message's text only while people may see contents", async 
   await blocked(`while ${secret}`)
 
   expect(await contents()).toEqual([`while ${secret}`, undefined])
-  // Programs cannot see it.
+  // Admin keys cannot see the text.
   expect(await contents(grid.store.account(grid.acme.id, admin))).toEqual([undefined, undefined])
   grid.clock.now += 7 * day - minute
   await sweep(grid.store)
@@ -128,7 +128,7 @@ test("keeps a blocked message's text only while people may see contents", async 
   expect(await contents()).toEqual([undefined, undefined, undefined, undefined])
 })
 
-test('keeps no text of a delivered, flagged or redacted message', async () => {
+test('a case does not contain the text of a delivered, flagged or redacted message', async () => {
   await setContentsVisible(ann, { isVisible: true })
   const flag = await guard(grid.acme, 'alice', { name: 'flag', direction: 'outbound', action: 'flag' })
   const words = { phrases: ['marlin'] }
@@ -143,7 +143,7 @@ test('keeps no text of a delivered, flagged or redacted message', async () => {
   expect(await rows(grid, kept, [grid.acme.id])).toEqual([])
 })
 
-test("the recipient's account decides whether it keeps a blocked message's text", async () => {
+test("the recipient's account decides whether a blocked message's text is stored", async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.evil, 'desk', { direction: 'inbound' })
   await setContentsVisible(ann, { isVisible: true })
@@ -155,7 +155,7 @@ test("the recipient's account decides whether it keeps a blocked message's text"
   expect(kept).toEqual([{ content: null }, { content: `${secret}!` }])
 })
 
-test('removes verdicts, counts and blocked sends after their retention', async () => {
+test('verdicts, counts and blocked sends are removed after their retention time', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: secret, idempotencyKey: 'k' }).catch(() => {})
   const left = async () => {

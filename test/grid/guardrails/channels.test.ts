@@ -1,4 +1,4 @@
-/** Guardrails of channel members: each member gets what its own guardrails leave. */
+/** Guardrails of channel members. Each member gets the text that its own guardrails leave. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import type { Finding } from '../../../src/grid/message/ask-guardrails.ts'
@@ -46,7 +46,7 @@ onEachDatabase((open) => {
     expect(status.text.timeline.map(({ alias }: { alias: string }) => alias)).not.toContain('@bob')
   })
 
-  test('calls a service once about a post, however many members have its guardrail', async () => {
+  test('a service checks a post once, however many members have its guardrail', async () => {
     let asked = 0
     providers.remote.check = () => {
       asked++
@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(await received(carol))).toContain(secret)
   })
 
-  test('checks each of many guardrails once for all members, each with its own action', async () => {
+  test("each of many guardrails checks a post once for all members, with each member's action", async () => {
     const ids = []
     for (let n = 0; n < 41; n++) {
       const config = { phrases: [`word-${n}.`] }
@@ -133,7 +133,7 @@ onEachDatabase((open) => {
   })
 })
 
-test("omits the text of a long post's redacted copies for hundreds of members if they would be too large in total", async () => {
+test('hundreds of redacted copies of a long post omit the text if they would be too large in total', async () => {
   const finding = (n: number): Finding => ({
     guardrail: { agentIds: [`first-${n}`, `second-${n}`] } as Finding['guardrail'],
     action: 'redacted',

@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test("an admin cannot attach one to a person's alias before the person allows the service", async () => {
+test("an admin cannot attach a remote guardrail to a person's alias before the person allows its service", async () => {
   const { id } = await webhook()
 
   const refused = await attach('ann', id)
@@ -50,7 +50,7 @@ test("an admin cannot attach one to a person's alias before the person allows th
   expect(sentOut).toEqual(['after'])
 })
 
-test('only the person can give consent, not an admin, and only for their own alias', async () => {
+test('only the person can give consent, and only for their own alias', async () => {
   const { id } = await webhook()
   const bill = await personWithAlias(grid, 'bill', { role: 'owner' })
 
@@ -74,7 +74,7 @@ test.each([
     (id: string) =>
       updateGuardrail(grid.acme.store, id, { config: { url: 'https://evil.example' }, token: signingSecret }),
   ],
-])('it does nothing without the consent: %s', async (_, end) => {
+])("a guardrail without the person's consent sends nothing to its service: %s", async (_, end) => {
   const id = await attached()
   await guard(grid.acme, 'ann', { direction: 'outbound', action: 'redact' })
   await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'ann'] })
@@ -85,18 +85,18 @@ test.each([
   await writeMessage(ann.account, { to: '@alice', text: `from the person, ${secret}` })
 
   expect(sentOut).toEqual([])
-  // The other guardrails still act.
+  // Guardrails that need no consent still act.
   expect((await read()).at(-1)).toMatchObject({ message: 'from the person, [redacted]' })
 })
 
-test('consent is per provider: another one at the same host needs its own', async () => {
+test('consent is per provider, so another provider at the same host needs its own', async () => {
   await attached()
   const { id } = await judge()
 
   expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
-test('a consent ends with the alias, and a new alias of the same person has none', async () => {
+test("giving up an alias ends its consent, and the person's new alias has none", async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
   await personWithAlias(grid, 'annie', { name: 'Ann Smith' })
@@ -104,7 +104,7 @@ test('a consent ends with the alias, and a new alias of the same person has none
   expect((await attach('annie', id)).code).toBe('consent_required')
 })
 
-test('a message shows both sides which host got its text; agents need no consent and get no mark', async () => {
+test('a message shows both sides which host got its text, and messages between agents need no consent', async () => {
   await attached()
   const sent = await send('for a person')
   await writeMessage(ann.account, { to: '@alice', text: 'an answer' })
@@ -130,7 +130,7 @@ test('a guardrail for all agents is attached with the first consent, and not aga
   expect(await read.guardrails.agentsOf(id, 10, 0)).toEqual([])
 })
 
-test('knows the host of every remote provider, and a local provider has none', () => {
+test('every remote provider names its host, and a local provider has none', () => {
   for (const provider of providers) {
     const { config } = remoteProviders[provider.id] ?? { config: () => ({}) }
     const service = serviceOf(provider, config('https://service.example'))

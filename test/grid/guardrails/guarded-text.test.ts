@@ -1,4 +1,4 @@
-/** What guardrails see of a message, and what redaction leaves. See docs/protocol/guardrails.md. */
+/** The texts of a message that guardrails check, and the result of a redaction. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import {
   guardedContent,
@@ -51,11 +51,11 @@ test.each(Object.keys(places))('a guardrail sees %s', async (place) => {
   const [message] = (await readMessages(storeOf(grid, grid.bob), {})).messages
   expect(message).toMatchObject({ message: 'hi', flagged: true })
   expect(JSON.stringify(message)).not.toContain(secret)
-  // Only in the guardrails' configuration.
+  // The word is stored only in the guardrails' configuration.
   expect(await dump(grid, grid.acme, ['guardrails'])).not.toContain(secret)
 })
 
-test("a text part is already in the message's text, and is redacted in both", async () => {
+test("a text part is also in the message's text, and is redacted in both", async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   const parts = [{ text: 'one' }, { data: 4 }, { text: `two ${secret}` }, { text: 'three', mediaType: 'text/plain' }]
 
@@ -83,7 +83,7 @@ test.each([
   ['text parts with an empty one between', [texts[0], { text: '' }, texts[1]]],
   ['text parts with names', texts.map((part, n) => ({ ...part, filename: `${n}.txt` }))],
   ['three text parts', [{ text: 'a s' }, { text: 'wordf' }, { text: `${secret.slice(6)} b` }]],
-])('finds a word that is split over %s of a message, and redacts each piece', async (_, parts) => {
+])('a guardrail finds a word split over %s of a message, and redacts each piece', async (_, parts) => {
   const text = parts.flatMap((part) => 'text' in part && part.text ? [part.text] : []).join('\n')
   const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text, a2a: { messageId: newId(), parts } })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
@@ -100,7 +100,7 @@ test.each([
 test.each([
   ['its first part', [texts[1]]],
   ['a text part behind data', [{ data: { a: 1 } }, texts[1]]],
-])("finds a word that is split over the message's text and %s, and redacts both pieces", async (_, parts) => {
+])("a guardrail finds a word split over the message's text and %s, and redacts both pieces", async (_, parts) => {
   const send = () => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: texts[0].text, parts })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
 
@@ -118,7 +118,7 @@ test.each(
     ['of a sender', 'alice', 'outbound'],
     ['of a recipient', 'bob', 'inbound'],
   ] as const,
-)('a service %s gets texts that may be combined once', async (_, agent, direction) => {
+)('a service %s checks texts that readers may combine in one request', async (_, agent, direction) => {
   const asked: string[] = []
   providers.remote.check = ({ text }) => {
     asked.push(text)
@@ -131,7 +131,7 @@ test.each(
   expect(asked).toEqual([`a ${first}\n${second} b`])
 })
 
-test('texts that no reader combines are not combined', () => {
+test('texts that no reader combines are not combined for a check', () => {
   const piecesOf = (details: Record<string, unknown>, body = 'a') => guardedContent({ body, details }).pieces
 
   expect(guardedContent({ body: 'a' }).pieces).toBeUndefined()
@@ -153,7 +153,7 @@ const unreadable: Record<string, object> = {
 
 test.each(
   Object.keys(unreadable).flatMap((what) => (['closed', 'open'] as const).map((onFailure) => ({ what, onFailure }))),
-)('unreadable content is blocked if closed, and flagged if open: $what, $onFailure', async ({ what, onFailure }) => {
+)('onFailure closed blocks unreadable content, and open flags it: $what, $onFailure', async ({ what, onFailure }) => {
   await guard(grid.acme, 'bob', { name: 'words', direction: 'inbound', onFailure })
   const send = () =>
     sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'hi', a2a: { messageId: id, parts: [unreadable[what]] } })
@@ -168,7 +168,7 @@ test.each(
   }
 })
 
-test('spans are clipped to the text, merged, and never split characters', () => {
+test('redacted spans are clipped to the text and merged, and never split characters', () => {
   const text = 'a😀b'
   const masked = (...spans: [number, number][]) =>
     withMasked({ body: text }, text, spans.map(([start, end]) => ({ start, end }))).body
@@ -197,7 +197,7 @@ test.each([
   expect(withMasked({ body: text }, text, [{ start, end: start + found.length }]).body).toBe(left)
 })
 
-test('keeps every member when several names are redacted', () => {
+test('redacting several member names keeps every member', () => {
   const details = { metadata: { 'a@x.test': 1, 'b@x.test': { deep: 2 }, '[redacted] 2': 3, c: 4 } }
   const { text } = guardedContent({ body: 'hi', details })
   const spans = ['a@x.test', 'b@x.test'].map((name) => ({
@@ -209,7 +209,7 @@ test('keeps every member when several names are redacted', () => {
     .toEqual({ '[redacted]': 1, '[redacted] 2': { deep: 2 }, '[redacted] 2 2': 3, c: 4 })
 })
 
-test('an answer includes the id of a conversation chosen by others, and guardrails see it', async () => {
+test('guardrails check a conversation id chosen by others when an agent answers', async () => {
   const contextId = `about ${secret}`
   const a2a = { messageId: id, contextId }
   const asked = await sendMessage(storeOf(grid, grid.bob), {
@@ -229,7 +229,7 @@ test('an answer includes the id of a conversation chosen by others, and guardrai
   expect(message).toMatchObject({ message: 'hi', conversation_id: 'about [redacted]', flagged: true })
 })
 
-test("a text written by a guardrail replaces the message's text, and nothing else", () => {
+test("a guardrail's replacement changes the message's text, and nothing else", () => {
   const replaced = (body: string, details: Record<string, unknown> | undefined, write: (text: string) => string) => {
     const content = { body, details }
     const { text } = guardedContent(content)

@@ -58,7 +58,7 @@ test("an attachment's action overrides the guardrail's, and a disabled guardrail
   expect(asked).toEqual([{ text: secret, direction: 'inbound', sender: '@alice', recipient: '@bob' }])
 })
 
-test("the recipient's guardrail sees the text after the sender's guardrail", async () => {
+test("the recipient's guardrail checks the text that the sender's guardrail leaves", async () => {
   const { remote } = await open()
   const seen: string[] = []
   remote.check = ({ text, direction }) => {
@@ -84,7 +84,7 @@ const faults: Record<string, GuardrailCheck> = {
 
 test.each(
   Object.keys(faults).flatMap((fault) => (['closed', 'open'] as const).map((onFailure) => ({ fault, onFailure }))),
-)('onFailure $onFailure, when the guardrail $fault', async ({ fault, onFailure }) => {
+)('onFailure $onFailure applies when the guardrail $fault', async ({ fault, onFailure }) => {
   const { remote } = await open({ timeoutMs: 5 })
   remote.check = faults[fault]
   await guard(grid.acme, 'bob', { name: 'judge', direction: 'inbound', provider: 'webhook', onFailure })
@@ -119,14 +119,14 @@ test('all guardrails of a message share one deadline', async () => {
 
   expect((await sendText('hi')).code).toBeUndefined()
 
-  // The second side's time was over before it began.
+  // The deadline had passed before the recipient's guardrails started.
   expect(signals).toHaveLength(3)
   expect(new Set(signals).size).toBe(1)
   expect(signals[0].aborted).toBe(true)
   expect(grid.logs.filter((line) => line.includes('"fault":"timeout"'))).toHaveLength(6)
 })
 
-test('repeats a block for the same key, but not a failure', async () => {
+test("repeating a key repeats a guardrail's block, but not its failure", async () => {
   const { asked, remote } = await open()
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
 
@@ -156,7 +156,7 @@ test.each<[string, () => Promise<unknown>, boolean]>([
     await grid.acme.agent('bob')
   }, true],
   ['got a guardrail', () => Promise.resolve(), false],
-])('checks for a recipient that %s while the send was in progress', async (_, change, isWritten) => {
+])('a recipient that %s during a send is checked again', async (_, change, isWritten) => {
   await open()
   const account = storeOf(grid, grid.alice)
   let isFirst = true
@@ -167,7 +167,7 @@ test.each<[string, () => Promise<unknown>, boolean]>([
       isFirst = false
       await change()
       await guard(grid.acme, 'bob', { direction: 'inbound' })
-      // A guardrail alone never fails a unit, so another condition has to.
+      // A new guardrail alone does not make a unit fail, so the second case simulates another failed condition.
       return isWritten ? await account.write(statements) : statements.map(() => [])
     },
   }
@@ -184,7 +184,7 @@ async function inbox() {
   return (await readMessages(storeOf(grid, grid.bob), {})).messages
 }
 
-test('checks local guardrails with the same configuration once, even those of two accounts', async () => {
+test('local guardrails with the same configuration are checked once, even those of two accounts', async () => {
   await open()
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.acme, 'alice', { name: 'one', direction: 'outbound' })
@@ -198,7 +198,7 @@ test('checks local guardrails with the same configuration once, even those of tw
   expect(asked()).toEqual(['outbound hello', 'outbound hello', 'outbound again', 'outbound again'])
 })
 
-test('checks a local guardrail again after another one changed the text', async () => {
+test('a local guardrail is checked again after another guardrail has changed the text', async () => {
   await open()
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
@@ -209,7 +209,7 @@ test('checks a local guardrail again after another one changed the text', async 
   expect(sent.code).toBeUndefined()
 })
 
-test('checks a guardrail once, however often the commit is retried, and for the delivered text', async () => {
+test('a guardrail checks the text as delivered, and only once however often the commit is retried', async () => {
   await open()
   await guard(grid.acme, 'alice', { direction: 'outbound' })
   const account = storeOf(grid, grid.alice)
@@ -226,14 +226,14 @@ test('checks a guardrail once, however often the commit is retried, and for the 
   expect(failures).toBe(-1)
 })
 
-test('calls a service in each direction, and local guardrails do not wait for it', async () => {
+test('a service is called in each direction, and local guardrails do not wait for it', async () => {
   await open()
   const directions: string[] = []
   let answer = () => {}
   const answered = new Promise<void>((resolve) => (answer = resolve))
   providers.remote.check = async ({ direction }) => {
     directions.push(direction)
-    // It responds once the local guardrail has been checked.
+    // The service responds once the local guardrail has been checked.
     if (providers.asked.length === 0) await answered
     return { kinds: [] }
   }

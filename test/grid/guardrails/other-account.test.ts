@@ -1,4 +1,4 @@
-/** Guardrails of the recipient's account: it decides, and the sender learns only the kind of content. */
+/** Guardrails of the recipient's account. The sender is told only the kind of content that was found. */
 import { beforeEach, expect, test } from 'vitest'
 import { rows } from '../../support/database.ts'
 import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
 })
 
-test('a blocked message from another account is a case only for the recipient, and names only the kind', async () => {
+test('a message that another account blocks is a case only in that account, and its sender sees only the kind', async () => {
   await guard(grid.evil, 'desk', { name: 'hidden name', direction: 'inbound' })
 
   const blocked = await sendText(secret, { to: '@desk', idempotency_key: 'k' })
@@ -46,7 +46,7 @@ test('a sender cannot fetch the parts of a message that another account redacted
   )).not.toContain(file)
 })
 
-test('a blocked message counts towards the quota for other accounts', async () => {
+test('a message blocked by another account counts towards the quota for other accounts', async () => {
   await guard(grid.evil, 'desk', { direction: 'inbound' })
 
   const codes = []

@@ -92,7 +92,7 @@ const cases = Object.keys(paths).flatMap((path) =>
   actions.flatMap((action) => directions.map((direction) => ({ path, action, direction })))
 )
 
-test.each(cases)('$path: $action, $direction', async ({ path, action, direction }) => {
+test.each(cases)('$path, with a guardrail action: $action, $direction', async ({ path, action, direction }) => {
   const { to, send, from = 'alice' } = paths[path]
   const isForeign = to === '@desk'
   const isInbound = direction === 'inbound'
@@ -112,7 +112,7 @@ test.each(cases)('$path: $action, $direction', async ({ path, action, direction 
     expect(sent.code).toBe('guardrail_blocked')
     expect(sent.message).toContain(kind)
     expect(sent.message).not.toContain(secret)
-    // A sender from another account learns only the kind of content.
+    // A sender from another account is told only the kind of content.
     expect(sent.message!.includes("'words'")).toBe(!(isInbound && isForeign))
     expect(await rows(grid, 'SELECT body FROM messages WHERE account_id = ? AND body LIKE ?', [grid.acme.id, '%!%']))
       .toEqual([])

@@ -25,7 +25,7 @@ const moderation = () => ({ provider: 'openai-moderation', config: { baseUrl: se
 const asAdmin = (): AccountStore =>
   grid.store.account(grid.acme.id, { type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: null })
 
-test.each(['name', 'id'] as const)("an account's guardrail, by its %s, even while it is disabled", async (by) => {
+test.each(['name', 'id'] as const)('a guardrail can be tried by its %s, even while it is disabled', async (by) => {
   const { id, name } = await createGuardrail(grid.acme.store, { name: 'mod', ...moderation() })
   await updateGuardrail(grid.acme.store, id, { name, config: { baseUrl: service.url }, enabled: false })
   const before = await dump(grid, grid.acme)
@@ -42,7 +42,7 @@ test.each(['name', 'id'] as const)("an account's guardrail, by its %s, even whil
   expect(await dump(grid, grid.acme)).toBe(before)
 })
 
-test('tries a provider without storing a guardrail', async () => {
+test('a provider can be tried without storing a guardrail', async () => {
   expect(await tryGuardrail(asAdmin(), moderation(), text)).toMatchObject({
     verdict: { kinds: ['hate'] },
     raw: flagged,
@@ -50,13 +50,13 @@ test('tries a provider without storing a guardrail', async () => {
   expect(await grid.acme.store.read.guardrails.list()).toEqual([])
 })
 
-test('checks the text as it would be stored, without invisible characters', async () => {
+test('a trial checks the text as it would be stored, without invisible characters', async () => {
   await tryGuardrail(asAdmin(), moderation(), 'in\u{e0041}vis\u2063ible \ud800')
 
   expect(onlyRequest(service).body.input).toBe('invisible \ufffd')
 })
 
-describe('a service that fails', () => {
+describe('trying a service that fails', () => {
   test('times out after 3 seconds', async () => {
     await service.close()
     service = await startService(() => {})
@@ -67,7 +67,7 @@ describe('a service that fails', () => {
     expect(milliseconds).toBeGreaterThanOrEqual(2_900)
   })
 
-  test('because its address is not allowed: the operator learns why, an admin only that it was unreachable', async () => {
+  test('tells the operator that the address is not allowed, and an admin only that it was unreachable', async () => {
     const tried = { ...moderation(), config: { baseUrl: 'https://169.254.169.254' } }
 
     expect((await tryGuardrail(grid.acme.store, tried, text)).failure).toMatchObject({
@@ -93,11 +93,11 @@ test.each<[string, Parameters<typeof tryGuardrail>[1], string, string]>([
   ['a text of invisible characters', { provider: 'pii' }, '\u2063', 'invalid_input'],
   ['a text with U+0000', { provider: 'pii' }, 'a\0b', 'invalid_input'],
   ['a text that is too long', { provider: 'pii' }, 'x'.repeat(250_001), 'invalid_input'],
-])('refuses %s', async (_, tried, text, code) => {
+])('trying a guardrail with %s is refused', async (_, tried, text, code) => {
   await expect(tryGuardrail(asAdmin(), tried, text)).rejects.toMatchObject({ code })
 })
 
-test('agents and viewers are refused', async () => {
+test('agents and viewers cannot try a guardrail', async () => {
   const agent = storeOf(grid, grid.alice)
   const viewer = grid.store.account(grid.acme.id, { type: 'user', userId: 'u', sessionId: 's', role: 'viewer' })
 

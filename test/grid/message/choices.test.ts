@@ -24,7 +24,7 @@ const stored = async () => {
 const offer = (to: string, choices: string[], more: object = {}) =>
   post(grid, grid.alice.key, { to, message: 'May I?', choices, ...more })
 
-test('choices are only for a person of the account, with a clear error otherwise', async () => {
+test('only a message to a person of the account can have choices, and others get a clear error', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'ann'] })
   await rows(grid, `UPDATE agents SET visibility = 'public', type = 'human' WHERE account_id = ? AND alias = 'eve'`, [
     grid.evil.id,
@@ -48,11 +48,11 @@ test.each([
   ['too long', ['🙂'.repeat(61)], 'at most 60 characters'],
   ['empty without what is invisible', ['Yes', ' \u200b'], 'empty'],
   ['the same without what is invisible', ['Yes', 'Y\u2060es'], 'the same'],
-])('refuses choices that are %s', (_, choices, why) => {
+])('choices that are %s are refused', (_, choices, why) => {
   expect(() => cleanChoices(choices)).toThrow(why)
 })
 
-test('stores choices in one line each, in the message itself, however long they are', async () => {
+test('choices are stored in the message itself, one per line, however long they are', async () => {
   const long = [...'123456'].map((n) => n + '🙂'.repeat(59))
   await offer('@ann', long, { parts: [{ text: 'x'.repeat(9_000) }] })
   await offer('@ann', ['no\u202e\n way', 'Yes'])

@@ -62,19 +62,19 @@ test.each<[string, unknown, string]>([
   ['no base64', { raw: 'a b' }, 'invalid_input'],
   ['a name of more than 255 bytes', { text: 'a', filename: '📎'.repeat(64) }, 'invalid_input'],
   ['more than 256 KiB', { text: 'é'.repeat(128 * 1024 + 1) }, 'payload_too_large'],
-])('refuses a part with %s, and sends nothing', async (_, part, code) => {
+])('a part with %s is refused, and nothing is sent', async (_, part, code) => {
   for (const way of Object.values(ways)) expect(await way([part])).toBe(code)
   expect(await ways['send_message'](Array(21).fill({ text: 'a' }))).toBe('invalid_input')
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toEqual([])
 })
 
-test('does not mistake a text part as long as the message for the message', async () => {
+test('a text part as long as the message is not mistaken for the message', async () => {
   await ways['send_message']([{ text: 'one' }])
 
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text[0].parts).toEqual([{ text: 'one', bytes: 3 }])
 })
 
-test('256 KiB of bytes fit in a call, and become a handle that both agents can fetch', async () => {
+test('a call can contain 256 KiB of bytes, which both agents can fetch by a handle', async () => {
   const raw = Buffer.alloc(256 * 1024, 7).toString('base64')
   for (const [n, way] of Object.values(ways).entries()) {
     const id = await way([{ raw, filename: 'b.bin' }])
@@ -110,7 +110,7 @@ test.each([
   expect(parts).toEqual([{ filename: clean, bytes: 1, text: 'a' }])
 })
 
-test('a guardrail sees a key in a.txt, and redacts it in the file of each member that has one', async () => {
+test('a guardrail finds a key in a text file, and redacts it for each member that has the guardrail', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const raw = btoa(`the key: ${secret}`)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })

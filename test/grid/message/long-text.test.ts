@@ -1,4 +1,4 @@
-/** Texts of more than 10,000 characters: the message contains the beginning, a part the whole text. */
+/** Texts of more than 10,000 characters. The message contains the beginning, and a part contains the full text. */
 import { beforeEach, expect, test } from 'vitest'
 import { followLog } from '../../../src/worker/followers.ts'
 import { endpointOf, postA2a, request, send03 } from '../../support/a2a.ts'
@@ -37,7 +37,7 @@ const doors: [string, (text: string) => Promise<unknown>][] = [
   ['A2A', (text) => postA2a(grid, grid.alice.key, send03({ parts: [{ kind: 'text', text }] }))],
 ]
 
-test.each(doors)('a long text arrives over %s, complete as a part, and is found by its last word', async (_, send) => {
+test.each(doors)('a long text sent over %s arrives as a part, and is found by its last word', async (_, send) => {
   await send(long)
   await followLog(grid.store)
 
@@ -51,7 +51,7 @@ test.each(doors)('a long text arrives over %s, complete as a part, and is found 
   expect(Number(bytes)).toBeGreaterThan(long.length + beginning.length)
 })
 
-test.each(doors)('guardrails see the end of a long text over %s, and redact it in the whole text', async (_, send) => {
+test.each(doors)('guardrails see the end of a long text over %s, and redact it in the full text', async (_, send) => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await send(`${long} ${secret}.`)
 
@@ -60,10 +60,10 @@ test.each(doors)('guardrails see the end of a long text over %s, and redact it i
   expect(await wholeOf(parts[0].part_id)).toBe(`${long} [redacted].`)
 })
 
-test('a member gets only the short copy of a long post that its guardrail left', async () => {
+test('a member whose guardrail redacted a long post gets only the short copy', async () => {
   const { remote, guardrailChecks } = testProviders()
   grid = await testGrid({ guardrailChecks })
-  // Without spans, everything is redacted.
+  // A finding without spans redacts the full text.
   remote.check = () => ({ kinds: ['secret'] })
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact', provider: 'webhook' })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
@@ -78,7 +78,7 @@ test('a member gets only the short copy of a long post that its guardrail left',
   }
 })
 
-test('files follow the long text, and a text of maximum length stays in the message', async () => {
+test("files come after a long text's part, and a text of maximum length stays in the message", async () => {
   const send = (message: string) =>
     callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, parts: [{ data: { n: 1 } }] })
   await send(long)
@@ -91,7 +91,7 @@ test('files follow the long text, and a text of maximum length stays in the mess
   expect([...second.message]).toHaveLength(10_000)
 })
 
-test('refuses a text that is larger than a part', async () => {
+test('a text that is larger than a part is refused', async () => {
   const send = async (bytes: number) =>
     (await callRest(grid, grid.alice.key, 'POST /api/v1/messages', { to: '@bob', message: 'x'.repeat(bytes) })).body
 
@@ -124,7 +124,7 @@ test("a task's client reads its long message and the long answer completely", as
   expect(body.result.artifacts[0].parts).toEqual([{ kind: 'text', text: `${long}!` }])
 })
 
-test('a repeat with the same key and a different end is a conflict', async () => {
+test('repeating a key with a different end of the long text is a conflict', async () => {
   const send = async (message: string) =>
     (await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, idempotency_key: 'k' })).text
 

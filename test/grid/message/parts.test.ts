@@ -14,7 +14,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('a message of "x" with a 240 kB data part is a short result with a handle, and the part is paged', async () => {
+  test('a message with a 240 kB data part is a short result with a handle, and the part can be read by page', async () => {
     const data = { blob: 'd'.repeat(240_000), end: 'é' }
     await deliver([{ text: 'x' }, { data, filename: 'big.json' }, { text: 'y', metadata: { small: true } }])
     const answer = await callTool(grid, grid.bob.key, 'read_messages')
@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     expect(await chars()).toEqual([message.message.length + String(a2a).length])
   })
 
-  test('many parts, long names and large metadata fit in 8 kB without loss', async () => {
+  test('a message with many parts, long names and large metadata is stored in 8 kB without loss', async () => {
     const parts = [
       { text: 'x' },
       { raw: 'n0base64'.repeat(1_000), filename: 'n'.repeat(1_000), mediaType: 'text/html' },
@@ -61,7 +61,7 @@ onEachDatabase((open) => {
     expect(JSON.parse(await wholePart(more.referenceTaskIds.part_id))).toEqual(referenceTaskIds)
   })
 
-  test('pages text without splitting a character, and bytes as base64', async () => {
+  test('text is paged without splitting a character, and bytes as base64', async () => {
     const text = '🙂'.repeat(9_000)
     await deliver([{ text, mediaType: 'text/markdown' }, {
       raw: bytes(30_000).toString('base64url'),
@@ -82,7 +82,7 @@ onEachDatabase((open) => {
     expect((await page(parts[0].part_id, 18_000)).code).toBe('invalid_input')
   })
 
-  test('pages a text file as text, without splitting a character', async () => {
+  test('a text file is paged as text without splitting a character', async () => {
     for (
       const text of ['ä'.repeat(9_000), `x${'ä'.repeat(9_000)}`, `${'🙂'.repeat(5_000)}`, `xy${'🙂'.repeat(5_000)}`]
     ) {
@@ -98,7 +98,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('only its sender and its recipients can fetch a part; for others it does not exist', async () => {
+  test("only a message's sender and recipients can fetch a part, and others are told that it does not exist", async () => {
     const carol = await grid.acme.agent('carol')
     await deliver([{ text: 'x' }, { data: 'd'.repeat(20_000) }])
     const [{ message_id }] = (await callTool(grid, grid.bob.key, 'read_messages')).text

@@ -12,7 +12,7 @@ import { waitFor } from '../../support/wait-for.ts'
 let grid: TestGrid
 
 onEachDatabase((open) => {
-  test("limits an account's messages per day, and resets the next day", async () => {
+  test("an account's daily messages are limited, and the count restarts the next day", async () => {
     grid = await open({ env: { MESSAGES_PER_DAY: '3' } })
     await send(grid.alice, '@bob')
     await send(grid.bob, '@alice')
@@ -35,7 +35,7 @@ onEachDatabase((open) => {
     expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
   })
 
-  test("limits an account's bytes, including A2A parts and each delivery", async () => {
+  test("an account's daily bytes are limited, including A2A parts and each delivery", async () => {
     grid = await open({ env: { MEGABYTES_PER_DAY: '1' } })
     const data = 'x'.repeat(120_000)
     const sendData = (n: number) =>
@@ -56,7 +56,7 @@ onEachDatabase((open) => {
     expect(await usedBytes(grid.evil)).toBe(Buffer.byteLength('höi') + 5 * 500)
   })
 
-  test.each([false, true])('counts artifact chunks like messages (appended: %s)', async (append) => {
+  test.each([false, true])('artifact chunks count like messages (appended: %s)', async (append) => {
     grid = await open({ env: { MEGABYTES_PER_DAY: '1' } })
     const { task_id } = (await askBob(), await answer(grid.bob.key, 'read_messages', {}))[0]
     const chunk = (artifact: object) => answer(grid.bob.key, 'update_task', { task_id, parts: [{ data }], artifact })
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     expect(await chunk({ id: 'a', append })).toMatchObject({ code: 'quota_exceeded' })
   })
 
-  test("limits one account's messages to another account's inbox", async () => {
+  test("an account's messages to one inbox of another account are limited", async () => {
     grid = await open({ env: { EXTERNAL_MESSAGES_PER_DAY: '2' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     await grid.acme.agent('shop', { visibility: 'public' })
@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
-  test('from 80 % on, the receipt says how full the inbox is, and how many messages it refused today', async () => {
+  test('from 80 % on, a receipt shows how full the inbox is and how many messages it refused today', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 7; n++) {
@@ -143,7 +143,7 @@ onEachDatabase((open) => {
     await refusedBy(grid.bob, 1)
   })
 
-  test("counts an inbox's refusals of other accounts, and tells them nothing", async () => {
+  test('messages that an inbox refuses from other accounts are counted, but their receipts do not show it', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
     const desk = await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 2; n++) expect(await send(grid.eve, '@desk')).not.toHaveProperty('recipient_inbox')
@@ -152,7 +152,7 @@ onEachDatabase((open) => {
     await refusedBy(desk, 1)
   })
 
-  test('a refused send counts nothing, and 0 disables a quota', async () => {
+  test('a refused send does not count towards a quota, and 0 disables a quota', async () => {
     const off = { MESSAGES_PER_DAY: '0', MEGABYTES_PER_DAY: '0', EXTERNAL_MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' }
     grid = await open({ env: { ...off, AGENTS_PER_ACCOUNT: '0' } })
 
@@ -165,14 +165,14 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('applies a quota of 1', async () => {
+  test('an inbox with a quota of 1 refuses a second message', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '1' } })
     expect(await send(grid.alice, '@bob')).toMatchObject({ recipient: '@bob' })
 
     expect(await send(grid.alice, '@bob')).toMatchObject({ code: 'quota_exceeded' })
   })
 
-  test('limits the number of agents per account', async () => {
+  test("the number of an account's agents is limited", async () => {
     grid = await open({ env: { AGENTS_PER_ACCOUNT: '3' } })
     await create('carol')
 

@@ -25,7 +25,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['an empty allow list', change({ accessPolicy: 'allow_list', accessList: [] })],
   ['private visibility', change({ visibility: 'private' })],
   ['its deletion', () => deleteAgent(grid.acme.store, 'desk')],
-])('%s, set during the check, refuses the message', async (_, refuse) => {
+])('a message is refused after a change during its check: %s', async (_, refuse) => {
   await expect(sendWhile(refuse, 'desk')).rejects.toMatchObject({ code: 'recipient_not_found' })
 
   await expectNothingStored()
@@ -34,7 +34,7 @@ test.each<[string, () => Promise<unknown>]>([
 test.each<[string, () => Promise<unknown>]>([
   ['a block list that names another', change({ accessPolicy: 'block_list', accessList: ['alice'] })],
   ['an allow list with the sender', change({ accessPolicy: 'allow_list', accessList: ['eve'] })],
-])('%s, set while the message is checked, accepts it', async (_, allow) => {
+])('a message is accepted after a change during its check: %s', async (_, allow) => {
   await sendWhile(allow, 'desk')
 
   expect((await readMessages(storeOf(grid, desk), {})).messages).toMatchObject([{ message: 'hi' }])
@@ -47,7 +47,7 @@ test.each<[string, () => Promise<unknown>, string]>([
     'not_channel_member',
   ],
   ['that is deleted', () => closeChannel(), 'channel_not_found'],
-])('a channel %s during the check gets nothing', async (_, change, code) => {
+])('a post to a channel %s during the check is refused', async (_, change, code) => {
   await grid.evil.agent('mallory')
   await createChannel(grid.evil.store, { name: 'general', members: ['eve', 'mallory'] })
 
@@ -56,7 +56,7 @@ test.each<[string, () => Promise<unknown>, string]>([
   await expectNothingStored()
 })
 
-test('a sender deleted during the check sends nothing', async () => {
+test('a message is not sent if its sender is deleted during the check', async () => {
   await expect(sendWhile(() => deleteAgent(grid.evil.store, 'eve'), 'desk')).rejects.toMatchObject({
     code: 'unavailable',
   })
@@ -64,12 +64,12 @@ test('a sender deleted during the check sends nothing', async () => {
   await expectNothingStored()
 })
 
-/** Deletes the channel's row only, like a process that does not remove its members. */
+/** Deletes only the channel's row, like a process that does not remove the members. */
 function closeChannel() {
   return rows(grid, 'UPDATE channels SET deleted_at = 1 WHERE account_id = ?', [grid.evil.id])
 }
 
-/** Sends a message as eve; `meanwhile` runs between resolving its recipient and storing it. */
+/** Sends a message as eve, and runs `meanwhile` between resolving its recipient and storing it. */
 function sendWhile(meanwhile: () => Promise<unknown>, to: string) {
   const eve = storeOf(grid, grid.eve)
   let isFirst = true

@@ -27,13 +27,13 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
   alice = storeOf(grid, grid.alice)
   bob = storeOf(grid, grid.bob)
-  // Calls do not wait for an agent that has never connected.
+  // Calls do not wait for an agent that has never connected, so both are marked as seen.
   for (const { store, id } of [{ store: alice, id: grid.alice.id }, { store: bob, id: grid.bob.id }]) {
     await store.write([store.change.agents.markSeen(id, grid.clock.now)])
   }
 })
 
-test('the reply is the answer, and is leased only to the call', async () => {
+test('a reply to the sent message is the answer, and is leased only to the call', async () => {
   const asking = asked({ text: 'how many?' })
   await idle(1)
   const [question] = await questions()
@@ -46,7 +46,7 @@ test('the reply is the answer, and is leased only to the call', async () => {
   expect((await readMessages(alice, {})).messages).toMatchObject([{ message: 'three', redelivered: true }])
 })
 
-test("without a reply id the agent's next message is the answer, and others' messages stay unread", async () => {
+test("without a reply id, the agent's next message is the answer, and others' messages stay unread", async () => {
   const asking = asked({ text: 'how many?' })
   await idle(1)
   const carol = storeOf(grid, await grid.acme.agent('carol'))
@@ -57,7 +57,7 @@ test("without a reply id the agent's next message is the answer, and others' mes
   expect((await asking).answer).toMatchObject({ messages: [{ message: 'three' }], unread: 2 })
 })
 
-test('two questions to one agent get their own answers, the older one first without a reply id', async () => {
+test('two calls to one agent get their own answers, and without reply ids the older call gets the first one', async () => {
   const [first, second, third] = ['first', 'second', 'third'].map((text) => asked({ text }))
   await idle(3)
   const byText = new Map((await questions()).map(({ message, message_id }) => [message, message_id]))
@@ -69,7 +69,7 @@ test('two questions to one agent get their own answers, the older one first with
   expect(answers).toEqual([['to the first'], ['to the second'], ['to the third']])
 })
 
-test('in a conversation, only its own messages are answers', async () => {
+test('only messages of the same conversation answer a call in a conversation', async () => {
   const asking = asked({ text: 'how many?', conversationId: 'eggs' })
   await idle(1)
   await sendMessage(bob, { to: '@alice', text: 'seven', conversationId: 'milk' })
@@ -78,7 +78,7 @@ test('in a conversation, only its own messages are answers', async () => {
   expect(await answerOf(asking)).toEqual(['three'])
 })
 
-test('a call that waits for an answer takes precedence over a waiting read, which sees nothing of it', async () => {
+test('a call that waits for an answer takes precedence over a waiting read, which does not get the answer', async () => {
   const reading = waitForMessages(alice, {}, { seconds: 50 })
   await idle(1)
   const asking = asked({ text: 'how many?' })
@@ -90,7 +90,7 @@ test('a call that waits for an answer takes precedence over a waiting read, whic
   expect(await textsOf(reading)).toEqual(['something else'])
 })
 
-test('only a reply answers a post', async () => {
+test('only a reply counts as the answer to a post', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const asking = asked({ to: '#team', text: 'who?' })
   await idle(1)
@@ -102,7 +102,7 @@ test('only a reply answers a post', async () => {
   expect(await answerOf(asking)).toEqual(['me'])
 })
 
-test("without an answer in time, a note describes the message's state, and a late answer is unread", async () => {
+test("a call without an answer in time describes the message's state, and a late answer stays unread", async () => {
   const asking = asked({ text: 'how many?' }, { seconds: 0.5 })
   await idle(1)
   grid.clock.now += 4_000
@@ -122,7 +122,7 @@ test("without an answer in time, a note describes the message's state, and a lat
 test.each([
   ['holds', /^@bob took it 4 s after it was sent and works on it\. The answer will come/],
   ['has not read', /^@bob has not read it yet\. The answer will come/],
-])('the note states that the recipient %s the message', async (what, note) => {
+])('a call without an answer notes that the recipient %s the message', async (what, note) => {
   const asking = asked({ text: 'how many?' }, { seconds: 0.2 })
   await idle(1)
   grid.clock.now += 4_000
@@ -131,7 +131,7 @@ test.each([
   expect((await asking).answer!.note).toMatch(note)
 })
 
-test('the note on a post states how many members have read it', async () => {
+test('a call without an answer to a post notes how many members have read it', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const asking = asked({ to: '#team', text: 'who?' }, { seconds: 0.2 })
   await idle(1)
@@ -140,7 +140,7 @@ test('the note on a post states how many members have read it', async () => {
   expect((await asking).answer!.note).toMatch(/^No member has answered yet; 1 have read it\. The answer will come/)
 })
 
-test("the note says that a message waits for a person, and a refusal's reason is its answer", async () => {
+test("a call notes that its message waits for a person, and gets a refusal's reason as the answer", async () => {
   await hold(grid.acme.store)
   const held = await asked({ text: 'how many?' }, { seconds: 0.05 })
   expect(held.answer!.note).toMatch(/^It is waiting for the approval of a person\. .+ The answer will come/)
@@ -198,7 +198,7 @@ test("a call does not wait for an agent that waits for the caller's answer", asy
   expect(await answerOf(asking)).toEqual(['three'])
 })
 
-test('a call waits for an agent that waits for another one, or already has its answer', async () => {
+test('a call waits for an agent that waits for a third agent, or that already has its answer', async () => {
   const asBob = (to: string) => ask(bob, callingAgent(bob.actor), { to, text: 'of what?' }, { seconds: 50 })
   const carol = storeOf(grid, await grid.acme.agent('carol'))
   await carol.write([carol.change.agents.markSeen(callingAgent(carol.actor).agentId, grid.clock.now)])
@@ -217,8 +217,8 @@ test('a call waits for an agent that waits for another one, or already has its a
   await ofCarol
 })
 
-test("an A2A client's message that starts a task answers nothing", async () => {
-  // Recognised by its column: a task's delivery has no reply id.
+test('a message that starts a task is not the answer to a call', async () => {
+  // The delivery of a task has no reply id, so only its task column identifies it.
   const asking = asked({ text: 'how many?' }, { seconds: 0.1 })
   await idle(1)
   const { startTask } = await import('../../../src/grid/tasks/start-task.ts')
@@ -232,13 +232,13 @@ test("an A2A client's message that starts a task answers nothing", async () => {
   expect(await textsOf(readMessages(alice, {}))).toEqual(['do this'])
 })
 
-test('a repeat gets the same receipt and answer, whether or not the answer was read', async () => {
+test('a repeated call gets the same receipt and answer, whether or not the answer was read', async () => {
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const asking = asked(input)
   await idle(1)
   await sendMessage(bob, { to: '@alice', text: 'three' })
   const first = await asking
-  // The response was lost.
+  // Simulates a lost response.
   await first.answer!.lease!.release()
   const second = await asked(input)
   second.answer!.lease!.ack()
@@ -250,7 +250,7 @@ test('a repeat gets the same receipt and answer, whether or not the answer was r
   expect(third.answer!.lease).toBeUndefined()
 })
 
-test('a repeat takes the reply that has arrived since, before other messages and none from before the question', async () => {
+test('a repeated call takes a reply that arrived in the meantime, and no message from before the question', async () => {
   await sendMessage(bob, { to: '@alice', text: 'from before' })
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const { sent } = await asked(input, { seconds: 0.05 })
@@ -263,7 +263,7 @@ test('a repeat takes the reply that has arrived since, before other messages and
   expect(await textsOf(readMessages(alice, {}))).toEqual(['from before', 'by the way'])
 })
 
-test('a repeat keeps waiting when the concurrent first call gives up', async () => {
+test('a repeated call keeps waiting when the concurrent first call gives up', async () => {
   const input = { text: 'how many?', idempotencyKey: 'k' }
   const connection = new AbortController()
   const first = asked(input, { seconds: 50, caller: connection })
@@ -300,7 +300,7 @@ test.each(['expired', 'was retracted'])('a call returns at once when its message
   expect((await asking).answer).toMatchObject({ messages: [], note: `It ${how} before @bob read it.` })
 })
 
-test('a held answer goes to the call once it is approved', async () => {
+test('a held answer reaches the waiting call once it is approved', async () => {
   const ann = (await personWithAlias(grid, 'ann', { role: 'owner', name: 'Ann' })).account
   const asking = asked({ text: 'may I?' })
   await idle(1)
@@ -333,7 +333,7 @@ async function textsOf(reading: Promise<{ messages: { message: string }[] }>): P
   return (await reading).messages.map(({ message }) => message)
 }
 
-test('a post to a channel waits for this many answers, and names members who have not answered', async () => {
+test('a post waits for the requested number of answers, and names members who have not answered', async () => {
   const carol = storeOf(grid, await grid.acme.agent('carol'))
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
   const sender = callingAgent(alice.actor)

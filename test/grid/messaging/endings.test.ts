@@ -1,4 +1,4 @@
-/** Messages that end unread: they expire, or are retracted. docs/delivery.md, "Messages that end". */
+/** Unread messages that expire or are retracted. See docs/delivery.md, "Messages that end". */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -44,13 +44,13 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('no reader gets an unread message after its expiry, and its sender sees that it expired', async () => {
+  test('an expired message reaches no reader, and its sender sees that it expired', async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     await send('@bob', { message: 'to stay' })
     const asSince = { since: new Date(grid.clock.now - minute).toISOString() }
     grid.clock.now += 10 * second
 
-    // The worker has not run yet.
+    // The expiry worker has not run yet.
     expect(await texts(grid.bob, { peek: true })).toEqual(['to stay'])
     expect(await texts(grid.bob, asSince)).toEqual(['to stay'])
     expect((await callTool(grid, grid.bob.key, 'read_messages', { message_id: id })).code).toBe('message_not_found')
@@ -112,7 +112,7 @@ onEachDatabase((open) => {
     expect((await status(id)).delivery).toBe('expired')
   })
 
-  test('a retracted message disappears for its reader, with text and files, and its sender sees this', async () => {
+  test('a retracted message disappears for its reader, with text and files, and its sender sees the retraction', async () => {
     const id = await withFile('@bob')
     expect(await filesOf()).toBe(1)
 
@@ -129,7 +129,7 @@ onEachDatabase((open) => {
     expect((await retract(grid.alice, id)).status).toBe(200)
   })
 
-  test('only its sender can retract a message, and not once a reader has it', async () => {
+  test("only a message's sender can retract it, and only before a reader has it", async () => {
     const id = await send('@bob')
     for (const other of [grid.bob, grid.eve]) {
       expect(await retract(other, id)).toMatchObject({ status: 404, body: { error: { code: 'message_not_found' } } })
@@ -142,9 +142,9 @@ onEachDatabase((open) => {
     })
   })
 
-  test('of a simultaneous read and retraction, one gets the message', async () => {
+  test('of a simultaneous read and retraction of a message, exactly one succeeds', async () => {
     const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
-    // One of the two starts some steps after the other.
+    // Runs `act` after this many database reads.
     const later = async <T>(steps: number, act: () => Promise<T>) => {
       for (let n = 0; n < steps; n++) await bob.read.inbox.unread(grid.bob.id)
       return await act()
@@ -161,7 +161,7 @@ onEachDatabase((open) => {
     expect(new Set(winners).size).toBe(2)
   })
 
-  test('a post can be retracted until a member has read it, and expires for the others', async () => {
+  test('a post can be retracted until a member has read it, and expires for members who have not read it', async () => {
     const carol = await grid.acme.agent('carol')
     await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
     const first = await withFile('#team')
@@ -177,7 +177,7 @@ onEachDatabase((open) => {
     const { delivery, timeline } = await status(second)
     expect(delivery).toBe('read')
     expect(timeline).toContainEqual(expect.objectContaining({ alias: '@carol', event: 'expired' }))
-    // The reader that has the message may have its file.
+    // The member who has read the message may fetch its file.
     expect(await filesOf()).toBe(1)
     expect((await readPart(grid.bob, `${second}.1`)).code).toBe(undefined)
     expect((await readPart(carol, `${second}.1`)).code).toBe('part_not_found')
@@ -190,7 +190,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, details, [grid.acme.id, third])).toEqual([{ a2a: null }])
   })
 
-  test('retracts a message to another account there, too', async () => {
+  test('a message to another account can be retracted and can expire', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const id = await send('@desk')
     expect((await retract(grid.alice, id)).status).toBe(200)
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     })
     expect(canceled.history).toMatchObject([{ parts: [{ text: 'Retracted' }] }])
 
-    // No interface lets a task expire with its message yet.
+    // No interface can let a task's message expire yet.
     const late = await askFor(client, 'too late')
     await rows(
       grid,
@@ -245,7 +245,7 @@ onEachDatabase((open) => {
     expect(await texts(grid.bob)).toEqual([`@alice canceled task ${taskId}. It expects no answer any more.`])
   })
 
-  test("an answer in another agent's task stays in that task, and cannot be retracted", async () => {
+  test("an answer in another agent's task cannot be retracted", async () => {
     await askFor(storeOf(grid, grid.alice), 'a question', { mode: 'receipt' })
     const [{ message_id }] = await read(grid.bob)
     const answer = await callTool(grid, grid.bob.key, 'send_message', {
@@ -254,7 +254,7 @@ onEachDatabase((open) => {
     expect((await retract(grid.bob, answer.text.message_id)).body.error.code).toBe('message_read')
   })
 
-  test('wakes a waiting sender when its message expires or is retracted', async () => {
+  test('a waiting sender wakes when its message expires or is retracted', async () => {
     const signal = new Signal()
     const stop = grid.store.waiting.notifier.watch(grid.alice.id, signal)
     const signals = () =>
@@ -272,7 +272,7 @@ onEachDatabase((open) => {
     stop()
   })
 
-  test("a message's lifetime is 10 to 604800 seconds, and part of its idempotency key's content", async () => {
+  test("a message can live 10 to 604800 seconds, and its lifetime is part of its idempotency key's content", async () => {
     const body = { to: '@bob', message: 'hi' }
     for (const expires_in_seconds of [9, 10.5, 'ten']) {
       expect((await post(grid, grid.alice.key, { ...body, expires_in_seconds })).status).toBe(400)

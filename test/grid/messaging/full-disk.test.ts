@@ -42,7 +42,7 @@ test('every interface refuses sends with storage_full, and /readyz says why', as
   expect(await count('messages')).toBe(0)
 })
 
-test('removes old messages as soon as the disk is almost full, and accepts sends again when there is space', async () => {
+test('old messages are removed as soon as the disk is almost full, and sends are accepted again when there is space', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'old' })
   const worker = await startWorker(grid.store)
   grid.clock.now += 8 * day

@@ -21,7 +21,7 @@ let grid: TestGrid
 let before: Promise<void>
 /** Each commit of a send waits for this before it returns. */
 let after: Promise<void>
-/** The number of sends that are waiting to be committed or being committed, and of send commits written to disk. */
+/** How many sends wait for their commit or are being committed, and how many send commits are on disk. */
 let queued: number
 let committed: number
 const isSend = (sql: string) => /^INSERT INTO messages\b/.test(sql)
@@ -67,7 +67,7 @@ onEachDatabase((open) => {
     releaseBefore()
     await waitFor('the first commit', () => committed > 0)
     await turn()
-    // On disk, but the commit has not returned.
+    // The commit is on disk, but has not returned.
     const duringCommit = answered
     releaseAfter()
     const answers = await Promise.all(sends)
@@ -77,13 +77,13 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([answers[0].id])
   })
 
-  test('a repeat gets its response although its recipient is gone and the trial used up, and does not count', async () => {
+  test('a repeated send gets its response even if the recipient was deleted or the trial has ended, and does not count', async () => {
     await updateTrial(grid, grid.alice, { used: 9, max: 10, expiresAt: grid.clock.now + minute })
     const sent = await send(once)
     await deleteAgent(grid.acme.store, 'bob')
     grid.clock.now += 2 * minute
 
-    // Reports the recipient's current presence.
+    // A repeat reports the recipient's current presence.
     expect(await send(once)).toEqual({ ...sent, recipientPresence: undefined })
     expect((await grid.acme.store.read.agents.trial(grid.alice.id))!.used).toBe(10)
   })
@@ -92,7 +92,7 @@ onEachDatabase((open) => {
     ['text', { text: 'other' }],
     ['recipient', { to: 'alice-two' }],
     ['conversation', { conversationId: 'c' }],
-  ])('another %s under the same key is a conflict, even for two simultaneous sends', async (_, change) => {
+  ])('a different %s under the same key is a conflict, even for two simultaneous sends', async (_, change) => {
     await grid.acme.agent('alice-two')
     const outcomes = await Promise.all(
       [once, { ...once, ...change }].map((input) => send(input).then(() => 'stored', (error) => error.code)),

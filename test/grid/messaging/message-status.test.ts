@@ -21,7 +21,7 @@ onEachDatabase((open) => {
 
   test("the timeline lists each recipient's events in chronological order", async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
-    // Read and released with it, and not part of its timeline.
+    // This message is read and released too, and is not part of the other's timeline.
     await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
     const { lease } = await readMessages(storeOf(grid, grid.bob), {})
@@ -41,7 +41,7 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('shows that a waiting read or a stream woke the recipient', async () => {
+  test('the timeline shows that a waiting read or a stream woke the recipient', async () => {
     const idle = followIdle(grid.store)
     const reading = waitForMessages(storeOf(grid, grid.bob), {}, { seconds: 10 })
     const connection = { signal: new AbortController().signal }
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0'])
     await stream.return(undefined)
 
-    // Another stream announces it again, and then it is read. The first one woke it.
+    // Another stream announces the message again before it is read. The timeline shows only the first wake.
     grid.clock.now += second
     const later = watchInbox(storeOf(grid, grid.alice), {
       heartbeatMs: minute,
@@ -78,7 +78,7 @@ onEachDatabase((open) => {
     expect(await timeline(toAlice.id, grid.bob)).toEqual(['alice stored 0', 'alice woken 0', 'alice leased 1'])
   })
 
-  test('for another account, shows only when it was leased and answered', async () => {
+  test('a message to another account shows only when it was leased and answered', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     await grid.acme.agent('open-alice', { visibility: 'public' })
     const idle = followIdle(grid.store)
@@ -96,7 +96,7 @@ onEachDatabase((open) => {
     expect(await timeline(id)).toEqual(['desk stored 0', 'desk leased 0'])
   })
 
-  test("a send reports nothing about another account's agent", async () => {
+  test("a receipt reveals nothing about another account's agent", async () => {
     await grid.evil.agent('desk', { visibility: 'public' })
 
     const sent = await send(grid.alice, { to: 'desk', text: 'hi' })

@@ -12,11 +12,11 @@ let grid: TestGrid
 onEachDatabase((open) => {
   beforeEach(async () => {
     grid = await open()
-    // Each message is composed before those that are committed before it.
+    // The messages are composed in reverse order of their commits.
     await sendAll(['four', 'three', 'two', 'one'])
   })
 
-  test('a batch, and batches of one message, are in commit order', async () => {
+  test('messages are read in commit order, in one batch or in batches of one message', async () => {
     const first = await readMessages(bob(), { limit: 1 })
     const second = await readMessages(bob(), { limit: 1 })
     const rest = await readMessages(bob(), {})
@@ -24,7 +24,7 @@ onEachDatabase((open) => {
     expect([first, second, rest].map(texts)).toEqual([['one'], ['two'], ['three', 'four']])
   })
 
-  test('so are peeked messages, and those that are read again', async () => {
+  test('peeked messages, and messages that are read again, are in commit order', async () => {
     const start = cursorAt(bob(), grid.bob.id, 0)
     expect(texts(await readAgain(bob(), {}))).toEqual(['one', 'two', 'three', 'four'])
     await readMessages(bob(), {})
@@ -35,7 +35,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Sends the first text last: it is composed, and then waits until the others are stored. */
+/** Composes the messages in this order, and stores them in reverse order. */
 async function sendAll([text, ...others]: string[]): Promise<void> {
   const alice = storeOf(grid, grid.alice)
   const write: typeof alice.write = async (statements) => {

@@ -18,7 +18,7 @@ onEachDatabase((open) => {
     ['A2A details that are no JSON', 'a2a', '{broken'],
     ['a time that is none', 'created_at', 'soon'],
     ['a body that is no text', 'body', new Uint8Array([1]).buffer],
-  ])('%s: parks one message and leases the rest', async (_, column, value) => {
+  ])('a message with %s is parked, and the others are leased', async (_, column, value) => {
     await send('one')
     const damaged = await send('two')
     await send('three')
@@ -51,7 +51,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Sends a message whose row is then damaged, as by a faulty disk. */
+/** Sends a message, and then damages its row like a faulty disk. */
 async function sendDamaged(): Promise<string> {
   const id = await send('bad')
   await grid.store.write([{

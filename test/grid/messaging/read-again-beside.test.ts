@@ -1,4 +1,4 @@
-/** Reading again while messages are leased or released: none is missed. */
+/** Reading again misses no message that is leased or released at the same time. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { type Batch, leaseOf, readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -10,7 +10,7 @@ import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 let bob: AccountStore
-/** Called after each of the next inbox queries. */
+/** Functions to call after the next inbox queries, one for each query. */
 let afterQuery: (() => Promise<unknown>)[]
 beforeEach(async () => {
   afterQuery = []
@@ -32,7 +32,7 @@ beforeEach(async () => {
   for (const text of ['one', 'two', 'three']) await sendMessage(alice, { to: 'bob', text })
 })
 
-test.each(['1h', 'cursor'])('shows what is released while since %s looks', async (since) => {
+test.each(['1h', 'cursor'])('reading since %s shows a message that is released during the query', async (since) => {
   const first = await readMessages(bob, { limit: 1 })
   const { lease } = await readMessages(bob, { limit: 1 })
   afterQuery = [() => leaseOf(bob, lease!.id).release()]
@@ -40,7 +40,7 @@ test.each(['1h', 'cursor'])('shows what is released while since %s looks', async
   expect(await look(since, first)).toEqual(since === '1h' ? ['one', 'two', 'three'] : ['two', 'three'])
 })
 
-test.each(['1h', 'cursor'])('shows what is leased while since %s looks', async (since) => {
+test.each(['1h', 'cursor'])('reading since %s shows a message that is leased during the query', async (since) => {
   const first = await readMessages(bob, { limit: 1 })
   afterQuery = [() => readMessages(bob, { limit: 1 })]
 

@@ -16,7 +16,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('since and peek change nothing in the database', async () => {
+  test('reading with since or peek changes nothing in the database', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
     const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
@@ -38,7 +38,7 @@ onEachDatabase((open) => {
     expect(texts(await readMessages(as(grid.bob), {}))).toEqual(['three', 'commits the deferred writes'])
   })
 
-  test('last_batch replays the newest lease and nothing older', async () => {
+  test('last_batch replays the newest lease and no older messages', async () => {
     await sendAll('one', 'two', 'three', 'four')
     const none = await again({ since: 'last_batch' })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     expect(page.hasMore).toBe(false)
   })
 
-  test('a cursor shows messages stored after it, and replays those that were read', async () => {
+  test('reading since a cursor shows messages stored after it, and replays those already read', async () => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 1 })
     await readMessages(as(grid.bob), { limit: 1 })
@@ -65,12 +65,12 @@ onEachDatabase((open) => {
     ])
   })
 
-  test('a duration selects by storage time and keeps the storage order', async () => {
+  test('reading since a duration selects by storage time, and keeps the storage order', async () => {
     const start = grid.clock.now
     await sendAll('too old')
     grid.clock.now = start + 1
     await sendAll('just in')
-    // Set back by less than the 5 minutes by which processes' clocks may differ.
+    // The clock goes back by less than the 5 minutes that processes' clocks may differ.
     grid.clock.now = start - 4 * minute
     await sendAll('stored later with an earlier time')
     grid.clock.now = start + 2
@@ -82,7 +82,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '60m' }))).toEqual(['just in', 'newest'])
     expect(texts(await again({ since: '1d' }))).toHaveLength(4)
     expect(texts(await again({ since: '1s' }))).toEqual([])
-    // Also when all of them are read, so that the one with the earlier time is between the others.
+    // The result is the same when all are read, and the message with the earlier time is between the others.
     await readMessages(as(grid.bob), {})
     expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })
@@ -103,7 +103,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['', 'yesterday', '1w', '-1h', '1.5h', 'LAST_BATCH', '1 hrz', 'a.b.c', '1234567d'])(
-    'refuses since %j',
+    'reading since %j is refused',
     async (since) => {
       await expect(again({ since })).rejects.toMatchObject({
         code: 'invalid_input',
@@ -113,7 +113,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test("refuses another agent's cursor, and a modified one", async () => {
+  test("another agent's cursor and a modified cursor are refused", async () => {
     await sendAll('one')
     await sendMessage(as(grid.bob), { to: 'alice', text: 'two' })
     const foreign = await readMessages(as(grid.alice), {})
@@ -124,7 +124,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a cursor from before a restore gets cursor_expired and advice', async () => {
+  test('a cursor from before a restore is refused with cursor_expired and advice', async () => {
     await sendAll('one')
     const { cursor } = await readMessages(as(grid.bob), {})
     await grid.store.write([{ sql: "UPDATE store_facts SET value = 'abcdef01' WHERE key = 'epoch'", args: [] }])

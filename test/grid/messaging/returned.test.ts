@@ -15,7 +15,7 @@ const send = async (message: string) =>
 const status = async (message_id: string) =>
   (await callTool(grid, grid.alice.key, 'message_status', { message_id })).text
 
-/** Leases, and lets the lease expire or releases it. Resolves to the leased messages. */
+/** Leases messages, and lets the lease expire or releases it. Resolves to the leased messages. */
 async function comesBack(how: 'expires' | 'is released') {
   const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
   if (how === 'is released') await release(grid, grid.bob.key, body.lease_id)
@@ -29,7 +29,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 
   test.each(['expires', 'is released'] as const)(
-    'parks a message whose lease %s five times, notifies its sender, and lists it for admins',
+    'a message whose lease %s five times is parked, its sender is notified, and admins see it listed',
     async (how) => {
       const poison = await send('poison')
       for (let n = 0; n < 5; n++) expect(await comesBack(how)).toMatchObject([{ message: 'poison' }])
@@ -47,7 +47,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     },
   )
 
-  test('reads that a client did not receive never park a message', async () => {
+  test('a read whose response the client did not receive never parks a message', async () => {
     await send('hi')
     for (let n = 0; n < 4; n++) await comesBack('is released')
     const { lease: read } = await readMessages(storeOf(grid, grid.bob), {})
@@ -56,7 +56,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toMatchObject([{ message: 'hi' }])
   })
 
-  test('a requeued message is unread and marked, can be released five more times, and is logged', async () => {
+  test('a requeued message is unread, marked and logged, and can be released five more times', async () => {
     const id = await send('poison')
     const other = await send('other')
     for (let n = 0; n < 5; n++) await comesBack('is released')

@@ -1,6 +1,6 @@
 /**
  * An agent that received a message from another account may write back. See docs/protocol/messages.md, "Right to
- * answer". `test/isolation.test.ts` and `test/isolation-verbs.test.ts` also test what stays closed.
+ * answer". `test/isolation.test.ts` and `test/isolation-verbs.test.ts` test what remains forbidden.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { updateAgent } from '../../../src/grid/agents/agent-settings.ts'
@@ -34,7 +34,7 @@ test("reply_to of a message from another account's private agent works, over MCP
   const { text: messages } = await callTool(grid, grid.alice.key, 'read_messages')
 
   expect(question).toMatchObject({ user: '@alice', reply_to: '@alice' })
-  // Reveals nothing about the recipient, as for every agent of another account.
+  // The receipt reveals nothing about the recipient, as for every agent of another account.
   expect(answered.text).toEqual({
     message_id: expect.any(String),
     timestamp: expect.any(String),
@@ -48,7 +48,7 @@ test("reply_to of a message from another account's private agent works, over MCP
   ])
 })
 
-test('only the recipient may answer, and only the writer; a search finds neither', async () => {
+test("only a message's recipient can answer, only the sender can be answered, and search finds neither", async () => {
   const attempts = async () => [
     await send(desk, 'alice', 'hi'),
     await send(desk, 'bob', 'hi'),
@@ -71,7 +71,7 @@ test.each(
     ['block_list', ['eve'], undefined],
     ['allow_list', ['eve'], undefined],
   ] as const,
-)('a sender with %s %j: %s', async (accessPolicy, accessList, code) => {
+)('an answer to an agent with %s %j gets %s', async (accessPolicy, accessList, code) => {
   await send(grid.alice, 'desk', 'question')
 
   for (const visibility of ['public', 'private'] as const) {
@@ -80,7 +80,7 @@ test.each(
   }
 })
 
-test('a sender that blocks during the reply gets nothing', async () => {
+test('an answer is refused if its recipient blocks the answering agent during the send', async () => {
   await send(grid.alice, 'desk', 'question')
   const account = storeOf(grid, desk, grid.evil)
   let isFirst = true
@@ -101,7 +101,7 @@ test('a sender that blocks during the reply gets nothing', async () => {
   expect((await callTool(grid, grid.alice.key, 'read_messages')).text).toEqual([])
 })
 
-test("a new agent with the writer's alias is a different agent", async () => {
+test('the right to answer does not extend to a new agent with the same alias', async () => {
   await send(grid.alice, 'desk', 'question')
   await deleteAgent(grid.acme.store, 'alice')
   await grid.acme.agent('alice')

@@ -12,7 +12,7 @@ import { startSqld } from '../../support/sqld.ts'
 
 let grid: TestGrid
 
-test('two processes share turns, pauses and settings', async () => {
+test('two processes share turns, pauses and settings of a conversation', async () => {
   const server = await startSqld({ isRelaxed: true })
   onTestFinished(() => server.stop())
   grid = await testGrid({ url: server.url })
@@ -31,7 +31,7 @@ test('two processes share turns, pauses and settings', async () => {
   })
   expect([turns, refused.code, told[0]]).toEqual([20, 'conversation_paused', 10])
 
-  // The conversation is paused on both, its owners are notified once, and resuming it applies everywhere.
+  // Both processes apply the pause, its owners are notified once, and resuming it applies everywhere.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)
@@ -43,7 +43,7 @@ test('two processes share turns, pauses and settings', async () => {
   expect(exempt.refused).toBeUndefined()
 }, 300_000)
 
-test('each account counts and pauses its own agents, and sees nothing of the other', async () => {
+test("each account counts and pauses its own agents, and does not see the other account's pause", async () => {
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   await setTurnLimits(grid.evil.store, { perHour: 50 })
@@ -51,14 +51,14 @@ test('each account counts and pauses its own agents, and sees nothing of the oth
 
   const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
 
-  // The next one belongs to the account that allows more.
+  // The next turn belongs to the account with the higher limit.
   expect(turns).toBe(51)
   expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@desk, @eve') })
   expect(await grid.evil.store.read.turns.paused()).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])
   expect(await pausesOf(grid)).toEqual([])
   const [pause] = await grid.evil.store.read.turns.paused()
   await expect(resumeConversation(grid.acme.store, pause.key)).rejects.toMatchObject({ code: 'conversation_not_found' })
-  // Another account counts no turns of the account's conversation by naming its id.
+  // Naming a conversation id of the other account adds no turns there.
   const keys = await rows(grid, 'SELECT key FROM conversation_turns WHERE account_id = ?', [grid.acme.id])
   expect(keys).toEqual([{ key: '@desk @eve' }])
   // The other account applies its own limits.
@@ -67,7 +67,7 @@ test('each account counts and pauses its own agents, and sees nothing of the oth
   expect(grid.emails.map(({ to }) => to)).toEqual(['ed@evil.example'])
 })
 
-test('limits are integers, defaults are not stored, and 0 means no limit', async () => {
+test('turn limits are integers, defaults are not stored, and 0 means no limit', async () => {
   grid = await testGrid()
   for (const limit of [-1, 1.5, NaN, 1_000_001]) {
     await expect(setTurnLimits(grid.acme.store, { warn: limit })).rejects.toMatchObject({

@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('reports a cycle of three and stops it by its conversation id', async () => {
+test('a cycle of three agents is reported, and stopped by its conversation id', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]
@@ -64,14 +64,14 @@ test('reports a cycle of three and stops it by its conversation id', async () =>
     if (turns) told.push(turns)
   }
 
-  // Each pair's first message is counted there.
+  // Each pair's first message counts for the pair, not for the conversation id.
   expect(sent).toBe(3 + 1 + 200)
   expect(told[0]).toBe(30)
   expect(refused).toMatchObject({ message: expect.stringContaining('is paused') })
   expect((await pausesOf(grid))[0].agents.sort()).toEqual(['alice', 'bob', 'carol'])
 })
 
-test('refuses a reply in a paused conversation that only the answered message names', async () => {
+test('a reply is refused if only the message it answers names the paused conversation', async () => {
   grid = await testGrid()
   const perHour = 10
   await setTurnLimits(grid.acme.store, { hops: 0, perHour })
@@ -85,14 +85,14 @@ test('refuses a reply in a paused conversation that only the answered message na
     return id
   }
   let replyToMessageId = ''
-  // Each pair's first message is counted there.
+  // Each pair's first message counts for the pair, not for the conversation id.
   while (n < 3 + 1 + perHour) replyToMessageId = await pass({ conversationId: 'a-job' })
 
   await expect(pass({ conversationId: 'a-job' })).rejects.toMatchObject({ code: 'conversation_paused' })
   await expect(pass({ replyToMessageId })).rejects.toMatchObject({ code: 'conversation_paused' })
 })
 
-test('refuses a message after a chain of more than 64 answers, and pauses nothing', async () => {
+test('a message after a chain of more than 64 answers is refused, and nothing is paused', async () => {
   grid = await testGrid()
   await send(grid, grid.alice, '@bob')
   const { turns, refused } = await echo(grid, [grid.bob, grid.alice], { withReplyIds: true })
@@ -107,7 +107,7 @@ test('refuses a message after a chain of more than 64 answers, and pauses nothin
   expect(await send(grid, grid.bob, '@alice')).toMatchObject({ recipient: '@alice' })
 })
 
-test("a person's post in a channel resets its count", async () => {
+test("a person's post in a channel resets the channel's turn count", async () => {
   grid = await testGrid()
   await setTurnLimits(grid.acme.store, { warn: 3 })
   const { account } = await personWithAlias(grid, 'ann')
@@ -122,7 +122,7 @@ test("a person's post in a channel resets its count", async () => {
   expect(await turns(grid.bob)).toBe(3)
 })
 
-test('a resumed conversation continues, and one-way messages are not refused', async () => {
+test('a paused conversation does not refuse one-way messages, and continues when it is resumed', async () => {
   grid = await testGrid()
   await setTurnLimits(grid.acme.store, { perHour: 20 })
   await send(grid, grid.alice, '@bob')
@@ -138,9 +138,9 @@ test('a resumed conversation continues, and one-way messages are not refused', a
   expect((await echo(grid, [grid.bob, grid.alice], {})).turns).toBe(20)
 })
 
-test('owners get exactly one row and one email for a pause', async () => {
+test('owners get exactly one log row and one email for a pause', async () => {
   grid = await testGrid()
-  // They can resume it too, but get no email.
+  // Admins can resume a conversation too, but get no email.
   await person(grid, { role: 'admin' })
   await send(grid, grid.alice, '@bob')
   await echo(grid, [grid.bob, grid.alice], {})
@@ -170,7 +170,7 @@ test('hops claimed by another account count as one answer, and pause nothing', a
   for (const hops of ['many', { toString: 1 }]) {
     expect((await hop(grid.eve, '@desk', hops)).body.result.message.metadata).toBeUndefined()
   }
-  // A long chain in the other account does not count as a chain in this one either.
+  // A long chain in the other account does not count as a chain in this account either.
   await send(grid, shop, '@eve')
   await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
   const [{ message_id }] = (await read(grid, shop)).messages
@@ -186,7 +186,7 @@ test('hops claimed by another account count as one answer, and pause nothing', a
 })
 
 test.each([{ withReplyIds: false }, { withReplyIds: true }])(
-  'exempts an agent that is marked as automated, reply ids: $withReplyIds',
+  'an agent that is marked as automated is exempt, reply ids: $withReplyIds',
   async ({ withReplyIds }) => {
     grid = await testGrid()
     await setAutomated(grid.acme.store, { agent: 'bob', isAutomated: true })
@@ -200,7 +200,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('hops travel with replies across accounts', async () => {
+test('hop counts travel with replies across accounts', async () => {
   grid = await testGrid()
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   await send(grid, grid.eve, '@desk')
@@ -212,7 +212,7 @@ test('hops travel with replies across accounts', async () => {
 })
 
 test(
-  'a script that posts 600 messages one way takes no turn, however it is read and whatever ids it uses',
+  '600 one-way posts by a script take no turn, however they are read and whatever ids they use',
   async () => {
     grid = await testGrid()
     const [bob, alice] = [storeOf(grid, grid.bob), storeOf(grid, grid.alice)]
@@ -257,8 +257,8 @@ describe('in a channel', () => {
       .catch((error: unknown) => ({ id: '', turns: undefined, error }))
 
   /**
-   * Lets these members post in turn, each answering the previous post. Resolves to how many were sent, and what stopped
-   * them.
+   * Lets these members post in turn, each answering the previous post. Resolves to the number of posts, and the error
+   * that stopped them.
    */
   async function ring(agents: TestAgent[], most: number, { stepMs = 0, withReplyIds = false } = {}) {
     let replyToMessageId: string | undefined
@@ -271,7 +271,7 @@ describe('in a channel', () => {
     return { sent: most, error: undefined }
   }
 
-  test('neither pauses nor warns ten agents with twenty status posts each in an hour', async () => {
+  test('ten agents with twenty status posts each in an hour are neither paused nor warned', async () => {
     await open(10)
 
     const sent = [await post(grid.alice), await post(grid.bob)]
@@ -285,7 +285,7 @@ describe('in a channel', () => {
     members: 3,
     withReplyIds: true,
   }])(
-    'pauses members who only answer each other at the limit, and not the others: %j',
+    'members who only answer each other are paused at the limit, and the others are not: %j',
     async ({ members, withReplyIds }) => {
       await open(members)
       await setTurnLimits(grid.acme.store, { hops: 0 })
@@ -306,7 +306,7 @@ describe('in a channel', () => {
       }])
 
       for (const by of [grid.alice, grid.bob]) expect(await post(by)).not.toHaveProperty('error')
-      // Another member's post does not let them continue.
+      // Another member's post does not let the paused members continue.
       for (const by of workers) expect(await post(by)).toMatchObject({ error: { code: 'conversation_paused' } })
 
       await resumeConversation(grid.acme.store, '#team')
@@ -314,7 +314,7 @@ describe('in a channel', () => {
     },
   )
 
-  test('stops a ring of ten that posts every ten seconds within the hour', async () => {
+  test('a ring of ten agents that post every ten seconds is stopped within the hour', async () => {
     await open(10)
 
     const { sent, error } = await ring(workers, 360, { stepMs: 10_000 })
@@ -324,7 +324,7 @@ describe('in a channel', () => {
     expect((await pausesOf(grid))[0].agents).toEqual(names)
   })
 
-  test('pauses a second loop in addition to the first, and notifies the owners of both', async () => {
+  test('a second loop is paused in addition to the first, and the owners are notified of both', async () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)
@@ -339,7 +339,7 @@ describe('in a channel', () => {
     expect(await rows(grid, sql, [grid.acme.id])).toEqual([{ n: 2 }])
   })
 
-  test('notifies only agents that answer each other, not the sender of a first message', async () => {
+  test('only agents that answer each other are notified, not the sender of a first message', async () => {
     await open(2)
     await ring(workers, 60)
 

@@ -32,7 +32,7 @@ async function after(ms: number): Promise<void> {
   await sendDue(grid.store, new AbortController().signal)
 }
 
-test('sends a message at its time, once, with that time and the last position', async () => {
+test('a scheduled message is sent once at its time, with that timestamp and as the newest message', async () => {
   const { text } = await send({ send_at: '2026-11-21T11:00:00+01:00' })
   expect(text).toEqual({ message_id: expect.any(String), recipient: '@bob', send_at: '2026-11-21T10:00:00.000Z' })
   expect((await callTool(grid, grid.alice.key, 'message_status', text)).text).toMatchObject({
@@ -44,7 +44,7 @@ test('sends a message at its time, once, with that time and the last position', 
   expect(await read(grid.bob)).toEqual(['now'])
 
   grid.clock.now += 1
-  // Like several processes.
+  // Simulates several processes.
   await Promise.all([1, 2, 3].map(() => after(0)))
   const { text: [message], more } = await callTool(grid, grid.bob.key, 'read_messages')
   expect(message).toMatchObject({ message: 'good morning', type: 'agent', user: '@alice' })
@@ -54,7 +54,7 @@ test('sends a message at its time, once, with that time and the last position', 
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('two processes that send the same message at once store it once', async () => {
+test('two processes that send the same scheduled message at once store it once', async () => {
   const { text: { message_id: id } } = await send({})
   grid.clock.now += hour
   const alice = storeOf(grid, grid.alice)
@@ -63,7 +63,7 @@ test('two processes that send the same message at once store it once', async () 
   expect(await read(grid.bob)).toEqual(['good morning'])
 })
 
-test('accepts seconds from now as a number, over REST too, and refuses invalid times', async () => {
+test('send_at accepts seconds from now as a number, over REST too, and refuses invalid times', async () => {
   const answer = await callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
     to: 'bob',
     message: 'hi',
@@ -86,12 +86,12 @@ test('accepts seconds from now as a number, over REST too, and refuses invalid t
   expect((await send({ answers: 2 })).message).toContain('not both')
 })
 
-test('refuses at once what can be known now', async () => {
+test('a scheduled message with an unknown recipient or an invalid text is refused at once', async () => {
   expect((await send({ to: '@nobody' })).code).toBe('recipient_not_found')
   expect((await send({ message: '' })).code).toBe('invalid_input')
 })
 
-test('only its sender can retract it, until it is sent', async () => {
+test('only the sender can retract a scheduled message, until it is sent', async () => {
   const { text } = await send({})
   expect((await callTool(grid, grid.bob.key, 'retract_message', text)).code).toBe('message_not_found')
   expect((await callTool(grid, grid.alice.key, 'retract_message', text)).text).toMatchObject({ delivery: 'retracted' })
@@ -99,7 +99,7 @@ test('only its sender can retract it, until it is sent', async () => {
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('checks membership, guardrails and the recipient at its time, and tells the sender why it was refused', async () => {
+test('membership, guardrails and the recipient are checked at send time, and the sender is notified of a refusal', async () => {
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await send({ to: '#ops' })
   await send({ message: secret })
@@ -113,7 +113,7 @@ test('checks membership, guardrails and the recipient at its time, and tells the
   expect(notices[1]).toMatch(/^Your scheduled message to @bob was refused: /)
 })
 
-test('a temporary failure only delays it', async () => {
+test('a temporary failure only delays a scheduled message', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
   providers.remote.check = () => Promise.reject(new Error('The service is down.'))
   await send({})
@@ -124,7 +124,7 @@ test('a temporary failure only delays it', async () => {
   expect([await read(grid.bob), await read(grid.alice)]).toEqual([['good morning'], []])
 })
 
-test("an account's slow guardrails, and its many waiting messages, delay no other account's message", async () => {
+test("an account's slow guardrails and many waiting messages do not delay another account's scheduled message", async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
   let pass = () => {}
   const passed = new Promise<void>((resolve) => pass = resolve)
@@ -141,7 +141,7 @@ test("an account's slow guardrails, and its many waiting messages, delay no othe
   expect(await read(grid.bob)).toEqual(['10'])
 })
 
-test('repeating the key returns the same message, before and after it is sent', async () => {
+test('repeating the key of a scheduled message returns the same message, before and after it is sent', async () => {
   const first = await send({ idempotency_key: 'k' })
   expect((await send({ idempotency_key: 'k' })).text).toEqual(first.text)
   expect((await send({ idempotency_key: 'k', message: 'other' })).code).toBe('idempotency_conflict')
@@ -150,7 +150,7 @@ test('repeating the key returns the same message, before and after it is sent', 
   expect(await read(grid.bob)).toEqual(['good morning'])
 })
 
-test('an agent can schedule at most 100, which are removed with it', async () => {
+test('an agent can schedule at most 100 messages, which are removed when the agent is deleted', async () => {
   for (let n = 0; n < 100; n++) expect((await send({ message: `${n}` })).code).toBeUndefined()
   expect((await send({})).code).toBe('quota_exceeded')
   expect((await send({ to: '@alice' }, grid.bob)).code).toBeUndefined()

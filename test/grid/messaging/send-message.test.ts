@@ -12,7 +12,7 @@ import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 
-/** A call that a busy machine refused in time was not executed, and is repeated, as clients do. */
+/** Repeats a call that a busy machine refused in time and did not execute, as clients do. */
 async function untilTaken<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -28,7 +28,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('leases a message once, and reading deletes nothing', async () => {
+  test('a message is leased only once, and reading deletes nothing', async () => {
     const sent = await send(grid.alice, { to: '@Bob ', text: 'hi' })
 
     const first = await read(grid.bob)
@@ -47,7 +47,7 @@ onEachDatabase((open) => {
     expect(second.cursor).toBeUndefined()
   })
 
-  test('cuts a batch at its limit, with the number of remaining messages', async () => {
+  test('a batch ends at its limit, and reports the number of remaining messages', async () => {
     for (let n = 1; n <= 5; n++) await send(grid.alice, { to: 'bob', text: `message ${n}` })
 
     const first = await read(grid.bob, 2)
@@ -59,7 +59,7 @@ onEachDatabase((open) => {
     expect(rest.remaining).toBe(0)
   })
 
-  test('cuts a batch by size, but always includes one message', async () => {
+  test('a batch is limited by size, but always includes one message', async () => {
     const long = 'x'.repeat(9_000)
     for (let n = 0; n < 12; n++) await send(grid.alice, { to: 'bob', text: long })
 
@@ -71,7 +71,7 @@ onEachDatabase((open) => {
     expect(first.remaining).toBe(4)
   })
 
-  test('50 parallel reads partition 1,000 messages', async () => {
+  test('50 parallel reads of 1,000 messages get each message once', async () => {
     await Promise.all(
       Array.from({ length: 1_000 }, (_, n) => untilTaken(() => send(grid.alice, { to: 'bob', text: `${n}` }))),
     )
@@ -97,7 +97,7 @@ onEachDatabase((open) => {
     expect((await read(dave)).messages).toHaveLength(0)
   })
 
-  test("finds other accounts' agents only if they are public and their policy allows it", async () => {
+  test('agents of other accounts can be messaged only if they are public and their policy allows it', async () => {
     const missing = await failure(send(grid.eve, { to: 'nobody-here', text: 'hi' }))
     const hidden = await failure(send(grid.eve, { to: 'alice', text: 'hi' }))
     await grid.acme.agent('open-desk', { visibility: 'public' })
@@ -142,7 +142,7 @@ onEachDatabase((open) => {
   })
 
   test.each([[-1, 'ok'], [0, 'trial_expired'], [1, 'trial_expired']])(
-    'a trial ends on time (%i ms after it: %s)',
+    'a trial ends at its expiry time (%i ms after it: %s)',
     async (ms, outcome) => {
       const expiresAt = grid.clock.now + 1_000
       await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt })
@@ -154,7 +154,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('a reply names a message that the agent received, and stays in its conversation', async () => {
+  test('a reply must name a message that the agent received, and stays in its conversation', async () => {
     const sent = await send(grid.alice, { to: 'bob', text: 'question', conversationId: 'c-1' })
     await send(grid.bob, { to: 'alice', text: 'answer', replyToMessageId: sent.id })
 

@@ -1,4 +1,4 @@
-/** The steps of a send, and what they guarantee each other. */
+/** The steps of a send and their guarantees. */
 import { beforeEach, expect, test } from 'vitest'
 import { callingAgent } from '../../../src/auth/actor.ts'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
@@ -16,7 +16,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('a unit that runs twice counts once towards the trial, and a refused one counts nothing', async () => {
+  test('a send whose unit runs twice counts once towards the trial, and a refused send does not count', async () => {
     await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1 })
     const twice = {
       ...storeOf(grid, grid.alice),
@@ -32,7 +32,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT used FROM trials WHERE account_id = ?', [grid.acme.id])).toEqual([{ used: 1 }])
   })
 
-  test('the sender is an argument, and the type depends on the caller', async () => {
+  test('a message is sent as the given agent, and its type depends on the caller', async () => {
     const alice = { agentId: grid.alice.id, alias: 'alice' }
     const oauth = { type: 'agent' as const, ...alice, credentialId: 'grant', userId: 'ann' }
 

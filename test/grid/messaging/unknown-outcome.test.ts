@@ -47,7 +47,7 @@ afterEach(async () => {
   await server.stop()
 })
 
-test('refuses a read whose claim was committed without a response, and redelivers its messages, marked', async () => {
+test('a read whose claim got no response is refused, and its messages are redelivered with a mark', async () => {
   await send('hi')
   outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
 
@@ -60,7 +60,7 @@ test('refuses a read whose claim was committed without a response, and redeliver
   expect(rest.text).toEqual([])
 })
 
-test('a claim that the database executes long after it was refused takes nothing', async () => {
+test('a claim that the database executes long after its refusal leases nothing', async () => {
   const bob = await createAuthenticator(grid.store)(`Bearer ${grid.bob.key}`)
   await send('hi')
   outcomes = ['gets lost, and commits later', 'gets lost, and commits later']
@@ -79,18 +79,18 @@ test('a claim that the database executes long after it was refused takes nothing
     ['hi', undefined],
     ['sent after the read', undefined],
   ])
-  // Removes what prevents the late claim from leasing.
+  // The recovery removes the marker that prevents the late claim from leasing.
   expect([marked, await leases()]).toEqual([1, 0])
 })
 
 test.each([undefined, 'k'])(
-  'a send with next whose commit got no response releases its messages, or with the key %s gives them to its repeat',
+  'a send with next whose commit got no response releases the messages, or leases them to a repeat with the key %s',
   async (key) => {
     await send('hi')
     const answer = () => post(grid, grid.bob.key, { to: '@alice', message: 'answer', next: {} }, key)
     outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
     expect((await answer()).status).toBe(503)
-    // Its commit comes after the one that would release them.
+    // This commit comes after the one that would release the messages.
     await send('later')
     const { messages } = key === undefined
       ? { messages: (await callTool(grid, grid.bob.key, 'read_messages')).text }

@@ -1,4 +1,4 @@
-/** What ends a wait or a stream other than messages and time, and that a busy grid does not. */
+/** Events other than messages and timeouts that end a wait or a stream. A busy grid does not end them. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Authenticate, createAuthenticator } from '../../../src/auth/bearer.ts'
 import { reissueKey } from '../../../src/grid/agents/agent-settings.ts'
@@ -68,7 +68,7 @@ test('a wait notices that its key was revoked by another process', async () => {
   await end
 })
 
-test("an agent's waits and streams end when a claim moves it, and work in its new account", async () => {
+test("an agent's waits and streams end when a claim moves it, and new ones work in its new account", async () => {
   const { key: api_key, link } = await signUpAs(grid, 'zoe@new.example', 'zoe')
   const { account, check } = await entered(api_key)
   const { stream } = await listening(api_key)
@@ -86,7 +86,7 @@ test("an agent's waits and streams end when a claim moves it, and work in its ne
     .toMatchObject([{ message: 'welcome' }])
 })
 
-test('a wait that finds the grid busy keeps waiting, and gets its messages', async () => {
+test('a wait that finds the grid busy continues, and gets its messages', async () => {
   const { account } = await entered(grid.bob.key)
   await sendMessage((await entered(grid.alice.key)).account, { to: 'bob', text: 'hello' })
   const release = await holdCommits()
@@ -124,8 +124,8 @@ async function holdCommits(): Promise<() => void> {
 }
 
 /**
- * Waits for lease number `wanted` since `holdCommits()`, then makes the write queue refuse everything that waits for a
- * commit, as overdue.
+ * Waits for lease number `wanted` since `holdCommits()`. Then makes the write queue refuse all units that wait for a
+ * commit as overdue.
  */
 async function refuseLease(account: AccountStore, wanted = 1): Promise<void> {
   await waitFor(`lease ${wanted} that waits for its commit`, () => leases >= wanted)

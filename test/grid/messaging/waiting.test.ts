@@ -26,7 +26,7 @@ test('a wait ends with an empty batch after its timeout', async () => {
   expect(performance.now() - from).toBeGreaterThan(90)
 })
 
-test("a credential's fourth wait makes the oldest return early", async () => {
+test("a credential's fourth wait ends its oldest one early", async () => {
   const waits = [1, 2, 3, 4].map(() => waitForMessages(bob, {}, { seconds: 50 }))
 
   expect(await textsOf(waits[0])).toEqual([])
@@ -34,10 +34,10 @@ test("a credential's fourth wait makes the oldest return early", async () => {
   stop.abort()
   await Promise.all(waits)
   expect(grid.store.waiting.reads.count).toBe(0)
-  // Less than the waits themselves, after which the first would get a response anyway.
+  // The timeout is shorter than the waits, because the first one would also end by itself.
 }, 40_000)
 
-test('leases nothing when the credential ends meanwhile', async () => {
+test('a wait leases nothing if its credential is revoked in the meantime', async () => {
   let isRevoked = false
   const check = () => isRevoked ? Promise.reject(new Error('revoked')) : Promise.resolve()
   const reading = waitForMessages(bob, {}, { seconds: 50, check })
@@ -49,7 +49,7 @@ test('leases nothing when the credential ends meanwhile', async () => {
   expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
-test('a stream reports at once whether messages are waiting, and otherwise that it is alive', async () => {
+test('a stream reports at once whether messages are unread, and otherwise sends a heartbeat', async () => {
   const empty = listen(bob)
   expect(await empty.next()).toBe('heartbeat')
   await write('hello')
@@ -58,7 +58,7 @@ test('a stream reports at once whether messages are waiting, and otherwise that 
   expect(await listen(bob).next()).toBe('unread')
 })
 
-test('a stream ends with its credential without another event', async () => {
+test('a stream ends when its credential is revoked, without another event', async () => {
   let isGood = true
   const check = () => isGood ? Promise.resolve() : Promise.reject(new Error('revoked'))
   const stream = listen(bob, check)
@@ -69,7 +69,7 @@ test('a stream ends with its credential without another event', async () => {
   expect(await stream.next()).toBeUndefined()
 })
 
-test('announces unread messages again after a minute', async () => {
+test('a stream announces unread messages again after a minute', async () => {
   await write('hello')
   const stream = listen(bob)
   await stream.next()
@@ -104,7 +104,7 @@ test('a stream ends when the caller disconnects, and when the process stops', as
   expect(grid.store.waiting.notifier.hasSubscribers).toBe(false)
 })
 
-test('an account has limits of streams and waits, across its credentials', async () => {
+test("an account's streams and waits are limited across its credentials", async () => {
   grid = await testGrid({ stopping: stop.signal, limits: { waitsPerAccount: 2 } })
   const [one, two, other] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob), storeOf(grid, grid.eve)]
   await Promise.all([one, two].map((account) => listen(account).next()))

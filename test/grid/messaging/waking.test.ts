@@ -1,6 +1,6 @@
 /**
- * Who is woken by what. The waits in these tests never poll, so only a wake ends them early: a wait that missed its
- * wake would return after 50 seconds.
+ * Which events wake which agents. The waits in these tests never poll, so a wait that missed its wake would return only
+ * after 50 seconds.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, setWake } from '../../../src/grid/channels/channels.ts'
@@ -12,7 +12,7 @@ import { storeOf, type TestGrid, testGrid } from '../../support/grid.ts'
 import { followIdle } from '../../support/idle.ts'
 import { sendMessage } from '../../support/messaging.ts'
 
-/** Allows for a loaded machine. */
+/** A generous limit for a loaded machine. */
 const wokenWithinMs = 15_000
 
 let grid: TestGrid
@@ -66,7 +66,7 @@ test('in a channel of more than five members, a post wakes members it names or a
   const [carolId, daveId] = others.map(({ id }) => id)
   expect([...new Set(woken)].sort()).toEqual([grid.bob.id, carolId, daveId].sort())
   expect([sent.recipients, sent.recipientsWoken]).toEqual([6, 3])
-  // Messages that wake nobody are in the inbox.
+  // Messages that do not wake an agent are still in its inbox.
   expect(await frank.read.inbox.newestUnread(others[3].id)).toBe(0)
   expect(await textsOf(readMessages(frank, {}))).toHaveLength(1)
 

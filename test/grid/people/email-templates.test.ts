@@ -21,7 +21,7 @@ const templates = [
 ]
 
 test.each(templates)(
-  '$kind names the host, has its link on a separate line, and is short',
+  'a $kind email names the host, has its link on a separate line, and is short',
   ({ text, link: own, subject }) => {
     expect(text).toContain('app.grid.example')
     expect(text.split('\n').filter((line) => line === link)).toHaveLength(own === undefined ? 0 : 1)
@@ -36,6 +36,6 @@ test.each([
   ['control characters', 'Acme\u202e\u0007<b>', 'Acme b'],
   ['characters of any script', "Müller & Söhne's 漢字-Haus_1", "Müller & Söhne's 漢字-Haus_1"],
   ['a long text', 'x'.repeat(500), 'x'.repeat(60)],
-])("%s in an account's name is harmless", (_, accountName, shown) => {
+])("an email shows %s in an account's name in a harmless form", (_, accountName, shown) => {
   expect(invitationEmail(config, link, { ...invitation, accountName }).text).toContain(`the account "${shown}" on`)
 })

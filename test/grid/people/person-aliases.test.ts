@@ -34,7 +34,7 @@ test.each(roles)('a %s can choose an alias unless they are a viewer', async (rol
   }
 })
 
-test('a person has one alias per account, and choosing again changes it and keeps the old one reserved', async () => {
+test('a person has one alias per account, and changing it keeps the old one reserved', async () => {
   const ann = await personWithAlias(grid, 'ann')
   const elsewhere = await personWithAlias(grid, 'ann-of-evil', { account: grid.evil })
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
@@ -56,7 +56,7 @@ test('a person has one alias per account, and choosing again changes it and keep
   expect((await chooseAlias(ann.account, { alias: 'annie' })).agentId).toBe(ann.personAlias.agentId)
 })
 
-test("a person's former alias never becomes a program's, and may become another person's", async () => {
+test("a person's former alias cannot become a program's, but can become another person's", async () => {
   const ann = await personWithAlias(grid, 'ann')
   await giveUpAlias(ann.account)
 
@@ -65,7 +65,7 @@ test("a person's former alias never becomes a program's, and may become another 
   expect(await personWithAlias(grid, 'ann')).toMatchObject({ personAlias: { alias: 'ann' } })
 })
 
-test('a person is not an agent: admins cannot create, change or delete one, or give one a key', async () => {
+test("admins cannot create, change or delete a person's alias, or give it a key", async () => {
   await personWithAlias(grid, 'ann')
   const { store } = grid.acme
   const isPerson = { code: 'not_allowed', message: expect.stringContaining('@ann is a person.') }
@@ -93,7 +93,7 @@ const ends: Record<string, (ann: Awaited<ReturnType<typeof personWithAlias>>) =>
   'the person becomes a viewer': ({ person }) => setMemberRole(grid.acme.store, { userId: person.id, role: 'viewer' }),
 }
 
-test.each(Object.entries(ends))('an alias ends when %s, and the senders of unread messages see it', async (_, end) => {
+test.each(Object.entries(ends))('an alias ends when %s, and its unread messages fail', async (_, end) => {
   const ann = await personWithAlias(grid, 'ann')
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const { id } = await sendMessage(storeOf(grid, grid.alice), { to: '@ann', text: 'for ann' })
@@ -111,13 +111,13 @@ test.each(Object.entries(ends))('an alias ends when %s, and the senders of unrea
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
     expect(await rows(grid, left, [grid.acme.id, ann.personAlias.agentId]), table).toEqual([])
   }
-  // A request that the person began before finds it, too.
+  // A request that the person began before is refused, too.
   await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
     code: 'alias_required',
   })
 })
 
-test('limits how many aliases people can reserve by changing theirs', async () => {
+test('the number of aliases that a person can reserve by changing theirs is limited', async () => {
   const { account } = await personWithAlias(grid, 'ann-0')
   for (let n = 1; n <= 20; n++) await chooseAlias(account, { alias: `ann-${n}` })
 
@@ -127,7 +127,7 @@ test('limits how many aliases people can reserve by changing theirs', async () =
   expect(await chooseAlias(account, { alias: 'ann-21' })).toMatchObject({ alias: 'ann-21' })
 })
 
-test('two simultaneous choices leave one alias', async () => {
+test('two simultaneous choices of an alias leave the person with one', async () => {
   const { account } = await member(grid)
 
   await Promise.allSettled([chooseAlias(account, { alias: 'ann' }), chooseAlias(account, { alias: 'annie' })])
@@ -146,7 +146,7 @@ test.each([
   ['Zoë van der Bé', ['zoe', 'zoe-van-der-be', 'zoe-van-der-be-2']],
   ['Li', ['li-2', 'li-3', 'li-4']],
   ['admin', ['admin-2', 'admin-3', 'admin-4']],
-])('%s is offered a free alias based on the name', async (name, expected) => {
+])('a person named %s is offered a free alias based on the name', async (name, expected) => {
   for (const alias of expected) {
     const { account, person } = await member(grid, { name })
     expect(await suggestAlias(account, { ...person, name })).toBe(alias)

@@ -51,7 +51,7 @@ test.each<[string, (user: Person) => Promise<unknown>]>([
   ['leave', (user: Person) => leaveAccount(as(user, 'owner'))],
   ['step down', (user: Person) => setMemberRole(as(user, 'owner'), { userId: user.id, role: 'admin' })],
   ['remove themselves', (user: Person) => removeMember(as(user, 'owner'), user.id)],
-])('owners who concurrently %s leave one owner', async (_, go) => {
+])('when all owners %s at once, one owner is left', async (_, go) => {
   const people = await onlyMembers('owner', 'owner', 'owner', 'owner')
 
   const results = await Promise.allSettled(people.map(go))
@@ -71,7 +71,7 @@ const roleChanges: [by: Role, from: Role, to: Role, code: string | undefined][] 
   ['member', 'viewer', 'member', 'not_allowed'],
   ['viewer', 'viewer', 'owner', 'not_allowed'],
 ]
-test.each(roleChanges)('%s changes %s to %s: %s', async (by, from, to, code) => {
+test.each(roleChanges)('role %s changes a member from %s to %s: %s', async (by, from, to, code) => {
   const [, caller, target] = await onlyMembers('owner', by, from)
 
   const call = setMemberRole(as(caller, by), { userId: target.id, role: to })
@@ -90,7 +90,7 @@ test('an admin can remove members but not owners', async () => {
   expect(Object.keys(await rolesNow()).sort()).toEqual([owner.id, admin.id].sort())
 })
 
-test('a role lost during a request does not count', async () => {
+test('a role that was lost during a request grants nothing', async () => {
   const [, former, target] = await onlyMembers('owner', 'member', 'viewer')
   const stale = as(former, 'admin')
 
@@ -104,7 +104,7 @@ test('a role lost during a request does not count', async () => {
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('a transfer makes the other member the owner and the caller an admin', async () => {
+test('transferring ownership makes the other member the owner and the caller an admin', async () => {
   const [ann, bea] = await onlyMembers('owner', 'viewer')
 
   await transferOwnership(as(ann, 'owner'), bea.id)
@@ -115,7 +115,7 @@ test('a transfer makes the other member the owner and the caller an admin', asyn
 })
 
 test.each(['demotion', 'removal', 'leaving'])(
-  'admin keys, grants and invitations end with the role: %s',
+  "losing the admin role ends a member's admin keys, grants and invitations: %s",
   async (how) => {
     const [owner, admin] = await onlyMembers('owner', 'admin')
     const { adminKey } = await createAdminKey(as(admin, 'admin'), 'of the admin')
@@ -142,7 +142,7 @@ test.each(['demotion', 'removal', 'leaving'])(
   },
 )
 
-test("normalises an invitation's address, does not invite a member again, and does not find ended invitations", async () => {
+test("an invitation's address is normalised, a member is not invited again, and an invitation is withdrawn once", async () => {
   const [owner] = await onlyMembers('owner')
   const bob = await person(grid, { email: 'bob@people.example' })
   const account = as(owner, 'owner')
@@ -156,7 +156,7 @@ test("normalises an invitation's address, does not invite a member again, and do
   await expect(invite()).rejects.toMatchObject({ code: 'member_exists', details: { field: 'email' } })
 })
 
-test('an admin can neither create an owner invitation nor turn one into it', async () => {
+test('an admin can neither create nor change an invitation of an owner', async () => {
   const [owner, admin] = await onlyMembers('owner', 'admin')
   const { id } = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'owner' })
   const account = as(admin, 'admin')
@@ -171,7 +171,7 @@ test('an admin can neither create an owner invitation nor turn one into it', asy
   ) await expect(call).rejects.toMatchObject({ code: 'not_allowed' })
 })
 
-test('only one of concurrent uses of an invitation succeeds', async () => {
+test('of concurrent uses of an invitation, only one succeeds', async () => {
   const [owner] = await onlyMembers('owner')
   const sent = await inviteMember(as(owner, 'owner'), { email: 'bob@people.example', role: 'member' })
   const names = ['Bob', 'Rob', 'Bobby']

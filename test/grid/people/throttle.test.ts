@@ -27,7 +27,7 @@ describe('sign-ins', () => {
     expect(await tries('bob@acme.example')).toBe('ok')
   })
 
-  test('the correct password ends the pause', async () => {
+  test('the correct password ends the pause after wrong ones', async () => {
     for (let n = 0; n < 3; n++) await takeSignInAttempt(grid.store, ann, here)
     const attempt = await takeSignInAttempt(grid.store, ann, here)
     expect(await tries()).toBe('rate_limit_exceeded')
@@ -37,7 +37,7 @@ describe('sign-ins', () => {
     expect(await tries()).toBe('ok')
   })
 
-  test('slows down many client addresses, and a new one still gets one attempt', async () => {
+  test('attempts from many client addresses are slowed down, and a new address still gets one attempt', async () => {
     for (let n = 0; n < 100; n++) expect(await tries(ann, `198.51.100.${n}`)).toBe('ok')
 
     expect(await tries(ann, '203.0.113.9')).toBe('ok')
@@ -46,7 +46,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, '203.0.113.9')).toBe('ok')
   })
 
-  test('one client address can try 30 users a minute and 300 an hour, and successful sign-ins do not count', async () => {
+  test('one client address can try 30 users a minute and 300 an hour, not counting successful sign-ins', async () => {
     const allowed = async () => {
       const people = Array.from({ length: 40 }, (_, n) => `p${n}-${grid.clock.now}@acme.example`)
       const codes = await Promise.all(people.map((email) => tries(email)))
@@ -78,7 +78,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, '2001:db8:2:1::/64')).toBe('ok')
   })
 
-  test('beyond the limit of the whole grid, each client address has one attempt, and this is logged', async () => {
+  test('beyond the limit of the grid, each client address has one attempt, and the limit is logged', async () => {
     expect(await tries('bob@acme.example', '198.51.100.1')).toBe('ok')
     await repeatAttempts(grid, 'sign_in_all', 5_999)
 
@@ -90,7 +90,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, here)).toBe('ok')
   })
 
-  test('stores neither address in plain text', async () => {
+  test('email addresses and client addresses are not stored in plain text', async () => {
     await tries()
     expect(JSON.stringify(await rows(grid, 'SELECT * FROM attempts'))).not.toMatch(/ann|acme|203\.0/)
   })
@@ -123,7 +123,7 @@ describe('emails', () => {
       ['the claims of the whole grid', 60, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'claim'],
       ['the whole grid', 150, (n: number) => `198.51.${n >> 8}.${n & 255}`, 'reset'],
     ] as const,
-  )('%s can cause %i emails an hour', async (who, max, address, purpose) => {
+  )('%s can cause at most %i emails an hour', async (who, max, address, purpose) => {
     const takeNth = (n: number) => take(`p${n}@x.example`, address(n), purpose)
     const results = await Promise.all(Array.from({ length: max + 10 }, (_, n) => takeNth(n)))
 
@@ -139,7 +139,7 @@ describe('emails', () => {
   test.each([
     [1, 0, 5 * minute, 'Too many emails were sent. Try again in 5 minutes.'],
     [3, 5 * minute, day - 15 * minute, 'Too many emails were sent. Try again in 24 hours.'],
-  ])('tells a permitted caller when to try again: after %i', async (count, apartMs, waitMs, message) => {
+  ])('a refusal says when to try again, after this many emails: %i', async (count, apartMs, waitMs, message) => {
     for (let n = 0; n < count; n++) {
       await requireEmailAttempt(grid.store, { purpose: 'verify', email: ann, address: here })
       grid.clock.now += apartMs

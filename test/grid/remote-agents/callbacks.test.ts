@@ -101,7 +101,7 @@ const post = (url: string, headers: Record<string, string>, body = '{"statusUpda
   fetch(url, { method: 'POST', headers, body })
 
 test.each(['Authorization', 'X-A2A-Notification-Token'])(
-  'a callback with its token in %s is only a hint',
+  'a callback with its token in %s only triggers a poll',
   async (name) => {
     const { remote, state, url, token } = await working()
     const headers = { [name]: name === 'Authorization' ? `Bearer ${token}` : token }
@@ -115,7 +115,7 @@ test.each(['Authorization', 'X-A2A-Notification-Token'])(
     await post(url, headers)
     await step()
     expect(await read()).toMatchObject([{ message: 'done' }])
-    // Ended: no more polls.
+    // A task that has ended is not polled again.
     expect((await post(url, headers)).status).toBe(204)
     await step()
     expect(state.looks).toBe(2)
@@ -123,7 +123,7 @@ test.each(['Authorization', 'X-A2A-Notification-Token'])(
   },
 )
 
-test("accepts a callback before the send's response is stored", async () => {
+test("a callback that arrives before the send's response is stored is accepted", async () => {
   const statuses: number[] = []
   const remote = await remoteAgent(async ({ method, params: { configuration } }) => {
     if (method !== 'SendMessage') return taskResult('t1', 'COMPLETED', { isLook: true, said: 'done' })
@@ -143,7 +143,7 @@ test("accepts a callback before the send's response is stored", async () => {
   await remote.close()
 })
 
-test('a callback with a wrong token or message, or without a token, looks like one for an unknown message', async () => {
+test('a callback with a missing or wrong token or message gets the response for an unknown message', async () => {
   const { remote, state, url, token } = await working()
   const unknown = crypto.randomUUID()
 
@@ -179,7 +179,7 @@ test('a callback during a poll triggers another poll', async () => {
   await remote.close()
 })
 
-test('sends the message without a callback to a server that refuses callbacks', async () => {
+test('a server that refuses callbacks gets the message without a callback', async () => {
   const remote = await remoteAgent(
     ({ params }) =>
       params.configuration && 'taskPushNotificationConfig' in (params.configuration as object)
@@ -195,7 +195,7 @@ test('sends the message without a callback to a server that refuses callbacks', 
   await remote.close()
 })
 
-test('each attempt of a message uses the same callback', async () => {
+test('every attempt to send a message uses the same callback', async () => {
   const remote = await remoteAgent(() => ({ status: 503 }), { capabilities: { pushNotifications: true } })
   await send(remote.url)
   await step()
@@ -210,10 +210,10 @@ test('each attempt of a message uses the same callback', async () => {
 test.each([
   ['an agent that does not push', {}, undefined],
   ['a grid that others cannot reach', { capabilities: { pushNotifications: true } }, 'http://127.0.0.1:1'],
-])('gives %s no callback', async (_, card, baseUrl) => {
+])('no callback is given to %s', async (_, card, baseUrl) => {
   const remote = await remoteAgent(() => taskResult('t1', 'WORKING'), card)
   await send(remote.url)
-  // Tests may use only private addresses, so this one is refused.
+  // Tests can use only private addresses, and the grid does not send this one.
   if (baseUrl !== undefined) {
     Object.assign(grid.deps, { config: { ...grid.deps.config, baseUrl: 'http://user@127.0.0.1' } })
   }

@@ -1,4 +1,7 @@
-/** Addresses to which remote agents must not lead the grid, through every interface: nothing connects to the canary. */
+/**
+ * No remote agent can lead the grid to a blocked address through any interface. The canary at that address must get no
+ * connection.
+ */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { once } from 'node:events'
@@ -71,7 +74,7 @@ async function throughEveryDoor(remoteUrl: string): Promise<void> {
   const create = (remoteUrl: string) =>
     callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl, remoteToken: 'secret' })
   if ((await create(remoteUrl)).code !== undefined) {
-    // As if it was blocked after the agent was created.
+    // Simulates an address that was blocked after the agent was created.
     await create('https://robot.example/')
     const sql = 'UPDATE agents SET remote_url = ? WHERE account_id = ? AND alias = ?'
     await grid.store.write([{ sql, args: [remoteUrl, grid.acme.id, alias] }])
@@ -110,7 +113,7 @@ const card03 = (url: string, more: object = {}) => ({
   ...more,
 })
 
-test('notices a connection to the canary', async () => {
+test('the canary notices a connection', async () => {
   const { port, caught, close } = await servers(() => {})
 
   await once(connect(port, canaryHost), 'close')
@@ -149,7 +152,7 @@ test.each([
   await close()
 })
 
-test.each([301, 302, 303, 307, 308])('redirects %i of the card, of a send and of a poll', async (status) => {
+test.each([301, 302, 303, 307, 308])('a %i redirect does not lead to the canary', async (status) => {
   for (const redirected of ['card', 'SendMessage', 'GetTask']) {
     const { port, caught, close } = await servers(({ method, rpc, id }, response) => {
       const canary = `http://${canaryHost}:${port}/`
@@ -179,7 +182,7 @@ const bindings: [string, (url: string) => object][] = [
   ['JSON-RPC 0.3', (url) => card03(url)],
 ]
 test.each(places.flatMap(([what, url]) => bindings.map(([binding, card]) => [what, binding, url, card] as const)))(
-  '%s, of %s',
+  'a card with %s, over %s, does not lead to the canary',
   async (_, __, url, card) => {
     names = { '127.0.0.1.canary.example': () => [canaryHost] }
     const { port, caught, close } = await servers((_, response) => json(response, card(url(port))))
@@ -206,7 +209,7 @@ test.each<[string, (port: number) => object]>([
     securitySchemes: { x: { openIdConnectSecurityScheme: { openIdConnectUrl: elsewhere(port) } } },
   })],
   ['extensions', (port) => ({ capabilities: { extensions: [{ uri: elsewhere(port), required: true }] } })],
-])('a card that names other servers in %s', async (_, more) => {
+])('a card that names other servers in %s does not lead to the canary', async (_, more) => {
   const { port, caught, close } = await servers(({ method, rpc, id }, response) => {
     const { tenant, ...rest } = more(port) as { tenant?: string }
     const card = card10(`http://127.0.0.1:${port}/rpc`, tenant ? 'HTTP+JSON' : 'JSONRPC', { ...(tenant && { tenant }) })
@@ -220,7 +223,7 @@ test.each<[string, (port: number) => object]>([
   await close()
 })
 
-test.each([1, 2, 3, 4, 5, 6])('a name that resolves elsewhere from its request %i on', async (from) => {
+test.each([1, 2, 3, 4, 5, 6])('a name that moves to the canary at request %i does not lead to it', async (from) => {
   let asked = 0
   names = { 'rebound.example': () => [++asked < from ? '127.0.0.1' : canaryHost] }
   const { port, caught, close } = await servers(({ method, rpc, id }, response) => {
@@ -239,7 +242,7 @@ test.each<[string, (port: number) => object]>([
   ['a file', (port) => ({ url: elsewhere(port), mediaType: 'text/plain' })],
   ['a text', (port) => ({ text: elsewhere(port) })],
   ['data', (port) => ({ data: { url: elsewhere(port) } })],
-])('a response that names another server in %s', async (_, part) => {
+])('a response that names the canary in %s does not lead to it', async (_, part) => {
   const { port, caught, close } = await servers(({ method, id }, response) => {
     if (method === 'GET') return json(response, card10(`http://127.0.0.1:${port}/rpc`))
     const { result: { message } } = messageResult('see')

@@ -51,7 +51,7 @@ test.each([
   expect((await find('')).card.endpoint.url).toBe(`${origin}/rpc`)
 })
 
-test('other ports of loopback names are other servers, and #endpoint uses the given URL', async () => {
+test('another port of a loopback name is another server, and #endpoint uses the given URL', async () => {
   const { find, origin } = await serving(() => ({ [`/agent${wellKnown}`]: card10('http://localhost:9/rpc') }))
 
   expect((await find('/agent')).problem).toMatch(/another server only: http:\/\/localhost:9\. .*#endpoint/)
@@ -62,14 +62,14 @@ test.each([
   ['0.2.5', '0.3'],
   ['0.2.6', '0.3'],
   ['0.3.0', '0.3'],
-])('treats a card of version %s at the older path as version %s', async (given, version) => {
+])('a card of version %s at the older path counts as version %s', async (given, version) => {
   const { find, origin } = await serving(() => ({ '/.well-known/agent.json': card03(`${origin}/`, given) }))
 
   expect((await find('')).card.endpoint).toMatchObject({ url: `${origin}/`, version })
 })
 
 test.each([['v1.0', true], ['1.1', true], ['10.0', false], ['0.1.0', false], ['2.0', false]])(
-  'versions compare as numbers: %s is supported: %s',
+  'card versions are compared as numbers (%s is supported: %s)',
   async (version, isServed) => {
     const { find } = await serving((origin) => ({ [wellKnown]: card10(`${origin}/`, version) }))
 
@@ -77,14 +77,14 @@ test.each([['v1.0', true], ['1.1', true], ['10.0', false], ['0.1.0', false], ['2
   },
 )
 
-test('keeps the query below the given path', async () => {
+test('a card is requested with the query of the given URL', async () => {
   const query = '?assistant_id=a'
   const { find, origin } = await serving((origin) => ({ [wellKnown + query]: card10(`${origin}/a2a/a`) }))
 
   expect((await find(`/${query}`)).card.endpoint.url).toBe(`${origin}/a2a/a`)
 })
 
-test("fetches a card at the host's root without the token, and accepts it only for endpoints below the path", async () => {
+test("a card at the host's root is fetched without the token, and accepted only for endpoints below the path", async () => {
   const { find, origin, asked } = await serving((origin) => ({ [wellKnown]: card10(`${origin}/agents/one/rpc`) }))
 
   expect((await find('/agents/one')).card.endpoint.url).toBe(`${origin}/agents/one/rpc`)
@@ -100,7 +100,7 @@ test.each([
   ['an encoded backslash', 'JSONRPC', '/agents/one/..%5Ctwo', undefined],
   ['a tenant of dots', 'HTTP+JSON', '/agents/one', '..'],
   ['a tenant with a slash', 'HTTP+JSON', '/agents/one', '../two'],
-])("%s in a card at the host's root does not lead out of the path", async (_, protocolBinding, path, tenant) => {
+])("%s in a card at the host's root cannot lead out of the given path", async (_, protocolBinding, path, tenant) => {
   const { find } = await serving((origin) => {
     const one = { url: origin + path, protocolBinding, protocolVersion: '1.0', ...tenant && { tenant } }
     return { [wellKnown]: card10('', '', { supportedInterfaces: [one] }) }
@@ -109,7 +109,7 @@ test.each([
   expect((await find('/agents/one')).problem).toContain('is not below')
 })
 
-test('a refusal lists what was tried, and each result', async () => {
+test('the problem of a missing card lists every tried URL and its result', async () => {
   const { find, origin } = await serving(() => ({ [`/a${wellKnown}`]: 401 }))
 
   expect((await find('/a')).problem).toBe(
@@ -120,7 +120,7 @@ test('a refusal lists what was tried, and each result', async () => {
   )
 })
 
-test('reports an invalid signature, and accepts a valid one', async () => {
+test('an invalid card signature is reported, and a valid one is accepted', async () => {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = { ...await exportJWK(publicKey), kid: 'k' }
   let isChanged = false

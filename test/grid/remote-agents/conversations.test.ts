@@ -61,7 +61,7 @@ async function step(ms = 0, times = 2): Promise<void> {
 }
 
 test.each([[undefined, 'INPUT_REQUIRED'], ['dinner', 'AUTH_REQUIRED']])(
-  'two senders in the conversation %s each answer their own question by %s',
+  'two senders in the conversation %s each answer their own question (%s)',
   async (conversation_id, state) => {
     answer = ({ taskId, parts: [{ text }] }) =>
       taskId === undefined
@@ -115,7 +115,7 @@ test('the answer to a post is a post, and refusing a post notifies nobody', asyn
   expect(remote.calls).toHaveLength(2)
 })
 
-test('gives up a task after 7 days, and polls it every minute until then', async () => {
+test('a task is polled every minute, and given up after 7 days', async () => {
   answer = () => taskResult('t1', 'WORKING')
   const id = await send('Build a house')
   await step()
@@ -138,7 +138,7 @@ test('gives up a task after 7 days, and polls it every minute until then', async
   expect(remote.calls).toHaveLength(last)
 })
 
-test('polls a task every 2 s while its client follows it', async () => {
+test('a task is polled every 2 s while its client follows it', async () => {
   answer = () => taskResult('t1', 'WORKING')
   const { id } = await askFor(storeOf(grid, grid.alice), 'Build a house', { to: '@robot' })
   const stop = grid.store.waiting.notifier.watch(id, new Signal())
@@ -151,7 +151,7 @@ test('polls a task every 2 s while its client follows it', async () => {
   stop()
 })
 
-test('stops polling for erased content', async () => {
+test('a task is no longer polled after its content was erased', async () => {
   answer = () => taskResult('t1', 'WORKING')
   await send('Build a house')
   await step()
@@ -163,7 +163,7 @@ test('stops polling for erased content', async () => {
     .toEqual([{ state: 'ended', due_at: null, claimed_by: null }])
 })
 
-test('refuses an answer about another task', async () => {
+test('an answer about another task is refused', async () => {
   answer = () => taskResult('t1', 'WORKING')
   await send('Build a house')
   await step()
@@ -177,7 +177,7 @@ test('refuses an answer about another task', async () => {
 })
 
 test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8, undefined]])(
-  'a message that claims %j grids continues as %s',
+  'a message that claims %j crossings is sent with %s',
   async (crossings, expected) => {
     const metadata = { ...crossings !== undefined && { crossings } }
     const body = send10({ parts: [{ text: 'hi' }], metadata })
@@ -190,7 +190,7 @@ test.each([[undefined, 1], [3, 4], [-100, 1], ['5', 6], [{ toString: 1 }, 1], [8
   },
 )
 
-test('tells the agent that a message came from Slack', async () => {
+test('a remote agent is told that a message came from Slack', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'hi', via: 'slack' })
   await step()
 

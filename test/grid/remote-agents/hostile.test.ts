@@ -8,7 +8,7 @@ import { type Answer, messageResult, remoteAgent, taskResult } from '../../suppo
 import { waitFor } from '../../support/wait-for.ts'
 import { TestOutboxes } from '../../support/outboxes.ts'
 
-/** A grid with a remote agent `@robot`, to which one message was sent once. */
+/** A grid with a remote agent `@robot`, and one message to it. */
 async function tried(answer: () => Answer, card: object | ((url: string) => object) = {}) {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(answer, card)
@@ -80,7 +80,7 @@ test.each<[string, Answer]>([
     response.socket!.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
   }],
   ['no content', { status: 204 }],
-])('checklist 19: %s is a failed attempt, and nothing is reported yet', async (name, answer) => {
+])('checklist 19: %s is a failed attempt, and is not reported yet', async (name, answer) => {
   const { outboxes, read, line, close } = await tried(() => name === 'a redirect' ? { status: 302 } : answer)
 
   await outboxes.run()
@@ -95,7 +95,7 @@ test.each<[string, Answer]>([
   ['another task', taskResult('t2', 'COMPLETED', { isLook: true, said: 'not yours' })],
   ['a message', messageResult('not a task')],
   ['no task', { result: null }],
-])('a poll answered with %s reports nothing, and is repeated', async (_, answer) => {
+])('a poll answered with %s reports nothing and is repeated', async (_, answer) => {
   let [asked, looked] = [0, answer]
   const { grid, outboxes, read, id, close } = await tried(() => asked++ === 0 ? taskResult('t1', 'WORKING') : looked)
   const step = async (ms: number) => {
@@ -114,7 +114,7 @@ test.each<[string, Answer]>([
   await close()
 })
 
-test('a hanging server delays no other server', async () => {
+test('a server that hangs does not delay other servers', async () => {
   const { grid, outboxes, create, remote, close } = await tried(() => 'hang')
   const healthy = await remoteAgent(() => messageResult('ok'))
   await create('healthy', healthy.url)
@@ -136,7 +136,7 @@ test('a hanging server delays no other server', async () => {
 test.each<[string, (url: string) => object, string]>([
   ['A2A 1.0 over HTTP+JSON', (url) => card10(url, 'HTTP+JSON'), '1.0'],
   ['A2A 1.0 over JSON-RPC', (url) => card10(url, 'JSONRPC'), '1.0'],
-])('checklist 19: %s', async (_, card, version) => {
+])('checklist 19: a message is sent and answered over %s', async (_, card, version) => {
   const { outboxes, read, remote, id, close } = await tried(() => messageResult('yes'), card)
 
   await outboxes.run()
@@ -148,7 +148,7 @@ test.each<[string, (url: string) => object, string]>([
   await close()
 })
 
-test('checklist 19: A2A 0.3 over JSON-RPC', async () => {
+test('checklist 19: a message is sent and answered over A2A 0.3 with JSON-RPC', async () => {
   const message = {
     kind: 'message',
     messageId: 'm',
@@ -172,7 +172,7 @@ test('checklist 19: A2A 0.3 over JSON-RPC', async () => {
   await close()
 })
 
-test('checklist 19: uses the 1.0 interface of a hybrid card', async () => {
+test('checklist 19: a card with interfaces of both versions is called by its 1.0 interface', async () => {
   const { outboxes, read, remote, close } = await tried(() => messageResult('yes'), (url) => ({
     ...card10(url, 'JSONRPC'),
     protocolVersion: '0.3.0',

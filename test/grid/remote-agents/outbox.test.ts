@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a message, a post and a message from another account are due', async () => {
+test('messages and posts to a remote agent, including those from another account, are due', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'a message' })
   await createChannel(grid.acme.store, { name: 'team', members: ['bob', 'robot'] })
   await sendMessage(storeOf(grid, grid.bob), { to: '#team', text: 'a post' })
@@ -27,7 +27,7 @@ test('a message, a post and a message from another account are due', async () =>
   expect(await senders()).toEqual([grid.alice.id, grid.bob.id, grid.eve.id].sort())
 })
 
-test('a message that is unread again is due again', async () => {
+test('a message to a remote agent is due again when it becomes unread again', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@robot', text: 'a message' })
   const { lease } = await readMessages(storeOf(grid, robot), {})
   await forget()

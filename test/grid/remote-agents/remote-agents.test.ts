@@ -26,7 +26,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
-/** Created with the first step, because a send starts it soon. */
+/** Created with the first step, because a started outbox would soon try messages by itself. */
 let outboxes: TestOutboxes | undefined
 
 beforeEach(async () => {
@@ -50,7 +50,7 @@ async function withRemote(answer: (call: RemoteCall) => Answer, card?: object, m
   })
 }
 
-/** Tries everything that is due now. */
+/** Tries every message that is due now. */
 async function step(ms = 0): Promise<void> {
   grid.clock.now += ms
   outboxes ??= new TestOutboxes(grid.store)
@@ -105,7 +105,7 @@ test('messages arrive in order, and a conversation continues in its context', as
   ])
 })
 
-test('polls a task until it ends, and its artifacts are the answer', async () => {
+test('a remote task is polled until it ends, and its artifacts are the answer', async () => {
   let looks = 0
   await withRemote(({ method }) =>
     method === 'SendMessage'
@@ -147,7 +147,7 @@ test('a question arrives as a message, and its answer continues the same task', 
 
   expect(remote.calls[1].params.message).toMatchObject({ taskId: 't1', contextId: 'remote-context' })
   expect(await read()).toMatchObject([{ message: 'Booked.' }])
-  // The next one starts its own task.
+  // The next message starts a task of its own.
   await send('Thanks')
   await step()
   expect(remote.calls[2].params.message!.taskId).toBeUndefined()
@@ -170,7 +170,7 @@ test.each([
     const notice = messages.find(({ type }: { type: string }) => type === 'system')
     expect(notice).toMatchObject({ user: '@robot', reply_to_message_id: message_id })
     expect(notice.message).toContain(reason)
-    // The agent's words are not the grid's.
+    // The notice does not contain the agent's words.
     expect(notice.message).not.toContain('skill')
     const ofAgent = messages.filter(({ type }: { type: string }) => type === 'agent')
     expect(ofAgent.map(({ message }: { message: string }) => message)).toEqual([...said ? [said] : [], 'ok'])
@@ -188,7 +188,7 @@ const endings = [
   ['CANCELED', 'It canceled its work.'],
 ] as const
 
-test.each(endings)('notifies the sender that it is %s, and a task gets this state', async (state, words) => {
+test.each(endings)('the sender is notified that a remote task is %s, and a task gets this state', async (state, words) => {
   await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
   await send('Fly')
   const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
@@ -216,7 +216,7 @@ test('the timeline of an agent that answers at once is in order', async () => {
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
-test('refuses invalid base64 by its path, and passes on canonical base64', async () => {
+test('canonical base64 is passed on, and invalid base64 is refused with its path', async () => {
   const [good, bad] = ['-_8', 'not base64!']
   await withRemote(({ params: { message } }) =>
     taskResult('t1', 'COMPLETED', {
@@ -256,7 +256,7 @@ test('another sender cannot join a conversation by naming it', async () => {
   expect(remote.calls[1].params.message!.contextId).toBeUndefined()
 })
 
-test('tells the sender of a failure whose text is too long or blocked', async () => {
+test('the sender is notified of a failure whose text is too long or blocked', async () => {
   await withRemote(() => taskResult('t1', 'FAILED', { said: `swordfish ${'x'.repeat(20_000)}` }))
   const { message_id } = await send('one')
   await step()
@@ -281,7 +281,7 @@ test('two remote agents that refuse do not notify each other', async () => {
   expect(remote.calls).toHaveLength(1)
 })
 
-test('retries a failing server later, with the same ids, and gives up after a day', async () => {
+test('a failing server is tried again later with the same ids, and given up after a day', async () => {
   await withRemote(() => ({ status: 503 }))
   const { message_id } = await send('hello')
   await send('later')
@@ -302,7 +302,7 @@ test('retries a failing server later, with the same ids, and gives up after a da
   expect(notice.message).toContain('24 hours')
 })
 
-/** Units that contain `sql` are not stored until this is undone. */
+/** Makes units that contain `sql` fail until the returned function is called. */
 function failing(sql: string, error = new Error('not stored')): () => void {
   const { account } = grid.store
   const opened = account.bind(grid.store)
@@ -320,7 +320,7 @@ function failing(sql: string, error = new Error('not stored')): () => void {
 test.each([
   ['an answer', () => messageResult('42'), '42'],
   ['a question', () => taskResult('t1', 'INPUT_REQUIRED', { said: 'Which?' }), 'Which?'],
-])('a unit that is lost after %s leaves the answer stored once, and delivery continues', async (_, answer, text) => {
+])('if the unit after %s is lost, the answer is stored once and delivery continues', async (_, answer, text) => {
   await withRemote(answer)
   await send('What is 6 times 7?')
   const restore = failing('INSERT INTO remote_tasks')
@@ -334,7 +334,7 @@ test.each([
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual([text])
 })
 
-test('a different answer after a lost unit is neither reported nor a failure', async () => {
+test('a different answer after a lost unit is not delivered and not a failure', async () => {
   let answers = 0
   await withRemote(() => messageResult(`answer ${++answers}`))
   const { message_id } = await send('What is 6 times 7?')
@@ -364,7 +364,7 @@ test.each(['storage_full', 'unavailable', 'guardrail_unavailable'] as const)(
   },
 )
 
-test('sends a 1 MiB file to the agent, and tells the sender about a larger one', async () => {
+test('a remote agent gets a 1 MiB file, and the sender is notified about a larger one', async () => {
   await withRemote(() => messageResult('ok'))
   const file = async (bytes: number) => {
     const { body } = await callRest(grid, grid.alice.key, 'POST /api/v1/parts', { bytes })
@@ -403,7 +403,7 @@ test('a failure that cannot be stored does not block delivery', async () => {
   expect((await read()).map(({ message }: { message: string }) => message)).toContain('ok')
 })
 
-test('leaves an outbox held by another process of a shared database alone', async () => {
+test('an outbox held by another process of a shared database is left alone', async () => {
   await withRemote(() => messageResult('42'))
   await send('hello')
   const other = 'b'.repeat(36)
@@ -423,7 +423,7 @@ test('leaves an outbox held by another process of a shared database alone', asyn
   expect(remote.calls).toHaveLength(1)
 })
 
-test('stores a failure that the database refused later, and sends the message again', async () => {
+test('a failure that the database did not store does not prevent the next attempt', async () => {
   await withRemote(() => ({ status: 503 }))
   await send('hello')
   const restore = failing('unanswered = unanswered +')
@@ -435,7 +435,7 @@ test('stores a failure that the database refused later, and sends the message ag
   expect(remote.calls).toHaveLength(2)
 })
 
-test('fetches the card again after an hour; an unreachable one stays valid, a refused one does not', async () => {
+test('a card is fetched again after an hour, and stays valid if it is unreachable but not if it is refused', async () => {
   await withRemote(() => messageResult('ok'))
   const { port } = new URL(remote.url)
   /** Whether the card was fetched for a message. */
@@ -506,7 +506,7 @@ test("a remote agent's answers pass the reader's guardrails", async () => {
   expect(remote.calls).toHaveLength(1)
 })
 
-test("passes on hops, and continues the count with an answer's hops", async () => {
+test('a remote agent gets the hop count, and its answer continues the count', async () => {
   await withRemote(() => messageResult('ok'))
   await send('hello')
   await step()
@@ -519,7 +519,7 @@ test("passes on hops, and continues the count with an answer's hops", async () =
   expect(answer.hops).toBe(1)
 })
 
-test('its page shows the card and why messages wait, and can send them at once', async () => {
+test("a remote agent's page shows its card and why messages wait, and can send them at once", async () => {
   let isDown = true
   await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
   await send('hello')
@@ -541,7 +541,7 @@ test('its page shows the card and why messages wait, and can send them at once',
   expect((await read())[0].message).toBe('ok')
 })
 
-test('the creator sees what its card says, or that there is none', async () => {
+test('creating a remote agent returns its card, or says that there is none', async () => {
   await withRemote(() => messageResult('ok'))
   const create = async (alias: string, remoteUrl: string) =>
     (await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias, type: 'a2a', remoteUrl })).text
@@ -556,7 +556,7 @@ test('the creator sees what its card says, or that there is none', async () => {
   })
 })
 
-test("limits other accounts' agents per hour in total, but not those of its own account", async () => {
+test("messages from other accounts' agents to a remote agent are limited per hour, but not from its own account", async () => {
   await withRemote(() => messageResult('ok'), {}, { visibility: 'public' })
   const frank = await grid.evil.agent('frank')
   const strangers = [grid.eve, frank]
@@ -590,7 +590,7 @@ test("limits other accounts' agents per hour in total, but not those of its own 
     .toBeDefined()
 })
 
-test('has no such limit without a token of its own account', async () => {
+test('a remote agent without a token has no hourly limit for other accounts', async () => {
   remote = await remoteAgent(() => messageResult('ok'))
   const open = { alias: 'open-robot', type: 'a2a', visibility: 'public', remoteUrl: remote.url }
   await callTool(grid, grid.acme.adminKey, 'admin_create_agent', open)
@@ -607,7 +607,7 @@ const timeline = async (id: string) =>
     ...['attempt', 'reason'].flatMap((name) => more[name] ?? []),
   ])
 
-test('its timeline shows how often a message was sent, and its progress', async () => {
+test("a message's timeline shows how often it was sent to a remote agent, and its progress", async () => {
   let answer: Answer = { status: 503 }
   await withRemote(({ params }) => params.message?.parts[0].text === 'behind it' ? messageResult('ok') : answer)
   const { message_id } = await send('hello')
@@ -642,7 +642,7 @@ test('its timeline shows how often a message was sent, and its progress', async 
   }
 })
 
-test('while it is paused nothing is sent, accepted messages are polled, and people are notified', async () => {
+test('while a remote agent is paused, nothing is sent, accepted messages are polled, and people are notified', async () => {
   await withRemote(({ method }) =>
     method === 'SendMessage' ? taskResult('t1', 'WORKING') : taskResult('t1', 'COMPLETED', { isLook: true, said: 'ok' })
   )
@@ -667,7 +667,7 @@ test('while it is paused nothing is sent, accepted messages are polled, and peop
   expect(remote.calls.at(-1)!.params.message).toMatchObject({ messageId: message_id })
 })
 
-test('a pause does not count as time in which the agent failed', async () => {
+test('the time of a pause does not count as failing time', async () => {
   let answer: Answer = { status: 503 }
   await withRemote(() => answer)
   const { message_id } = await send('hello')
@@ -714,7 +714,7 @@ test('Attention shows an agent that fails three times in a row, and parked messa
   expect(await attention()).toContain('It has failed for 24 hours.')
 })
 
-test('while its sender waits, a long task is polled every 2 s', async () => {
+test('a long remote task is polled every 2 s while its sender waits', async () => {
   await withRemote(({ method }) => taskResult('t1', 'WORKING', { isLook: method === 'GetTask' }))
   await send('Build a house')
   await step()

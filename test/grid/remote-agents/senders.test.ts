@@ -1,6 +1,6 @@
 /**
- * Requests to a remote agent: one per sender, for as long as the agent may take. docs/protocol/remote-agents.md, "How
- * messages are sent".
+ * A remote agent gets one request per sender at a time, which may take as long as its time limit.
+ * docs/protocol/remote-agents.md, "How messages are sent".
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../../src/lib/time.ts'
@@ -84,7 +84,7 @@ test("while an agent works on one sender's message for three minutes, it answers
   expect((await statusOf(id)).timeline).toEqual(['stored', 'sent 1', 'accepted', 'replied'])
 })
 
-test('an agent gets four requests at a time, each from another sender, and the next one when one of them ends', async () => {
+test('an agent gets at most four requests at a time, each from another sender', async () => {
   const first = later()
   answer = (text) => text === '0' ? first.promise : 'hang'
   for (let n = 0; n < 6; n++) {
@@ -184,7 +184,7 @@ test.each<[string, Answer]>([
     response.writeHead(200, { ...json, 'content-length': '100' })
     response.write('{"jsonrpc"', () => response.socket!.resetAndDestroy())
   }],
-])('%s is not final', async (_, busy) => {
+])('a message is tried again after %s', async (_, busy) => {
   answer = () => busy
   const id = await send('hello')
   for (let n = 0; n < 8; n++) await step(10 * minute)
@@ -196,7 +196,7 @@ test.each<[string, Answer]>([
   expect((await statusOf(id)).delivery).toBe('delivered')
 })
 
-test('counts invalid responses per message', async () => {
+test('invalid responses are counted per message', async () => {
   let answers = 0
   answer = () => ++answers % 3 === 0 ? messageResult('ok') : { raw: '<html>', headers: { 'content-type': 'text/html' } }
   const ids = [await send('one'), await send('two')]
@@ -220,7 +220,7 @@ test("a message that reached the server keeps its retry time when another sender
   expect(texts()).toEqual(['bad', 'good', 'bad'])
 })
 
-test('for each sender, the failing message is the one that was sent', async () => {
+test("a sender's failing message is the one that was sent, not those behind it", async () => {
   answer = () => ({ status: 503 })
   await send('of bob', grid.bob)
   const ids = [await send('of alice'), await send('behind it')]
@@ -233,7 +233,7 @@ test('for each sender, the failing message is the one that was sent', async () =
 
 test('after three failures in a row a server is skipped, at most for a minute, and then gets one request', async () => {
   answer = () => ({ status: 503 })
-  // A send starts them soon, but here all should start at once.
+  // A send starts the requests soon, but here all should start at once.
   await outboxes.stop()
   for (let n = 0; n < 4; n++) {
     await create(`robot-${n}`)
@@ -255,7 +255,7 @@ test('after three failures in a row a server is skipped, at most for a minute, a
   await step(minute)
   expect(texts()).toHaveLength(before + 1)
 
-  // A server that responds gets everything that waits.
+  // A server that responds gets all waiting messages.
   await waitFor('all messages', async () => {
     await step(minute)
     return (await read()).length > 0 && texts().length > before + 4

@@ -8,7 +8,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 test('a message reaches another grid as a task, and its answer returns', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
   const [here, there] = [await liveGrid({ env }), await liveGrid({ env })]
-  // Each knows the other's bob as @far-bob, and has its own agent there for its calls.
+  // Each grid knows the other's bob as @far-bob, and has its own agent on the other grid for its calls.
   for (const [grid, other] of [[here, there], [there, here]]) {
     const caller = await other.acme.agent('caller')
     const { text } = await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {
@@ -52,7 +52,7 @@ test('a message reaches another grid as a task, and its answer returns', async (
   for (const grid of [here, there]) await grid.close()
 })
 
-test('stops a message that two grids would send to each other endlessly', async () => {
+test('two grids stop a message that they would send to each other endlessly', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
   const [here, there] = [await liveGrid({ env }), await liveGrid({ env })]
   for (const [grid, other] of [[here, there], [there, here]]) {

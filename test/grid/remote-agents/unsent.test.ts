@@ -1,4 +1,7 @@
-/** A message to a remote agent can end only before it was sent. docs/delivery.md, "Messages that end". */
+/**
+ * A message to a remote agent can expire or be retracted only before it was sent. docs/delivery.md, "Messages that
+ * end".
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
@@ -11,7 +14,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 
 let grid: TestGrid
 let remote: RemoteAgent
-/** Created with the first step, because a send starts it soon. */
+/** Created with the first step, because a started outbox would soon send messages by itself. */
 let outboxes: TestOutboxes | undefined
 let answer: Answer
 
@@ -79,7 +82,7 @@ test('a message in transit does not expire, but the one after it does', async ()
 test.each<[string, Answer]>([
   ['a server that fails', { status: 503 }],
   ['one that does not answer in time', 'hang'],
-])('a message that may have arrived at %s does not end, and is sent again after its expiry', async (_, failure) => {
+])('a message that may have reached %s does not expire, and is sent again', async (_, failure) => {
   await grid.store.write([{
     sql: 'UPDATE remote_agents SET answer_ms = 200 WHERE account_id = ?',
     args: [grid.acme.id],
@@ -97,7 +100,7 @@ test.each<[string, Answer]>([
   expect(await deliveryOf(id)).toBe('delivered')
 })
 
-test('a message whose server was unreachable ends like any other', async () => {
+test('a message whose server was unreachable can expire or be retracted', async () => {
   await remote.close()
   const retracted = await send()
   const expiring = await send({ expires_in_seconds: 10 })
@@ -109,7 +112,7 @@ test('a message whose server was unreachable ends like any other', async () => {
   expect(await deliveryOf(expiring)).toBe('expired')
 })
 
-test('a message that the server refused counts as sent', async () => {
+test('a message that the server refused counts as sent, so it cannot be retracted', async () => {
   answer = { status: 400 }
   const id = await send()
   await step()

@@ -37,7 +37,7 @@ async function after(ms: number): Promise<void> {
   await lookAtReservations(grid.store)
 }
 
-test('refuses an overlapping name, and says who holds it, until when, and what to do', async () => {
+test('an overlapping name is refused, and the error says who holds it, until when, and what to do', async () => {
   const { text } = await reserve(grid.bob, ['./src/auth/**', 'PROJ-12'], {
     note: 'new tokens',
     expires_in_seconds: 600,
@@ -54,7 +54,7 @@ test('refuses an overlapping name, and says who holds it, until when, and what t
   expect(await list(grid.alice)).toEqual(['@bob src/auth/**', '@bob PROJ-12'])
 })
 
-test('shared names can overlap shared ones, other spaces and own names', async () => {
+test("shared names can overlap other shared names, names of other spaces, and the agent's own names", async () => {
   await reserve(grid.bob, ['src/**'], { shared: true, space: 'git@GitHub.com:acme/app.git' })
   const space = 'https://github.com/acme/app'
   expect((await reserve(grid.alice, ['src/a.ts'], { shared: true, space })).code).toBeUndefined()
@@ -83,7 +83,7 @@ test.each([
   ['ssh://git@host.example:2222/acme/app.git', 'host.example/acme/app'],
   ['git@host.example:/acme/app.git', 'host.example/acme/app'],
   ['the kitchen', 'the kitchen'],
-])('normalizes the space %j to %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
+])('the space %j is normalised to %j', (given, space) => expect(normaliseSpace(given)).toBe(space))
 
 test('an agent releases some or all of its names, and every refused agent gets one message', async () => {
   await reserve(grid.bob, ['a', 'b', 'c'])
@@ -99,7 +99,7 @@ test('an agent releases some or all of its names, and every refused agent gets o
   expect(await read(grid.alice)).toEqual([])
 })
 
-test('sends no message to an agent that was refused more than an hour ago', async () => {
+test('an agent that was refused more than an hour ago gets no message when the name is released', async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour + 1
@@ -107,11 +107,11 @@ test('sends no message to an agent that was refused more than an hour ago', asyn
   expect(await read(grid.alice)).toEqual([])
 })
 
-test('the last refusal counts, and replaces earlier ones', async () => {
+test("an agent's last refusal replaces its earlier ones", async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
   for (const agent of others) await reserve(agent, ['a'])
-  // There is no space for another refusal.
+  // The list of refused agents is full.
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour - minute
   await reserve(others[0], ['a'])
@@ -126,7 +126,7 @@ test('the last refusal counts, and replaces earlier ones', async () => {
     ])
 })
 
-test('extends a reservation while its agent calls tools, for at most a day, and notifies the agent of its end', async () => {
+test('a reservation is extended while its agent calls tools, for at most a day, and the agent is notified of its end', async () => {
   await reserve(grid.bob, ['a', 'b'])
   for (let n = 1; n <= 24; n++) {
     grid.clock.now += 30 * minute
@@ -152,7 +152,7 @@ test('waiting for messages does not extend a reservation', async () => {
   expect(await list(grid.alice)).toEqual([])
 })
 
-test('refuses a reservation at the commit if another process has added one since the comparison', async () => {
+test('a reservation is refused at the commit if another process has added one since the comparison', async () => {
   const { change, read } = grid.acme.store
   const terms = { space: '', shared: false, note: '', task: null, home: null, at: grid.clock.now, lengthMs: hour }
   const reserveAt = (agent: TestAgent, seen: number) =>
@@ -166,7 +166,7 @@ test('refuses a reservation at the commit if another process has added one since
   await reserveAt(grid.alice, n)
 })
 
-test('ends with the task that it names', async () => {
+test('a reservation ends with the task that it names', async () => {
   const client = storeOf(grid, grid.alice)
   const { id } = await askFor(client, 'build it')
   await reserve(grid.bob, ['src/**', id])
@@ -180,7 +180,7 @@ test('ends with the task that it names', async () => {
   expect(await list(grid.eve)).toEqual([`@eve ${id}`])
 })
 
-test('ends with its agent: the name is free at once, and every refused agent gets a message', async () => {
+test("a deleted agent's reservation ends at once, and every refused agent gets a message", async () => {
   await reserve(grid.bob, ['a'])
   await reserve(grid.alice, ['a'])
   await deleteAgent(grid.acme.store, 'bob')
@@ -191,7 +191,7 @@ test('ends with its agent: the name is free at once, and every refused agent get
   ])
 })
 
-test('a person ends it, and its agent is notified', async () => {
+test('a person can end a reservation, and its agent is notified', async () => {
   await reserve(grid.bob, ['a'])
   const [{ id }] = await grid.acme.store.read.reservations.inSpace('')
   await expect(endReservation(grid.evil.store, id)).rejects.toMatchObject({ code: 'reservation_not_found' })
@@ -199,10 +199,10 @@ test('a person ends it, and its agent is notified', async () => {
   expect((await read(grid.bob))[0].message).toMatch(/^A person has ended your reservation of a\./)
 })
 
-test('wait_seconds waits until the name is free', async () => {
+test('reserve with wait_seconds waits until the name is free', async () => {
   const idle = followIdle(grid.store)
   await reserve(grid.bob, ['src/**'])
-  // An agent that was refused before and waits now needs no message.
+  // An agent that was refused earlier and now waits gets no message.
   await reserve(grid.alice, ['src/a'])
   const waiting = reserve(grid.alice, ['src/a'], { wait_seconds: 20 })
   await idle(1)
@@ -217,7 +217,7 @@ test('agents of other accounts neither conflict with nor see each other', async 
   expect(await list(grid.eve)).toEqual(['@eve a'])
 })
 
-test('limits: 20 names per call, 200 per agent, 2,000 per space, and ** needs a note', async () => {
+test('an agent can reserve 20 names per call and 200 in total, and ** needs a note', async () => {
   const names = (n: number, count = 20) => Array.from({ length: count }, (_, i) => `${n}/${i}`)
   expect((await reserve(grid.bob, names(0, 21))).code).toBe('invalid_input')
   expect((await reserve(grid.bob, ['**'])).message).toMatch(/note/)
@@ -229,7 +229,7 @@ test('limits: 20 names per call, 200 per agent, 2,000 per space, and ** needs a 
   expect((await reserve(grid.bob, names(0))).code).toBeUndefined()
 })
 
-test('of parallel agents, one gets an exclusive name', async () => {
+test('of several parallel agents, only one gets an exclusive name', async () => {
   const agents = await Promise.all(Array.from({ length: 8 }, (_, n) => grid.acme.agent(`worker-${n}`)))
   const results = await Promise.all(
     agents.map((agent, n) => reserve(agent, [n % 2 ? 'src/**' : `src/${n}/*`, `own/${n}`])),
@@ -240,7 +240,7 @@ test('of parallel agents, one gets an exclusive name', async () => {
   expect(results.filter(({ code }) => code === undefined)).toHaveLength(held.length)
 })
 
-test('names that are slow to compare delay nobody, and are compared for one caller at a time', async () => {
+test('slow comparisons of names do not block other work, and run for one caller at a time', async () => {
   const waiting = { reservations: new KeyedMutex() }
   const slow = Array.from({ length: 200 }, (_, n) => ({ name: `${'a'.repeat(190)}${n}` }))
   const order: string[] = []

@@ -35,7 +35,7 @@ const direct: Candidate = {
 const post: Candidate = { ...direct, toId: 'ops', toType: undefined, isChannel: true }
 const person = { fromIds: ['ann'], fromType: 'human' } as const
 
-/** Slack delivers what Ann wrote there. */
+/** A message by Ann that Slack delivers. */
 const brought = { fromIds: ['ann', 'slack'], fromType: 'a2a' } as const
 
 test.each<[string, Partial<ActiveApprovalRule>, Candidate, boolean]>([
@@ -96,11 +96,11 @@ test.each<[string, Partial<ActiveApprovalRule>, Candidate, boolean]>([
   ],
   ['a sender who has not allowed it', { exemptIds: ['alice'] }, direct, false],
   ['a recipient who has not allowed it', { exemptIds: ['bob'] }, direct, false],
-])('a rule about %s', (_, changes, candidate, isHeld) => {
+])('whether a rule holds a message: %s', (_, changes, candidate, isHeld) => {
   expect(holdingRule([{ ...rule, ...changes }], candidate) !== undefined).toBe(isHeld)
 })
 
-test('the first of several rules holds a message', () => {
+test('the first of several matching rules holds a message', () => {
   const rules = [{ ...rule, id: 'other', fromId: 'carol', fromKind: 'agent' as const }, rule, { ...rule, id: 'later' }]
 
   expect(holdingRule(rules, direct)?.id).toBe('rule')

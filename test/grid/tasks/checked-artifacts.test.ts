@@ -57,7 +57,7 @@ test.each(['checked', 'not checked'])('no text of an artifact contains invisible
 
 const [first, second] = [secret.slice(0, 5), secret.slice(5)]
 
-test('blocks a secret that is split over chunks with the chunk that completes it', async () => {
+test('a secret that is split over chunks is blocked with the chunk that completes it', async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound' })
   for (const [n, letter] of [...secret].entries()) {
     const more = put({ append: n > 0 }, letter)
@@ -95,7 +95,7 @@ test.each([
   ['behind a part with a name', [{ text: `${'x'.repeat(30_000)} ${first}`, filename: 'f'.repeat(900) }], [{
     text: second,
   }]],
-])('redacts what completes a secret: %s', async (_, before, after) => {
+])('the chunk that completes a secret is redacted: %s', async (_, before, after) => {
   await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
   await updateTask(bob, { taskId: id, parts: before as Part[], artifact: texts })
   await updateTask(bob, { taskId: id, parts: after, artifact: { ...texts, append: true } })
@@ -105,7 +105,7 @@ test.each([
   expect(parts[before.length - 1]).toMatchObject(before.at(-1)!)
 })
 
-test("a redaction in an artifact's id does not let a split secret through", async () => {
+test("redacting an artifact's id does not let a secret split over its chunks pass", async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
   await put({ id: `a ${secret}` }, first)
   await put({ id: `a ${secret}`, append: true }, second)
@@ -113,20 +113,20 @@ test("a redaction in an artifact's id does not let a split secret through", asyn
   expect((await getTask(client, id)).artifacts.map(({ parts }) => parts)).toEqual([[{ text: second }]])
 })
 
-test('checks simultaneous chunks one after the other', async () => {
+test('simultaneous chunks are checked one after the other', async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound' })
   await put({})
   const ended = await Promise.allSettled([put({ append: true }, first), put({ append: true }, second)])
   expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
-test('also checks what was stored before the guardrail existed, and does not block what follows', async () => {
+test('a new guardrail also checks earlier chunks, and does not block harmless later ones', async () => {
   await put({}, `${secret} ${first}`)
   await guard(grid.acme, 'bob', { direction: 'outbound' })
 
   await expect(put({ append: true }, second)).rejects.toMatchObject({ code: 'guardrail_blocked' })
   await put({ append: true }, 'harmless')
-  // Another artifact does not continue it.
+  // Another artifact does not continue the first one.
   await put({ id: 'other' }, second)
 })
 

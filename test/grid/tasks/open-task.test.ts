@@ -17,7 +17,7 @@ async function send(from: TestAgent, to: string, more: object = {}) {
 }
 const read = async ({ key }: TestAgent) => (await callTool(grid, key, 'read_messages')).text
 
-test('a message to the client of a task that stays open says so, and how to answer', async () => {
+test('the receipt of a message to the client of an open task names the task, and says how to answer', async () => {
   const { id } = await ask('a question')
   const carol = await grid.acme.agent('carol')
   expect(await send(grid.bob, '@alice')).not.toHaveProperty('open_task')
@@ -34,7 +34,7 @@ test('a message to the client of a task that stays open says so, and how to answ
   expect(await send(grid.bob, '@alice', { idempotency_key: 'k' })).toMatchObject(left)
 })
 
-test('an answer names the task it completed, and no others', async () => {
+test('the receipt of an answer names the task that it completed, and no others', async () => {
   const { id } = await ask('a question')
   const other = await ask('another question')
   const [question] = await read(grid.bob)
@@ -46,7 +46,7 @@ test('an answer names the task it completed, and no others', async () => {
   expect(await send(grid.bob, '@alice')).toMatchObject({ open_task: other.id })
 })
 
-test("an answer that waits for a person's approval leaves nothing to do", async () => {
+test('the receipt of an answer that waits for approval names no open task', async () => {
   await ask('a question')
   const [question] = await read(grid.bob)
   await hold(grid.acme.store)
@@ -56,7 +56,7 @@ test("an answer that waits for a person's approval leaves nothing to do", async 
   expect(answer).not.toHaveProperty('open_task')
 })
 
-test('the client may belong to another account', async () => {
+test('a receipt also names an open task whose client belongs to another account', async () => {
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const { id } = await ask('a question', { to: '@desk' }, grid.eve)
   await read(desk)

@@ -36,7 +36,7 @@ const told = (news: TaskNews[]) =>
     one === 'heartbeat' ? [one] : 'first' in one ? [`task ${one.first.status.state}`] : inShort([one])
   )
 
-test('a stream sends the task, then its events, and ends with the task', async () => {
+test('a stream sends the task, then its events, and ends when the task ends', async () => {
   const { id } = await askFor(client, 'a question')
   const stream = listen(client, id)
   await waitFor('the task', () => stream.news.length === 1)
@@ -64,7 +64,7 @@ test('all followers of a task see each event once, in order', async () => {
   expect(streams[0].news).toHaveLength(11)
 })
 
-test('a follower that is more than one read behind misses nothing', async () => {
+test('a stream that is more than one read behind misses no events', async () => {
   const { id } = await askFor(client, 'a question')
   const lines = Array.from({ length: 450 }, (_, n) => `line ${n}`)
   await Promise.all(lines.map((text) => updateTask(bob, { taskId: id, artifact: { id: 'log' }, text })))
@@ -77,7 +77,7 @@ test('a follower that is more than one read behind misses nothing', async () => 
   expect(numbers).toEqual(Array.from({ length: 452 }, (_, n) => n + 1))
 })
 
-test('a stream whose read fails releases its slot, and the next one continues where it stopped', async () => {
+test('a stream whose read fails releases its slot, and the next stream continues where it stopped', async () => {
   const { id } = await askFor(client, 'a question')
   const { tasks } = client.read
   const { eventsAfter } = tasks
@@ -98,7 +98,7 @@ test('a stream whose read fails releases its slot, and the next one continues wh
   expect(told(second.news)).toEqual(['working', 'an answer', 'completed'])
 })
 
-test('a wait ends with the answer, or at once if nobody is there to give one', async () => {
+test('a wait for a task ends with the answer, or at once if the recipient is not connected', async () => {
   const { id } = await askFor(client, 'a question')
   await waitForTask(client, id, { ms: 60_000 })
   expect((await getTask(client, id)).status.state).toBe('submitted')

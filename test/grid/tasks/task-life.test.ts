@@ -31,7 +31,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('a task fails when its time is over or its recipient is deleted', async () => {
+  test('a task fails when its time is over, or when its recipient is deleted', async () => {
     const late = await askFor(client, 'too late')
     grid.clock.now += 168 * hour
     const gone = await askFor(client, 'nobody left')
@@ -94,13 +94,13 @@ onEachDatabase((open) => {
     expect(n).toBe(6)
   })
 
-  test("wakes a silent task's client", async () => {
+  test('a client that follows a silent task is woken', async () => {
     const { id } = await askFor(client, 'a long job')
     await readMessages(bob, {})
     const events = watchTask(client, id, { after: 2, heartbeatMs: 3_600_000 })
     const next = events.next()
     await waitFor('the stream', () => client.waiting.notifier.isFollowed(id))
-    // Its first check is done.
+    // The stream's first check is done.
     await getTask(client, id)
     grid.clock.now += hour
     await failTasks(grid.store)
@@ -109,7 +109,7 @@ onEachDatabase((open) => {
     await events.return(undefined)
   })
 
-  test('both ends see a task across accounts, and nobody else', async () => {
+  test('client and recipient see a task across accounts, and nobody else does', async () => {
     const desk = await grid.evil.agent('desk', { visibility: 'public' })
     const other = storeOf(grid, desk, grid.evil)
     const { id } = await askFor(client, 'a question', { to: '@desk' })
@@ -126,7 +126,7 @@ onEachDatabase((open) => {
     await expect(updateTask(bob, { taskId: id, text: 'x' })).rejects.toMatchObject({ code: 'task_not_found' })
   })
 
-  test.each(['block', 'redact'] as const)('guardrails check what a recipient sends: %s', async (action) => {
+  test.each(['block', 'redact'] as const)("guardrails check a recipient's task updates: %s", async (action) => {
     await guard(grid.acme, 'bob', { direction: 'outbound', action })
     const { id } = await askFor(client, 'a question')
     const calls = [
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect(task.status.state).toBe(action === 'block' ? 'submitted' : 'completed')
   })
 
-  test('keeps tasks as long after their end as messages, and removes all of their rows', async () => {
+  test('tasks are stored as long after their end as messages, and then all of their rows are removed', async () => {
     const { id } = await askFor(client, 'a question')
     await updateTask(bob, { taskId: id, text: 'a chunk', artifact: { id: 'a' } })
     await updateTask(bob, { taskId: id, text: 'an answer' })
@@ -163,7 +163,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Gives a task this many bytes. */
+/** Sets the size of a task. */
 const fill = (task: string, bytes: number) =>
   rows(grid, 'UPDATE tasks SET bytes = ? WHERE account_id = ? AND id = ?', [bytes, grid.acme.id, task])
 
@@ -174,7 +174,7 @@ onEachDatabase((open) => {
     bob = storeOf(grid, grid.bob)
   })
 
-  test('a task has 8 MiB for both sides together, and then it can only be ended', async () => {
+  test('a task can have 8 MiB for both sides together, and can then only be ended', async () => {
     const { id } = await askFor(client, 'a question')
     const chunk = (append: boolean) => ({ taskId: id, text: 'more', artifact: { id: 'a', append } })
     for (const append of [false, true]) await updateTask(bob, chunk(append))
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     expect(Number(bytes)).toBeGreaterThan(1_100_000)
   })
 
-  test('limits a task to 10,000 events, after which it can only be ended', async () => {
+  test('a task can have 10,000 events, and can then only be ended', async () => {
     const { id } = await askFor(client, 'a question')
     await rows(grid, 'UPDATE tasks SET generation = 10000 WHERE account_id = ? AND id = ?', [grid.acme.id, id])
     const updates = [

@@ -53,7 +53,7 @@ test('a message becomes a task, which is read, answered and completed', async ()
   expect((await readMessages(client, {})).messages).toEqual([])
 })
 
-test('only a reply to one of its messages completes a task', async () => {
+test('only a reply to a message of the task completes it', async () => {
   const { id } = await askFor(client, 'Translate the guide into Greek')
   const { messages: [asked] } = await readMessages(bob, {})
   const other = await sendMessage(client, { to: '@bob', text: 'hi', conversationId: asked.conversation_id })
@@ -70,7 +70,7 @@ test('only a reply to one of its messages completes a task', async () => {
   expect(shown.map(({ message, task_id }) => [message, task_id])).toEqual(Array(3).fill(['Live row check', undefined]))
 })
 
-test("a read tells a task's recipient how to answer it, while it is open", async () => {
+test("a read tells a task's recipient how to answer, while the task is open", async () => {
   const { id } = await askFor(client, 'a question', { mode: 'receipt' })
   const { messages: [asked] } = await readMessages(bob, {})
   expect(asked.note).toBe('To complete this task, answer with reply_to_message_id, or call update_task.')
@@ -135,11 +135,11 @@ test('a canceled task withdraws its unread message, and notifies a recipient tha
   })
 })
 
-test('a late cancellation withdraws no message, and notifies nobody', async () => {
+test("a cancellation after the task's end withdraws no message, and notifies nobody", async () => {
   const { id } = await askFor(client, 'a question')
   const canceling = storeOf(grid, grid.alice)
   const { write } = canceling
-  // The update finds the task open, and its recipient ends the task before the commit.
+  // The cancellation finds the task open, and its recipient ends the task before the commit.
   canceling.write = async (statements) => {
     await updateTask(bob, { taskId: id, state: 'completed', text: 'done' })
     return await write(statements)
@@ -150,7 +150,7 @@ test('a late cancellation withdraws no message, and notifies nobody', async () =
   expect((await readMessages(bob, {})).messages).toMatchObject([{ message: 'a question', type: 'agent' }])
 })
 
-test('lists tasks by page, newest first', async () => {
+test('tasks are listed by page, newest first', async () => {
   const ids = []
   for (const n of [1, 2, 3, 4, 5]) {
     grid.clock.now += 1000
@@ -170,7 +170,7 @@ test('lists tasks by page, newest first', async () => {
     .toMatchObject({ code: 'invalid_input' })
 })
 
-test("shows a task's answers, questions and notes in its conversation, and cancellations too", async () => {
+test("a conversation shows a task's answers and questions, and canceled tasks", async () => {
   const asked = await askFor(client, 'a question')
   const { messages: [{ message_id: replyToMessageId }] } = await readMessages(bob, {})
   await updateTask(bob, { taskId: asked.id, state: 'input-required', text: 'which one?' })
@@ -208,7 +208,7 @@ test('an artifact arrives in chunks, before the state given with the last one', 
   const events = await eventsOf(client, id)
   expect(inShort(events)).toEqual(['submitted', 'one, ', 'two, ', 'other', 'three', 'completed'])
   expect(events.map((event) => 'append' in event ? [event.append, event.lastChunk] : [])).toEqual(
-    // There was no artifact to append to.
+    // The artifact `other` did not exist yet.
     [[], [false, false], [true, false], [false, false], [true, true], []],
   )
   expect((await getTask(client, id)).artifacts).toEqual([
@@ -217,7 +217,7 @@ test('an artifact arrives in chunks, before the state given with the last one', 
   ])
 })
 
-test('simultaneous appends are one event, in order and before what follows', async () => {
+test('simultaneous appends are stored as few events, in order and before later updates', async () => {
   const { id } = await askFor(client, 'a story')
   await updateTask(bob, { taskId: id, text: 'Once', artifact: { id: 'story' } })
   const words = Array.from({ length: 50 }, (_, n) => ` ${n}`)
@@ -237,7 +237,7 @@ test('simultaneous appends are one event, in order and before what follows', asy
 
   const events = await eventsOf(client, id)
   expect(inShort(events).join('')).toBe(`submittedOnce${words.join('')}completed`)
-  // The first is stored at once, and the others are added while it is stored.
+  // The first append is stored at once, and the others are combined while it is stored.
   expect(events.length).toBeLessThanOrEqual(6)
 })
 
@@ -279,7 +279,7 @@ async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await new Promise<void>(nextIteration)
 }
 
-test('an answer by send_message to a task canceled meanwhile is a message like any other', async () => {
+test('an answer to a task that was canceled at the same moment is an ordinary message', async () => {
   const { id } = await askFor(client, 'a question')
   const { messages: [{ message_id: replyToMessageId }] } = await readMessages(bob, {})
 

@@ -23,7 +23,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test("a stream at one process soon gets another process's events", async () => {
+test('a stream of one process soon gets events from another process', async () => {
   const [client, bob] = [storeOf(here, here.alice), storeOf(there, here.bob, there.acme)]
   const { id } = await askFor(client, 'a question')
   const told: string[] = []

@@ -25,7 +25,7 @@ onEachDatabase((open) => {
   })
   afterEach(() => grid.close())
 
-  test.each([false, true])('stores a repeated update once; with a guardrail: %s', async (isGuarded) => {
+  test.each([false, true])('a repeated task update is stored once; with a guardrail: %s', async (isGuarded) => {
     if (isGuarded) await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
     const { id } = await askFor(client, 'a question')
     const artifact = { id: 'list', append: true }
@@ -53,7 +53,7 @@ onEachDatabase((open) => {
     expect(events).toEqual(['submitted', ...said])
   })
 
-  test('a key belongs to one update or one send: other content is refused until the key is 7 days old', async () => {
+  test('a key belongs to one update or one send, and other content is refused until the key is 7 days old', async () => {
     const { id } = await askFor(client, 'a question')
     const again = await askFor(client, 'another question')
     const note = { state: 'working' as const, idempotencyKey: 'a key' }
@@ -85,7 +85,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'one', 'done', 'completed'])
   })
 
-  test('an end without text can be repeated, too', async () => {
+  test('ending a task without text can be repeated, too', async () => {
     const { id } = await askFor(client, 'a question')
     const end = { taskId: id, state: 'failed' as const, idempotencyKey: 'a key' }
 
@@ -94,7 +94,7 @@ onEachDatabase((open) => {
     expect(states).toEqual(['failed', 'failed'])
   })
 
-  test('an update that came too late does not use up its key', async () => {
+  test("an update after the task's end does not use up its key", async () => {
     let late = 0
     for (const n of [1, 2, 3, 4, 5]) {
       const { id } = await askFor(client, `question ${n}`)

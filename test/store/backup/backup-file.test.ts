@@ -1,4 +1,4 @@
-/** Backups that are damaged or forged, or that lack disk space. */
+/** Backups that are damaged or forged, or for which the disk has no space. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ async function* parts(...bytes: Uint8Array<ArrayBuffer>[]) {
   yield* bytes
 }
 
-test('refuses a manifest that is missing, truncated, endless or invalid JSON', async () => {
+test('a manifest that is missing, truncated, endless or invalid JSON is refused', async () => {
   const bytes = (...numbers: number[]) => Uint8Array.from(numbers)
   const contents = [
     bytes(),
@@ -53,7 +53,7 @@ test('refuses a manifest that is missing, truncated, endless or invalid JSON', a
   }
 })
 
-test('refuses a backup whose database does not match its manifest', async () => {
+test('a backup whose database does not match its manifest is refused', async () => {
   const manifest = await openBackup(backup, undefined, target)
   const database = new Uint8Array(readFileSync(target))
   rmSync(target)
@@ -70,7 +70,7 @@ test('refuses a backup whose database does not match its manifest', async () => 
   expect(existsSync(target)).toBe(false)
 })
 
-test('refuses a header that demands much memory before its key is derived', async () => {
+test('a header that demands much memory is refused before its key is derived', async () => {
   const salt = 'A'.repeat(43)
   for (
     const scrypt of [{ n: 2 ** 30, r: 8, p: 1 }, { n: 2 ** 16, r: 2 ** 20, p: 2 }, { n: 2 ** 16, r: 8, p: 2 ** 20 }]
@@ -84,10 +84,10 @@ test('refuses a header that demands much memory before its key is derived', asyn
   }
 })
 
-test("does not start a backup that would fill the database's disk", async () => {
+test("a backup that would fill the database's disk is not started", async () => {
   const copy = join(file.folder, 'copy.db')
   await openBackup(backup, undefined, copy)
-  // At most a tenth of the disk, so this asks for less on a small disk.
+  // The required space is at most a tenth of the disk, so a small disk needs less.
   const space = { free: 90, total: 10_000 }
   await expect(requireSpace(file.folder, 50, 40, () => Promise.resolve(space))).resolves.toBeUndefined()
   await expect(requireSpace(file.folder, 51, 40, () => Promise.resolve(space)))
@@ -101,7 +101,7 @@ test("does not start a backup that would fill the database's disk", async () => 
   expect(existsSync(path)).toBe(false)
 })
 
-test('removes temporary copies left by a crash after a day', async () => {
+test('temporary copies left by a crash are removed after a day', async () => {
   const [old, recent] = ['old', 'recent'].map((name) =>
     join(tmpdir(), `agent-grid-copy-${crypto.randomUUID()}-${name}`)
   )
@@ -115,7 +115,7 @@ test('removes temporary copies left by a crash after a day', async () => {
   }
 })
 
-test("a server's copy stays exactly as long as a command works with it", async () => {
+test("a server's copy is deleted when the command that uses it ends", async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {

@@ -1,4 +1,4 @@
-/** Copies of the local file during writes, made on a thread as a server does. */
+/** Copies of the local file during writes. They are made on a thread, as in a server. */
 import { createClient } from '@libsql/client'
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -16,7 +16,7 @@ let file: LocalFile
 beforeEach(() => file = localFile())
 afterEach(() => file.close())
 
-/** Returns a large row, so that the log grows long during a copy. */
+/** A statement that inserts a large row, so that the log grows long during a copy. */
 const insert = (n: number): Statement => ({
   sql: 'INSERT INTO store_facts (key, value) VALUES (?, ?)',
   args: [`row-${n}`, 'x'.repeat(20_000)],
@@ -28,7 +28,7 @@ async function filled(rows: number) {
   return { store, client }
 }
 
-/** Node runs no thread from sources, as in the tests. */
+/** Builds the thread's program first, because Node cannot run a thread from the sources. */
 async function copyOnThread(target: string): Promise<unknown> {
   const program = pathToFileURL(await build('src/thread.ts'))
   const thread = await Thread.start('backup', undefined, program)
@@ -52,7 +52,7 @@ async function inspect(path: string) {
   return found
 }
 
-test('a copy made under load is the state of one commit, and contains everything acknowledged before it', async () => {
+test('a copy made under load has the state of one commit, and contains everything acknowledged before it', async () => {
   const { store, client } = await filled(2_000)
   for (let n = 2_000, round = 0; round < 2; round++) {
     const before = n
@@ -79,7 +79,7 @@ test('a copy made under load is the state of one commit, and contains everything
   expect(check).toBe('ok')
 })
 
-test("a copy does not drop the file's locks: no other process can remove its log", async () => {
+test("a copy keeps the file's locks, so no other process can remove its log", async () => {
   await filled(100)
   await copyOnThread(join(file.folder, 'copy.db'))
 
@@ -88,7 +88,7 @@ test("a copy does not drop the file's locks: no other process can remove its log
   expect(execFileSync(process.execPath, ['-e', removeLog], { encoding: 'utf8' })).toBe('SQLITE_BUSY\n')
 })
 
-test('does not start a copy that would leave too little space for messages', async () => {
+test('a copy that would leave too little space for messages is not started', async () => {
   await filled(100)
   const mb = 2 ** 20
   const copier = (freeMegabytes: number) =>
@@ -111,9 +111,9 @@ test('does not start a copy that would leave too little space for messages', asy
 })
 
 // A copy renumbers hidden rows.
-test('what is found by its rowid in the file is found in a copy', async () => {
+test('the search index of a copy refers to the same rows as in the file', async () => {
   const { store, client } = await file.open({ MIN_FREE_MB: '0' })
-  // Runs without foreign keys.
+  // Migrations run without foreign keys.
   await client.migrate([
     "INSERT INTO agent_numbers (account_id, agent_id) VALUES ('acme', 'ada'), ('acme', 'ben'), ('acme', 'cora')",
     "DELETE FROM agent_numbers WHERE agent_id = 'ada'",

@@ -25,7 +25,7 @@ const copy = (from: string, to: string) => copyGrid({ from: { url: from }, to: {
 beforeAll(async () => {
   file = localFile()
   server = await startSqld({ isRelaxed: true })
-  // Every page of the grid shows something, so every table has rows.
+  // Every page of the seeded grid shows data, so almost every table has rows.
   url = `file:${join(file.folder, 'grid.db')}`
   const grid = await testGrid({ url, env: { MIN_FREE_MB: '0' } })
   await seedSite(grid)
@@ -40,7 +40,7 @@ afterAll(async () => {
   await file.close()
 })
 
-/** A copy of a file, because the driver may keep an opened file until later. */
+/** Opens a copy of a file, because the driver may keep an opened file for some time. */
 function opened(databaseUrl: string) {
   if (!databaseUrl.startsWith('file:')) return createClient({ url: databaseUrl })
   const copied = join(mkdtempSync(join(file.folder, 'opened-')), 'grid.db')
@@ -48,7 +48,7 @@ function opened(databaseUrl: string) {
   return createClient({ url: `file:${copied}` })
 }
 
-/** Every row of every table, and the search index by its results. */
+/** Every row of every table, and the size of the search index. */
 async function dump(databaseUrl: string) {
   const client = opened(databaseUrl)
   const source = snapshotOf(client)
@@ -58,7 +58,7 @@ async function dump(databaseUrl: string) {
     found[table] = rows.map((row) => JSON.stringify(row)).sort()
   }
   found.store_facts = found.store_facts.filter((row) => !String(row).includes('"backup"'))
-  // The message index is not copied but rebuilt.
+  // The message index is rebuilt instead of copied.
   found.projections = found.projections.filter((row) => !String(row).includes('search'))
   found.search = await source.query('SELECT count(*) FROM agent_search')
   found.schema = (await source.query(
@@ -84,7 +84,7 @@ test('a grid moves from a file to libsql-server and back with equal rows', async
   await expect(copy(server.url, back)).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test('a copy of a remote database fails if a process started on it meanwhile', async () => {
+test('a copy of a remote database fails if a process starts on it during the copy', async () => {
   const client = opened(server.url)
   let began: Promise<unknown> | undefined
   const copied = copyGrid(
@@ -103,7 +103,7 @@ test('a copy of a remote database fails if a process started on it meanwhile', a
   client.close()
 })
 
-test('backs up a remote database, and restores it into a file', async () => {
+test('a remote database can be backed up, and restored into a file', async () => {
   const path = join(file.folder, 'remote.backup')
   const { manifest } = await backUpStopped({ url: server.url }, { path, key: 'plain', madeAt: now(), minFreeBytes: 0 })
   const target = join(file.folder, 'opened.db')
@@ -121,7 +121,7 @@ test('backs up a remote database, and restores it into a file', async () => {
     .rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test('refuses to start on an unfinished copy, and on a grid that is being copied', async () => {
+test('a grid does not start on an unfinished copy, or on a database that is being copied', async () => {
   for (
     const [fact, value, code] of [
       ['copying_until', String(Date.now() + 60_000), 'copy_running'],

@@ -1,4 +1,4 @@
-/** Restoring a local file, killed at any step, and files that are in its way. */
+/** Restoring a local file: killed at any step, and with other files at its path. */
 import { createClient } from '@libsql/client'
 import {
   chownSync,
@@ -23,7 +23,7 @@ import { newerSchema } from '../../support/later-step.ts'
 import { type LocalFile, localFile, putFact } from '../../support/local-file.ts'
 import { smallDisk } from '../../support/small-disk.ts'
 
-/** A hook called before and after each step that changes files, with the step's name. */
+/** A hook that runs before and after each step that changes files. It gets the step's name. */
 const disk = vi.hoisted(() => ({ onStep: undefined as undefined | ((name: string) => void) }))
 
 vi.mock('node:fs', async (original) => {
@@ -62,8 +62,7 @@ vi.mock('node:fs/promises', async (original) => {
   }
 })
 
-// The test files of a process share their modules: modules loaded by others have no hooks, and those loaded by this one
-// do.
+// The test files of a process share their modules. Resetting them makes this file's imports use the hooks.
 vi.resetModules()
 const { restoreFile, verifyBackup } = await import('../../../src/store/backup/restore.ts')
 afterAll(() => void vi.resetModules())
@@ -75,7 +74,7 @@ const now = Date.parse('2026-11-22T12:00:00Z')
 const keyless = { key: undefined, now, gridKeys: undefined, withoutKeys: false }
 const restore = (path: string) => restoreFile({ ...keyless, backup, path })
 
-/** Creates a grid with a backup that lacks its last fact, which is still in the log. */
+/** Creates a grid, and a backup without the grid's last fact, which is still in the log. */
 beforeEach(async () => {
   file = localFile()
   folder = dirname(file.path)
@@ -87,7 +86,7 @@ beforeEach(async () => {
   await backUpStopped({ url: `file:${file.path}` }, { path: backup, key: 'plain', madeAt: now, minFreeBytes: 0 })
   const second = await file.open(settings)
   await putFact(second.store, 'later')
-  // Leaves the files as a killed process would.
+  // Restores the files as a killed process would have left them.
   const killed = join(file.folder, 'killed')
   cpSync(folder, killed, { recursive: true })
   await second.store.close()
@@ -118,7 +117,7 @@ async function factsOf(path: string): Promise<string[]> {
 
 const keptIn = (inFolder: string) => readdirSync(inFolder).filter((name) => /\.before-[\dTZ-]*$/.test(name))
 
-test('loses nothing if a restore is killed at any step', async () => {
+test('a restore that is killed at any step loses nothing', async () => {
   const states: { name: string; folder: string }[] = []
   disk.onStep = (name) => {
     const { onStep } = disk
@@ -137,7 +136,7 @@ test('loses nothing if a restore is killed at any step', async () => {
   for (const { name, folder: state } of states) {
     const path = join(state, 'grid.db')
     const kept = keptIn(state).map((found) => join(state, found))
-    // The old grid, the new one, or a refused start; never a mixture, and never an empty one.
+    // Each state has the old grid, the new grid, or a refused start, and never a mixture or an empty grid.
     if (existsSync(path)) {
       const facts = await factsOf(path)
       expect(facts, name).toContain('in the backup')
@@ -186,7 +185,7 @@ test.each([
   },
 )
 
-test('a restored grid knows of no backup in progress', async () => {
+test('a restored grid does not report the backup that was in progress', async () => {
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.write([store.global.backups.noteFailed({ at: now, reason: 'The server ended.' })])
   await store.close()
@@ -198,7 +197,7 @@ test('a restored grid knows of no backup in progress', async () => {
   expect(await factsOf(file.path)).not.toContain('backup_failed')
 })
 
-test('a killed restore leaves nothing behind when a server starts instead', async () => {
+test("a server that starts after a killed restore removes the restore's files", async () => {
   writeFileSync(`${file.path}.restoring`, 'half')
   const { store } = await file.open({ MIN_FREE_MB: '0' })
   await store.close()
@@ -207,7 +206,7 @@ test('a killed restore leaves nothing behind when a server starts instead', asyn
   expect(await factsOf(file.path)).toContain('later')
 })
 
-test("keeps a damaged file's log with it, and does not apply it to the new one", async () => {
+test("a restore keeps a damaged file's log with it, and does not apply it to the new file", async () => {
   const log = readFileSync(`${file.path}-wal`)
   writeFileSync(file.path, 'damaged '.repeat(1_000))
 
@@ -218,7 +217,7 @@ test("keeps a damaged file's log with it, and does not apply it to the new one",
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('sets the log of a removed database aside, and nothing of it enters the restored one', async () => {
+test('a restore sets the log of a removed database aside, and does not apply it to the restored one', async () => {
   const log = readFileSync(`${file.path}-wal`)
   rmSync(file.path)
 
@@ -229,7 +228,7 @@ test('sets the log of a removed database aside, and nothing of it enters the res
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('does not copy a grid to where a log was left', async () => {
+test('a grid is not copied to a path with a remaining log', async () => {
   const to = join(file.folder, 'other.db')
   writeFileSync(`${to}-wal`, 'log')
   const from = { url: `file:${file.path}` }
@@ -239,7 +238,7 @@ test('does not copy a grid to where a log was left', async () => {
   await expect(copied).rejects.toMatchObject({ code: 'database_not_empty' })
 })
 
-test.skipIf(process.getuid?.() !== 0)("what root restores belongs to the grid's user", async () => {
+test.skipIf(process.getuid?.() !== 0)("files restored by root belong to the grid's user", async () => {
   chownSync(file.path, 12_345, 12_345)
   await restore(file.path)
   expect(statSync(file.path).uid).toBe(12_345)
@@ -250,7 +249,7 @@ test.skipIf(process.getuid?.() !== 0)("what root restores belongs to the grid's 
   expect(statSync(file.path).uid).toBe(23_456)
 })
 
-test('replaces the target of a symbolic link, not the link', async () => {
+test('a restore replaces the target of a symbolic link, not the link', async () => {
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
 

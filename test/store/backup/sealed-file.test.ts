@@ -1,4 +1,4 @@
-/** Encrypted files: a modified, truncated or reordered file is rejected. */
+/** Encrypted files. A modified, truncated or reordered file is rejected. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ const key: FileKey = { passphrase: 'correct horse battery staple' }
 const mebibyte = 2 ** 20
 const folder = mkdtempSync(join(tmpdir(), 'agent-grid-sealed-'))
 const path = join(folder, 'whole')
-/** Two whole chunks and a partial one. */
+/** Two full chunks and a partial one. */
 const content = new Uint8Array(2.5 * mebibyte).map((_, i) => (i * 31) ^ (i >> 12))
 let whole: Uint8Array
 let chunks: number[]
-/** Sealed in the same way, without the time for deriving a key. */
+/** A file in the same format without a passphrase, which saves the time of deriving a key. */
 const plain = join(folder, 'plain')
 
 async function* parts(bytes: Uint8Array<ArrayBuffer>, size: number) {
@@ -53,7 +53,7 @@ test('a file can be decrypted with its passphrase, and is readable only by its o
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('refuses another passphrase, and none', async () => {
+test('an encrypted file cannot be opened with another passphrase or without one', async () => {
   await expect(opened(path, { passphrase: 'correct horse battery stable' })).rejects.toMatchObject({
     code: 'wrong_key',
   })
@@ -61,7 +61,7 @@ test('refuses another passphrase, and none', async () => {
   await expect(opened(path, 'plain')).rejects.toMatchObject({ code: 'wrong_key' })
 })
 
-test('rejects a file truncated at any position', async () => {
+test('a file that is truncated at any position is rejected', async () => {
   const random = Array.from({ length: 6 }, () => Math.floor(Math.random() * whole.length))
   for (const end of [...random, 0, 10, chunks[0], chunks[1], chunks[2], chunks[2] + 10, whole.length - 1]) {
     await expect(opened(changed(whole.subarray(0, end)), 'none'), `cut at ${end}`).rejects.toMatchObject({
@@ -70,7 +70,7 @@ test('rejects a file truncated at any position', async () => {
   }
 })
 
-test('rejects a file that was extended, or whose chunks were swapped', async () => {
+test('a file that was extended, or whose chunks were swapped, is rejected', async () => {
   const [first, second, third] = chunks.map((at, i) => whole.subarray(at, chunks[i + 1]))
   const header = whole.subarray(0, chunks[0])
   for (const other of [[whole, [0]], [header, second, first, third], [header, first, third], [whole, third]]) {
@@ -79,7 +79,7 @@ test('rejects a file that was extended, or whose chunks were swapped', async () 
   }
 })
 
-test('rejects every changed byte', async () => {
+test('a file with any changed byte is rejected', async () => {
   for (const at of [0, 25, chunks[0] - 5, chunks[0], chunks[1] + 77, whole.length - 1]) {
     const bytes = Uint8Array.from(whole)
     bytes[at] ^= 1
@@ -87,12 +87,12 @@ test('rejects every changed byte', async () => {
   }
 })
 
-test('never overwrites a file', async () => {
+test('sealing never overwrites a file', async () => {
   await expect(writeSealedFile(plain, 'plain', parts(content, mebibyte))).rejects.toMatchObject({ code: 'EEXIST' })
   expect(Buffer.compare(readFileSync(plain), whole)).toBe(0)
 })
 
-test('removes what killed processes left, and nothing else', async () => {
+test('a cleanup removes the files of killed processes, and nothing else', async () => {
   const left = join(folder, 'left')
   mkdirSync(left)
   const magic = 'agent-grid backup 1\n'

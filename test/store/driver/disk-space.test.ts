@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Opens a disk of 10 GB with a mark of 200 MB. */
+/** Opens a disk of 10 GB with a low-water mark of 200 MB. */
 function open(
   { free = 9_000, total = 10_000, reusable = 0, isRemote = false, canBegin = true } = {},
 ) {
@@ -37,7 +37,7 @@ function open(
   return { disk, space }
 }
 
-test('accepts nothing new below the mark, and again a tenth above it; logs each once', async () => {
+test('messages are refused below the mark, accepted again a tenth above it, and each change is logged once', async () => {
   const { disk, space } = open()
   const seen: [number, boolean, boolean][] = []
   for (const free of [200, 199, 150, 205, 221, 210, 199]) {
@@ -56,7 +56,7 @@ test('accepts nothing new below the mark, and again a tenth above it; logs each 
   )
 })
 
-test('counts unused pages of the file as space, if there is room for the log', async () => {
+test('unused pages of the file count as free space, if there is room for the log', async () => {
   const { disk, space } = open({ free: 60, reusable: 150 })
   await space.check()
   expect(space.isFull).toBe(false)
@@ -65,7 +65,7 @@ test('counts unused pages of the file as space, if there is room for the log', a
   expect(space.isFull).toBe(true)
 })
 
-test('while the file is copied, counts neither the rest of the copy nor unused pages as free space', async () => {
+test('while the file is copied, the rest of the copy and unused pages do not count as free space', async () => {
   const { disk, space } = open({ free: 300, reusable: 1_000 })
   let rest = 90
   space.copying = () => rest * mb
@@ -79,7 +79,7 @@ test('while the file is copied, counts neither the rest of the copy nor unused p
   expect(space.isFull).toBe(false)
 })
 
-test('after a failed write, a write must succeed before anything is accepted', async () => {
+test('after a failed write, a write must succeed before messages are accepted', async () => {
   const { disk, space } = open({ canBegin: false })
   await space.check()
   space.full()
@@ -94,7 +94,7 @@ test('after a failed write, a write must succeed before anything is accepted', a
 test.each([
   ['a disk with a quota', false],
   ['a disk whose free space cannot be read', true],
-])('%s stays full until a write succeeds, which leaves nothing behind', async (_, isUnreadable) => {
+])('%s counts as full until a write succeeds, which leaves no file behind', async (_, isUnreadable) => {
   const { disk, space } = open()
   Object.assign(disk, { isUnreadable, takesWrites: false })
   await space.check()
@@ -107,7 +107,7 @@ test.each([
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a remote database stays full until a write succeeds', async () => {
+test('a remote database counts as full until a write succeeds', async () => {
   const { space } = open({ isRemote: true })
   space.full()
   await space.check()

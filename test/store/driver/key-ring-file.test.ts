@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { isKeyRing } from '../../../src/lib/key-ring.ts'
 import { makeKeyRing, readStoredKeyRing } from '../../../src/store/driver/local-file.ts'
 
-test('a key ring without space leaves nothing behind, and the next one is complete', () => {
+test('a key ring that does not fit on the disk leaves no file behind, and the next one is complete', () => {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-keys-'))
   const path = join(folder, 'grid.db')
   const write = (file: number, text: string) => {

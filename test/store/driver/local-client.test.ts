@@ -17,7 +17,7 @@ const schema = [
 const insert = 'INSERT INTO facts (key, n) VALUES (?, ?)'
 const insertReturning = `${insert} RETURNING key`
 const numbers = 'WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)'
-/** A query that fails in the middle of its second hundred rows. */
+/** A query that fails at its 150th row. */
 const breaksOff = `${numbers} SELECT abs(CASE n WHEN 150 THEN -9223372036854775807 - 1 ELSE n END) FROM numbers LIMIT ?`
 
 let folder: string
@@ -66,7 +66,7 @@ const failures: [string, string, () => Promise<unknown>][] = [
   ],
 ]
 
-test.each(failures)('loses nothing after %s (%s)', async (_, code, fail) => {
+test.each(failures)('no acknowledged write is lost after %s (%s)', async (_, code, fail) => {
   await execute(insert, 'old', 1)
   await batch([insert, 'old too', 1], [insertReturning, 'oldest', 1])
 
@@ -82,7 +82,7 @@ test.each(failures)('loses nothing after %s (%s)', async (_, code, fail) => {
   expect(await witnessed()).toEqual(rest)
 })
 
-test('a busy database, then a new connection: stores what is acknowledged', async () => {
+test('a new connection to a busy database stores what it acknowledges', async () => {
   await batch([insert, 'before', 1])
   const other = await witness.transaction('write')
 
@@ -101,7 +101,7 @@ test('a busy database, then a new connection: stores what is acknowledged', asyn
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
 })
 
-test('refuses a missing value, and never takes it from the previous call', async () => {
+test('a missing value is refused, and never taken from the previous call', async () => {
   const echo = 'SELECT ? AS mine, ? AS yours'
   await execute(echo, 'acme', 'secret')
 
@@ -109,7 +109,7 @@ test('refuses a missing value, and never takes it from the previous call', async
   expect((await execute(echo, 'evil', null)).rows).toEqual([{ mine: 'evil', yours: null }])
 })
 
-test("results, errors and commits equal those of the driver's client, whatever the order", async () => {
+test("results, errors and commits equal those of the driver's client, in any order", async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'evil')
   const statement: fc.Arbitrary<InStatement> = fc.oneof(
     fc.tuple(name, fc.integer()).map((args) => ({ sql: insert, args })),
@@ -121,7 +121,8 @@ test("results, errors and commits equal those of the driver's client, whatever t
     fc.constantFrom(1, 90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
     fc.nat(2).map((rows) => ({ sql: 'SELECT * FROM facts LIMIT ?', args: [rows] })),
     fc.constantFrom('SELECT * FROM facts', 'SELECT count(*) FROM facts', 'SELECT changes()', 'nonsense'),
-    // Views are used, because a table cannot be dropped until the driver's failed statement is garbage collected.
+    // The statements create views, because a table cannot be dropped until the driver's failed statement is garbage
+    // collected.
     fc.constantFrom('key', 'n, key').map((columns) =>
       `CREATE VIEW IF NOT EXISTS extra AS SELECT ${columns} FROM facts`
     ),

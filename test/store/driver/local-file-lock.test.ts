@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => file.close())
 
-test("refuses a second process and names the file's owner, and the first continues to write", async () => {
+test("a second process is refused with the file's owner, and the first process continues to write", async () => {
   const { store, client } = await file.open()
   await putFact(store, 'before')
 
@@ -37,7 +37,7 @@ test("refuses a second process and names the file's owner, and the first continu
   expect(await file.facts()).toEqual(expect.arrayContaining(['before', 'after']))
 })
 
-test("also refuses a second store in the same process, without dropping the first one's lock", async () => {
+test('a second store in the same process is refused, and the first store keeps its lock', async () => {
   await file.open()
 
   await expect(file.open()).rejects.toMatchObject({ code: 'database_in_use' })
@@ -45,7 +45,7 @@ test("also refuses a second store in the same process, without dropping the firs
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('locks the file, whatever link leads to it', async () => {
+test('the lock applies to the file, whatever link leads to it', async () => {
   await file.open()
   const link = join(file.folder, 'link.db')
   symlinkSync(file.path, link)
@@ -54,7 +54,7 @@ test('locks the file, whatever link leads to it', async () => {
   await expect(openStopped({ url: `file:${link}` })).rejects.toMatchObject({ code: 'database_in_use' })
 })
 
-test('refuses a file with two names, because each would have its own lock', async () => {
+test('a file with two names is refused, because each name would have its own lock', async () => {
   const { store } = await file.open()
   await store.close()
   const second = join(file.folder, 'second.db')
@@ -91,7 +91,7 @@ test('a start can wait for a stopping process', async () => {
   expect((await hold()).answer).toMatchObject({ code: 'database_in_use' })
 })
 
-test('refuses a second process even without an owner file', async () => {
+test('a second process is refused even without an owner file', async () => {
   await file.open()
   rmSync(`${file.path}.owner`)
 
@@ -100,7 +100,10 @@ test('refuses a second process even without an owner file', async () => {
   })
 })
 
-/** Another process that tries to open the file. It runs on Bun, which starts fastest; the lock is the system's. */
+/**
+ * Starts another process that tries to open the file. It runs on Bun, which starts fastest. The runtime does not
+ * matter, because the lock belongs to the system.
+ */
 async function hold(path = file.path) {
   const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -1,4 +1,4 @@
-/** The local database file: pragmas, modes, path, and closing. */
+/** The local database file: pragmas, file modes, path, and closing. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,7 +28,7 @@ test.each([
   expect(openFiles()).toEqual(['', '-shm', '-wal', '.lock'].map((ending) => file.path + ending))
 })
 
-test('only their owner can read the folder, the file, its log and the owner file', async () => {
+test('only the owner can read the folder, the file, its log and the owner file', async () => {
   await file.open()
 
   const modes = ['', '/grid.db', '/grid.db-shm', '/grid.db-wal', '/grid.db.lock', '/grid.db.owner'].map((
@@ -37,7 +37,7 @@ test('only their owner can read the folder, the file, its log and the owner file
   expect(modes.map(([, mode]) => mode)).toEqual(['700', '600', '600', '600', '600', '600'])
 })
 
-test('checkpoints the log into the file on close', async () => {
+test('closing the store checkpoints the log into the file', async () => {
   const { store } = await file.open()
   await putFact(store, 'kept')
 
@@ -47,7 +47,7 @@ test('checkpoints the log into the file on close', async () => {
   expect(await file.facts()).toContain('kept')
 })
 
-test('a full disk causes storage_full and stops nothing', async () => {
+test('a full disk causes storage_full, and the process continues', async () => {
   const faults: unknown[] = []
   const { store, client } = await file.open({}, { onStorageFault: (error) => faults.push(error) })
   await client.execute('PRAGMA max_page_count = 1')

@@ -1,4 +1,4 @@
-/** The copy that is kept from before a migration. */
+/** The copy of the database from before a migration. */
 import { createClient } from '@libsql/client'
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.remove())
 
-test('a migrating start keeps the previous file, readable only by its owner, and its lock', async () => {
+test('a start that migrates keeps a copy of the previous file, readable only by its owner, and holds the lock', async () => {
   const before = await facts(path)
 
   const store = await open()
@@ -41,7 +41,7 @@ test('a migrating start keeps the previous file, readable only by its owner, and
   await store.close()
 })
 
-test('a start without a migration, and one with a new file, keep nothing', async () => {
+test('a start without a migration or with a new file makes no copy', async () => {
   await (await open()).close()
   rmSync(join(database.folder, copy))
   await (await open()).close()
@@ -51,7 +51,7 @@ test('a start without a migration, and one with a new file, keep nothing', async
   expect(copies()).toEqual([])
 })
 
-test('without space for the copy and the reserve nothing is migrated, unless no copy is wanted', async () => {
+test('without space for the copy and the reserve a start does not migrate, unless no copy is wanted', async () => {
   const readSpace = () => Promise.resolve({ free: 1_000_000, total: 1_000_000_000 })
 
   await expect(open({}, { readSpace })).rejects.toMatchObject({
@@ -65,15 +65,15 @@ test('without space for the copy and the reserve nothing is migrated, unless no 
   await store.close()
 })
 
-// Skipped where mounting is not allowed, except under CI, where the test then fails.
+// This test is skipped where mounting is not allowed. On CI it fails instead.
 test.skipIf(!disk && !process.env.CI)(
-  'refuses a start whose disk has no space for the copy, and migrates nothing',
+  'a start whose disk has no space for the copy is refused, and migrates nothing',
   async () => {
     const small = join(disk!.folder, 'grid.db')
     for (const end of ['', '.keys']) cpSync(path + end, small + end)
     disk!.fill(400_000)
 
-    // Without a mark, only the write itself notices.
+    // Without a low-water mark, only the write itself fails.
     await expect(open({ DATABASE_URL: `file:${small}`, MIN_FREE_MB: '0' })).rejects.toMatchObject({
       code: 'disk_full',
       message: expect.stringMatching(/^The database .+ has to be migrated, and a copy .+ no space .+ Free some space/),

@@ -1,4 +1,6 @@
-/** Commits on a libsql-server: waiting units share a request and nothing else, on a persistent stream. */
+/**
+ * Commits on a libsql-server. Waiting units share a request but are otherwise independent, and use a persistent stream.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
@@ -16,7 +18,7 @@ let grid: TestGrid
 /** The bodies of requests that contain a commit. */
 let commits: string[] = []
 let tamper = (body: string) => body
-/** The agents that send and read here, in two accounts. */
+/** The agents that send and read in these tests, in two accounts. */
 let agents: { account: TestAccount; agent: TestAgent }[]
 
 beforeAll(async () => {
@@ -41,7 +43,7 @@ afterAll(async () => {
 beforeEach(() => commits = [])
 afterEach(() => tamper = (body) => body)
 
-test('simultaneous sends are one commit, and so are reads', async () => {
+test('simultaneous sends share one commit, and so do simultaneous reads', async () => {
   const sent = await Promise.all(
     agents.map(({ account, agent }, i) => sendMessage(as(account, agent), { to: agent.alias, text: `to ${i}` })),
   )
@@ -99,7 +101,7 @@ test('commits share one stream, and one that the server has dropped is replaced'
   expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(['1', '2', '3'])
 })
 
-test('continues after more commits fail than the server keeps streams', async () => {
+test('commits continue after more failed commits than the server keeps streams', async () => {
   const broken = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
   for (let n = 0; n < 150; n++) {
     await expect(grid.store.write([broken])).rejects.toMatchObject({ code: 'write_conflict' })
@@ -109,7 +111,7 @@ test('continues after more commits fail than the server keeps streams', async ()
   await expect(sendMessage(as(grid.acme, grid.alice), { to: 'bob', text: 'still there' })).resolves.toBeDefined()
 })
 
-/** A commit's number of statements. */
+/** The number of statements in a commit. */
 function stepsOf(body: string): number {
   const [{ batch }] = JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'batch')
   return batch.steps.length - ['BEGIN', 'COMMIT', 'ROLLBACK'].length

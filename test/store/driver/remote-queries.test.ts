@@ -1,4 +1,4 @@
-/** Queries to a libsql-server share only a request: each has its own result or error, in order. */
+/** Queries to a libsql-server share only a request. Each has its own result or error, in order. */
 import { type Client, createClient, type InValue, type ResultSet } from '@libsql/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'
@@ -37,7 +37,7 @@ beforeEach(() => {
   timeoutMs = 60_000
 })
 
-test('combines concurrent queries into one request, and those that arrive meanwhile into the next', async () => {
+test('concurrent queries share one request, and those that arrive during it share the next', async () => {
   let release = () => {}
   opened = new Promise((resolve) => release = resolve)
 
@@ -64,7 +64,7 @@ test('a query does not wait for a slow request', async () => {
   expect(await slow).toBe(1)
 })
 
-test('does not wait while all streams are free, whatever waited before', async () => {
+test('a query does not wait while all streams are free, whatever waited before', async () => {
   const answers: (() => void)[] = []
   const send: Send = (statements) =>
     new Promise((resolve) => answers.push(() => resolve(statements.map(() => resultSet({ columns: [], rows: [] })))))
@@ -90,7 +90,7 @@ test('does not wait while all streams are free, whatever waited before', async (
   await third
 })
 
-test('sends a long text once per stream, and again on a new one', async () => {
+test('a long SQL text is sent once per stream, and again on a new stream', async () => {
   const text = `SELECT ?1 AS value /* ${'x'.repeat(300)} */`
   const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
   const sent = () => requests.filter((body) => body.includes('xxx')).length
@@ -105,7 +105,7 @@ test('sends a long text once per stream, and again on a new one', async () => {
 test.each([
   ['that is too long for the server to keep', 4999],
   ['with letters of several bytes', 2600],
-])('sends a text %s each time', async (_, letters) => {
+])('an SQL text %s is sent each time', async (_, letters) => {
   const text = `SELECT ?1 AS value /* ${'ß'.repeat(letters)} */`
   const run = async (value: number) => (await client.execute({ sql: text, args: [value] })).rows[0].value
 
@@ -113,7 +113,7 @@ test.each([
   expect((await client.batch([{ sql: text, args: [3] }]))[0].rows[0].value).toBe(3)
 })
 
-test('of more texts than the server caches, the used ones are still sent once', async () => {
+test('after more SQL texts than the server caches, a repeated text is still sent only once', async () => {
   const text = (n: number) => `SELECT ?1 AS value /* text ${n} ${'y'.repeat(300)} */`
   const run = (n: number) => client.execute({ sql: text(n), args: [n] })
   const sent = (n: number) => requests.filter((body) => body.includes(text(n))).length
@@ -126,7 +126,7 @@ test('of more texts than the server caches, the used ones are still sent once', 
   expect(sent(1000)).toBe(1)
 })
 
-test('a commit sends each SQL text only once, however often it occurs, even after many others', async () => {
+test('a commit sends each SQL text only once, even if it occurs often and after many other texts', async () => {
   const text = (n: number) => `SELECT ?1 AS value /* part ${n} ${'z'.repeat(300)} */`
   for (let n = 0; n < 60; n++) await client.batch([{ sql: text(n), args: [n] }])
   requests = []
@@ -136,7 +136,7 @@ test('a commit sends each SQL text only once, however often it occurs, even afte
   expect(requests.join().split(text(1000)).length - 1).toBe(1)
 })
 
-test('more and longer texts than a server caches get correct results', async () => {
+test('queries with more and longer texts than a server caches get correct results', async () => {
   const run = async (n: number, length: number) => {
     const sql = `SELECT ?1 AS value /* ${String(n).padEnd(length, 'x')} */`
     return (await client.execute({ sql, args: [n] })).rows[0].value
@@ -150,7 +150,7 @@ test('each of many random queries has the same result as when run alone', async 
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
   const texts = [
-    // A whole number is an integer in a set, and a real otherwise. They are equal.
+    // SQLite returns a whole number as an integer in a set, and as a real otherwise. They are equal.
     "SELECT ?1 AS a, replace(typeof(?2), 'real', 'integer') AS b",
     'SELECT ?1 AS same, ?2 AS same',
     'SELECT ?1 UNION ALL SELECT ?2',
@@ -171,7 +171,7 @@ test('each of many random queries has the same result as when run alone', async 
   const alone = []
   for (const query of random) alone.push(...await Promise.allSettled([driver.execute(query)]))
 
-  // For the store's callers, a code that is not from SQLite means that the database is unavailable.
+  // The store's callers get a code that is not from SQLite as unavailable.
   const expected = plain(alone).map((answer) => answer === 'SQL_INPUT_ERROR' ? 'unavailable' : answer)
   expect(plain(together)).toEqual(expected)
   expect(new Set(expected.map((answer) => typeof answer))).toEqual(new Set(['object', 'string']))
@@ -182,7 +182,7 @@ test.each([
   ['whose result is too large', 'SELECT hex(zeroblob(6000000))', { code: 'SQLITE_TOOBIG' }],
   ['whose result cannot be represented', 'SELECT 9223372036854775807', { name: 'RangeError' }],
   ['that is no SQL', 'SELECT FROM', { code: 'unavailable' }],
-])('fails only the query %s', async (_, sql, error) => {
+])('of queries in one request, only the query %s fails', async (_, sql, error) => {
   const answers = await Promise.allSettled([echo(1), echo(2), client.execute(sql), echo(3), echo(4), echo(5)])
 
   expect(answers.map((answer) => answer.status === 'fulfilled' ? answer.value : undefined))
@@ -191,7 +191,7 @@ test.each([
   expect(requests).toHaveLength(1)
 })
 
-test('queries with the same text are one statement, or run alone where their arguments cannot be part of a set', async () => {
+test('queries with the same text are one statement, or run alone if their arguments cannot be part of a set', async () => {
   const few = async (n: number) =>
     (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?1", args: [n] })).rows
   await echo(0)
@@ -208,7 +208,7 @@ test('queries with the same text are one statement, or run alone where their arg
   ).toEqual([1, 3])
 })
 
-test('a query sees every commit acknowledged before, whoever made it', async () => {
+test('a query sees every commit acknowledged before it, whoever made the commit', async () => {
   const other = open()
   await driver.execute('INSERT INTO facts VALUES (1, 0) ON CONFLICT DO UPDATE SET value = 0')
   const value = async (at: Client) => Number((await at.execute('SELECT value FROM facts WHERE id = 1')).rows[0].value)
@@ -245,7 +245,7 @@ test('consecutive requests share one stream, and one that the server has dropped
   expect(more).toEqual([])
 })
 
-test.runIf(isLong)('does not use a stream that the server has closed for inactivity', async () => {
+test.runIf(isLong)('a stream that the server has closed for inactivity is not used', async () => {
   await echo(1)
   await new Promise((resolve) => setTimeout(resolve, 12_000))
   requests = []
@@ -254,7 +254,7 @@ test.runIf(isLong)('does not use a stream that the server has closed for inactiv
   expect(requests).toHaveLength(1)
 })
 
-test('fails all waiting queries after one timeout while the server is silent, and then recovers', async () => {
+test('while the server is silent all waiting queries fail after one timeout, and later queries work again', async () => {
   timeoutMs = 200
   opened = new Promise(() => {})
 

@@ -12,7 +12,7 @@ import { type Sqld, startSqld } from '../../support/sqld.ts'
 let server: Sqld
 let proxy: Proxy
 let grid: TestGrid
-/** The store's timeout is too long for a test, so tests shorten it where no response will come. */
+/** The store's timeout. Tests without a response shorten it, because the default is too long. */
 const timeout = { ms: 60_000 }
 beforeAll(async () => {
   server = await startSqld()
@@ -28,7 +28,7 @@ beforeEach(() => setProxy('pass'))
 afterEach(() => setProxy('pass'))
 
 test.each(['refuse', 'stall'] as const)(
-  'while the database would %s: 503 with Retry-After, soon, and a log without message texts',
+  'while the database would %s, calls soon get 503 with Retry-After, and the log contains no message texts',
   async (state) => {
     setProxy(state)
     const startedAt = Date.now()
@@ -47,12 +47,12 @@ test.each(['refuse', 'stall'] as const)(
     expect([send.code, write.code]).toEqual(['unavailable', 'unavailable'])
     expect(grid.logs.join('\n')).toContain('A commit failed')
     expect(grid.logs.join('\n')).not.toContain('the contents')
-    // There are few attempts, and each times out after 400 ms. The rest is a margin for a loaded machine.
+    // Few attempts are made, and each times out after 400 ms. The rest is a margin for a loaded machine.
     expect(Date.now() - startedAt).toBeLessThan(30_000)
   },
 )
 
-test('when the database is back, a repeated send is stored once and nothing needs a restart', async () => {
+test('when the database is back, a repeated send is stored once without a restart', async () => {
   const send = () => sendMessage(as(grid.alice), { to: 'bob', text: 'kept', idempotencyKey: 'k' })
   setProxy('refuse')
   await expect(send()).rejects.toMatchObject({ code: 'unavailable' })
