@@ -116,30 +116,33 @@ test("a credential may call again at the limit's rate, and refused calls do not 
   expect((await call(grid.alice.key)).status).toBe(429)
 })
 
-test.each([[gridPath, rpcBody], [a2aPath, undefined]])('a call above the limit at %s is refused before its body is read', async (path, body) => {
-  await open()
-  let pulled = 0
-  const post = () =>
-    grid.request(path, {
-      method: 'POST',
-      headers: { ...bearer(grid.alice.key), 'Content-Type': 'application/json' },
-      body: new ReadableStream({
-        pull(controller) {
-          pulled++
-          controller.close()
-        },
-      }, { highWaterMark: 0 }),
-      duplex: 'half',
-    } as RequestInit)
-  await spend(grid.alice.key, 3)
-  await statuses(3, post)
-  expect(pulled).toBe(3)
+test.each([[gridPath, rpcBody], [a2aPath, undefined]])(
+  'a call above the limit at %s is refused before its body is read',
+  async (path, body) => {
+    await open()
+    let pulled = 0
+    const post = () =>
+      grid.request(path, {
+        method: 'POST',
+        headers: { ...bearer(grid.alice.key), 'Content-Type': 'application/json' },
+        body: new ReadableStream({
+          pull(controller) {
+            pulled++
+            controller.close()
+          },
+        }, { highWaterMark: 0 }),
+        duplex: 'half',
+      } as RequestInit)
+    await spend(grid.alice.key, 3)
+    await statuses(3, post)
+    expect(pulled).toBe(3)
 
-  const refused = await post()
+    const refused = await post()
 
-  expect([refused.status, pulled]).toEqual([429, 3])
-  if (body) expect(await refused.json()).toEqual(body)
-})
+    expect([refused.status, pulled]).toEqual([429, 3])
+    if (body) expect(await refused.json()).toEqual(body)
+  },
+)
 
 test('checks during an open stream do not count as calls', async () => {
   await open()

@@ -70,16 +70,19 @@ test('while a command takes long, its user is informed and waits for the result'
   }
 })
 
-test.each(['end', 'destroy'] as const)('a user is told if the server ends (%s) while it runs a command', async (how) => {
-  const dying = createServer((_, response) => {
-    response.writeHead(200).write('{}\n', () => response[how]())
-  }).listen(0, '127.0.0.1')
-  await once(dying, 'listening')
-  const url = `http://127.0.0.1:${(dying.address() as AddressInfo).port}/commands`
+test.each(['end', 'destroy'] as const)(
+  'a user is told if the server ends (%s) while it runs a command',
+  async (how) => {
+    const dying = createServer((_, response) => {
+      response.writeHead(200).write('{}\n', () => response[how]())
+    }).listen(0, '127.0.0.1')
+    await once(dying, 'listening')
+    const url = `http://127.0.0.1:${(dying.address() as AddressInfo).port}/commands`
 
-  await expect(runOnServer({ url, token: 'x' }, createAgent, {})).rejects.toMatchObject({ code: 'server_ended' })
-  dying.close()
-})
+    await expect(runOnServer({ url, token: 'x' }, createAgent, {})).rejects.toMatchObject({ code: 'server_ended' })
+    dying.close()
+  },
+)
 
 test('a user is told if the server does not respond', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')

@@ -226,25 +226,28 @@ const twice: [string, (string | undefined)[], string | undefined][] = [
   ['for two projects, in a file of the user', ['one', 'two'], '{\n  "a": 1\n}\n'],
 ]
 
-test.each(twice)('two connections %s can be removed in either order, and leave nothing behind', async (_, folders, text) => {
-  if (text) home.write('.claude.json', text)
-  for (const folder of folders) if (folder) mkdirSync(join(home.folder, folder))
-  const before = home.tree()
-  for (const order of [folders, folders.toReversed()]) {
-    const connections = []
-    for (const folder of folders) {
-      const at = folder === undefined ? {} : { folder: join(home.folder, folder), scope: 'project' as const }
-      connections.push(connectFiles('claude', at))
-      await saveConnection(connections.at(-1)!)
+test.each(twice)(
+  'two connections %s can be removed in either order, and leave nothing behind',
+  async (_, folders, text) => {
+    if (text) home.write('.claude.json', text)
+    for (const folder of folders) if (folder) mkdirSync(join(home.folder, folder))
+    const before = home.tree()
+    for (const order of [folders, folders.toReversed()]) {
+      const connections = []
+      for (const folder of folders) {
+        const at = folder === undefined ? {} : { folder: join(home.folder, folder), scope: 'project' as const }
+        connections.push(connectFiles('claude', at))
+        await saveConnection(connections.at(-1)!)
+      }
+      for (const folder of order) {
+        const connection = connections[folders.indexOf(folder)]
+        disconnectFiles(connection)
+        await removeConnection(connection)
+      }
+      expect(home.tree()).toEqual(before)
     }
-    for (const folder of order) {
-      const connection = connections[folders.indexOf(folder)]
-      disconnectFiles(connection)
-      await removeConnection(connection)
-    }
-    expect(home.tree()).toEqual(before)
-  }
-})
+  },
+)
 
 test('a client whose permissions are a single word is connected, without adding permissions', () => {
   home.write('.config/opencode/opencode.json', '{"permission": "ask"}')

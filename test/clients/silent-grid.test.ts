@@ -39,15 +39,18 @@ test.each(runtimes)('on %s, a call to a grid that does not respond times out', a
   expect(await follow(words, () => {})).toMatch(/^0 .*The grid did not answer in time/)
 })
 
-test.each(runtimes)('on %s, a stream continues while frames arrive, and ends when none arrives in time', async (_, words) => {
-  const output = await follow(words, (response) => {
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    let frames = 0
-    const timer = setInterval(() => {
-      response.write(': heartbeat\n')
-      if (++frames === 12) clearInterval(timer)
-    }, 100)
-  })
+test.each(runtimes)(
+  'on %s, a stream continues while frames arrive, and ends when none arrives in time',
+  async (_, words) => {
+    const output = await follow(words, (response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      let frames = 0
+      const timer = setInterval(() => {
+        response.write(': heartbeat\n')
+        if (++frames === 12) clearInterval(timer)
+      }, 100)
+    })
 
-  expect(output).toMatch(/^12 .*The stream has gone silent/)
-})
+    expect(output).toMatch(/^12 .*The stream has gone silent/)
+  },
+)

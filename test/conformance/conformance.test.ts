@@ -36,24 +36,30 @@ test.each(
     ['admin', '2026-07-28', '2026-admin.yml'],
     ['admin', '2025-11-25', '2025-admin.yml'],
   ] as const,
-)('with the %s token, the grid passes the %s requirements of the MCP conformance suite, except the failures in %s', async (...row) => {
-  const [caller, revision, baseline] = row
-  const expected = ['--requirements', revision, '--expected-failures', `test/conformance/${baseline}`]
+)(
+  'with the %s token, the grid passes the %s requirements of the MCP conformance suite, except the failures in %s',
+  async (...row) => {
+    const [caller, revision, baseline] = row
+    const expected = ['--requirements', revision, '--expected-failures', `test/conformance/${baseline}`]
 
-  const { code, stdout, stderr } = await runSuite(subjects[caller], expected)
+    const { code, stdout, stderr } = await runSuite(subjects[caller], expected)
 
-  expect(stdout.split('SUMMARY').at(-1) + stderr).toContain('Baseline check passed')
-  expect(code).toBe(0)
-})
+    expect(stdout.split('SUMMARY').at(-1) + stderr).toContain('Baseline check passed')
+    expect(code).toBe(0)
+  },
+)
 
-test.each(['agent', 'admin'] as const)('with the %s token, the grid passes all 14 header checks of MCP 2026-07-28', async (caller) => {
-  const scenario = ['--scenario', 'http-header-validation', '--spec-version', '2026-07-28']
+test.each(['agent', 'admin'] as const)(
+  'with the %s token, the grid passes all 14 header checks of MCP 2026-07-28',
+  async (caller) => {
+    const scenario = ['--scenario', 'http-header-validation', '--spec-version', '2026-07-28']
 
-  const { code, stdout } = await runSuite(subjects[caller], scenario)
+    const { code, stdout } = await runSuite(subjects[caller], scenario)
 
-  expect(stdout).toContain('Passed: 14/14, 0 failed, 0 warnings')
-  expect(code).toBe(0)
-})
+    expect(stdout).toContain('Passed: 14/14, 0 failed, 0 warnings')
+    expect(code).toBe(0)
+  },
+)
 
 /** A proxy adds the token. The suite cannot send one, and its DNS rebinding scenario needs `localhost`. */
 async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {

@@ -61,20 +61,23 @@ const reported: [string, Record<string, string | undefined>, string][] = [
   ['a resource with a user', { resource: 'https://x@api.grid.example/mcp/v1/grid' }, 'invalid_target'],
 ]
 
-test.each(reported)('a request with %s is reported to the client by a redirect with state and iss', async (_, changes, error) => {
-  await codeFor(grid)
+test.each(reported)(
+  'a request with %s is reported to the client by a redirect with state and iss',
+  async (_, changes, error) => {
+    await codeFor(grid)
 
-  const { response } = await openConsentPage(grid, grid.ann, changes)
+    const { response } = await openConsentPage(grid, grid.ann, changes)
 
-  expect(response.status).toBe(303)
-  expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:4100\/callback\?/)
-  expect(redirectParameters(response)).toEqual({
-    error,
-    error_description: expect.any(String),
-    state: 'x7',
-    iss: issuer,
-  })
-})
+    expect(response.status).toBe(303)
+    expect(response.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:4100\/callback\?/)
+    expect(redirectParameters(response)).toEqual({
+      error,
+      error_description: expect.any(String),
+      state: 'x7',
+      iss: issuer,
+    })
+  },
+)
 
 test('an invalid request redirects without a click only if this user has a current grant for the client', async () => {
   await codeFor(grid, `agent:${grid.eve.id}`, { browser: grid.ed })

@@ -135,22 +135,25 @@ test.each([
   ['public, max-age=999999', day],
   ['no-store', 0],
   [undefined, 5 * minute],
-])('a client document with Cache-Control %s is reused for %d ms and then fetched again', async (cacheControl, freshMs) => {
-  const headers = new Headers({ 'content-type': 'application/json' })
-  if (cacheControl) headers.set('cache-control', cacheControl)
-  const net = await open({ [url]: { headers, json: good } })
-  await page()
-
-  if (freshMs > 0) {
-    await advanceClock(grid, freshMs - 1)
+])(
+  'a client document with Cache-Control %s is reused for %d ms and then fetched again',
+  async (cacheControl, freshMs) => {
+    const headers = new Headers({ 'content-type': 'application/json' })
+    if (cacheControl) headers.set('cache-control', cacheControl)
+    const net = await open({ [url]: { headers, json: good } })
     await page()
-    expect(net.fetched).toHaveLength(1)
-    await advanceClock(grid, 1)
-  }
-  net.documents[url] = { json: { ...good, redirect_uris: ['https://client.example/moved'] } }
-  expect((await page()).response.status).toBe(400)
-  expect(net.fetched).toHaveLength(2)
-})
+
+    if (freshMs > 0) {
+      await advanceClock(grid, freshMs - 1)
+      await page()
+      expect(net.fetched).toHaveLength(1)
+      await advanceClock(grid, 1)
+    }
+    net.documents[url] = { json: { ...good, redirect_uris: ['https://client.example/moved'] } }
+    expect((await page()).response.status).toBe(400)
+    expect(net.fetched).toHaveLength(2)
+  },
+)
 
 test('concurrent requests share one fetch of a client document, and at most 8 documents are fetched at a time', async () => {
   const net = await open({ [url]: { json: good } })
@@ -241,12 +244,15 @@ async function metadata() {
   return await (await grid.request(`${issuer}/.well-known/oauth-authorization-server`)).json()
 }
 
-test.each([['on', true], ['off', undefined]])('with OAUTH_CIMD=%s, the metadata advertises client documents (%s) without a request', async (setting, value) => {
-  const { fetched } = await open({ [probed]: probedDocument }, { OAUTH_CIMD: setting })
+test.each([['on', true], ['off', undefined]])(
+  'with OAUTH_CIMD=%s, the metadata advertises client documents (%s) without a request',
+  async (setting, value) => {
+    const { fetched } = await open({ [probed]: probedDocument }, { OAUTH_CIMD: setting })
 
-  expect((await metadata())[advertised]).toBe(value)
-  expect(fetched).toEqual([])
-})
+    expect((await metadata())[advertised]).toBe(value)
+    expect(fetched).toEqual([])
+  },
+)
 
 test('client documents are advertised while the last test fetch has succeeded', async () => {
   const net = await open({}, { OAUTH_CIMD: 'auto' })

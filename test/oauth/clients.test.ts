@@ -112,54 +112,63 @@ function provider() {
   }
 }
 
-test.each(['admin', 'agent'] as const)('MCP SDK 1 signs in as %s and refreshes its token automatically', async (kind) => {
-  const pick = kind === 'admin' ? `admin:${grid.acme.id}` : `agent:${grid.alice.id}`
-  const authProvider = provider()
-  const connect = () => {
-    const transport = new TransportV1(new URL(gridUrl), { authProvider, fetch: gridFetch })
-    const client = new ClientV1({ name: 'test', version: '1' })
-    return { client, transport, connected: client.connect(transport) }
-  }
+test.each(['admin', 'agent'] as const)(
+  'MCP SDK 1 signs in as %s and refreshes its token automatically',
+  async (kind) => {
+    const pick = kind === 'admin' ? `admin:${grid.acme.id}` : `agent:${grid.alice.id}`
+    const authProvider = provider()
+    const connect = () => {
+      const transport = new TransportV1(new URL(gridUrl), { authProvider, fetch: gridFetch })
+      const client = new ClientV1({ name: 'test', version: '1' })
+      return { client, transport, connected: client.connect(transport) }
+    }
 
-  const first = connect()
-  await expect(first.connected).rejects.toThrow('Unauthorized')
-  const back = await allow(authProvider.kept.url, pick)
-  await first.transport.finishAuth(back.searchParams.get('code')!)
-  const second = connect()
-  await second.connected
-  const before = authProvider.kept.tokens.access_token
-  grid.clock.now += 24 * hour
-  const { tools } = await second.client.listTools()
+    const first = connect()
+    await expect(first.connected).rejects.toThrow('Unauthorized')
+    const back = await allow(authProvider.kept.url, pick)
+    await first.transport.finishAuth(back.searchParams.get('code')!)
+    const second = connect()
+    await second.connected
+    const before = authProvider.kept.tokens.access_token
+    grid.clock.now += 24 * hour
+    const { tools } = await second.client.listTools()
 
-  expect(tools.every(({ name }) => name.startsWith('admin_'))).toBe(kind === 'admin')
-  expect(authProvider.kept.tokens.access_token).not.toBe(before)
-  await rows(grid, 'UPDATE oauth_grants SET revoked_at = 1 WHERE account_id = ?', [grid.acme.id])
-  delete authProvider.kept.url
-  await expect(second.client.listTools()).rejects.toThrow('Unauthorized')
-  expect(authProvider.kept.url.pathname).toBe('/oauth/authorize/api.grid.example')
-  await second.client.close()
-})
+    expect(tools.every(({ name }) => name.startsWith('admin_'))).toBe(kind === 'admin')
+    expect(authProvider.kept.tokens.access_token).not.toBe(before)
+    await rows(grid, 'UPDATE oauth_grants SET revoked_at = 1 WHERE account_id = ?', [grid.acme.id])
+    delete authProvider.kept.url
+    await expect(second.client.listTools()).rejects.toThrow('Unauthorized')
+    expect(authProvider.kept.url.pathname).toBe('/oauth/authorize/api.grid.example')
+    await second.client.close()
+  },
+)
 
-test.each(['legacy', 'auto'] as const)('MCP SDK 2 (%s) signs in, checks iss, and refreshes its token automatically', async (mode) => {
-  const authProvider = provider()
-  const connect = () => {
-    // deno-lint-ignore no-explicit-any -- the provider above serves both SDKs
-    const transport = new TransportV2(new URL(gridUrl), { authProvider: authProvider as any, fetch: gridFetch as any })
-    const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
-    return { client, transport, connected: client.connect(transport) }
-  }
+test.each(['legacy', 'auto'] as const)(
+  'MCP SDK 2 (%s) signs in, checks iss, and refreshes its token automatically',
+  async (mode) => {
+    const authProvider = provider()
+    const connect = () => {
+      // deno-lint-ignore no-explicit-any -- the provider above serves both SDKs
+      const transport = new TransportV2(new URL(gridUrl), {
+        authProvider: authProvider as any,
+        fetch: gridFetch as any,
+      })
+      const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+      return { client, transport, connected: client.connect(transport) }
+    }
 
-  const first = connect()
-  await expect(first.connected).rejects.toThrow()
-  const back = await allow(authProvider.kept.url, `agent:${grid.alice.id}`)
-  await first.transport.finishAuth(back.searchParams)
-  const second = connect()
-  await second.connected
-  const before = authProvider.kept.tokens.access_token
-  grid.clock.now += 24 * hour
-  const { contents } = await second.client.readResource({ uri: 'grid://agents' })
+    const first = connect()
+    await expect(first.connected).rejects.toThrow()
+    const back = await allow(authProvider.kept.url, `agent:${grid.alice.id}`)
+    await first.transport.finishAuth(back.searchParams)
+    const second = connect()
+    await second.connected
+    const before = authProvider.kept.tokens.access_token
+    grid.clock.now += 24 * hour
+    const { contents } = await second.client.readResource({ uri: 'grid://agents' })
 
-  expect(JSON.stringify(contents)).toContain('@bob')
-  expect(authProvider.kept.tokens.access_token).not.toBe(before)
-  await second.client.close()
-})
+    expect(JSON.stringify(contents)).toContain('@bob')
+    expect(authProvider.kept.tokens.access_token).not.toBe(before)
+    await second.client.close()
+  },
+)

@@ -86,32 +86,35 @@ test('each spelling of a loopback address is its own issuer', async () => {
 })
 
 /** A client knows the grid by one of its host names, and Ann decides on the consent page. */
-test.each([issuer, api, internal])("a client that signs in at %s gets that issuer's iss and a token", async (origin) => {
-  const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
-    await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
-  // The query is appended without parsing the URL, as some clients do.
-  const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
-  const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
-  const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
-  const [, pick] = shown.match(/name="pick" value="(agent:[^"]+)"/)!
-  const { code, iss } = redirectParameters(
-    await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' }),
-  )
+test.each([issuer, api, internal])(
+  "a client that signs in at %s gets that issuer's iss and a token",
+  async (origin) => {
+    const { authorization_endpoint: page, token_endpoint: tokens, issuer } =
+      await (await grid.request(`${origin}/.well-known/oauth-authorization-server`)).json()
+    // The query is appended without parsing the URL, as some clients do.
+    const query = authorizeQuery(grid, { resource: `${origin}/mcp/v1/grid` })
+    const shown = await (await browse(grid, grid.ann, `${page}?${query}`)).text()
+    const handle = shown.match(/name="handle" value="([^"]+)"/)![1]
+    const [, pick] = shown.match(/name="pick" value="(agent:[^"]+)"/)!
+    const { code, iss } = redirectParameters(
+      await submitConsent(grid, grid.ann, { handle, pick, decision: 'allow' }),
+    )
 
-  expect(iss).toBe(issuer)
-  const { body } = await postForm(grid, tokens, {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: callback,
-    client_id: grid.clientId,
-    code_verifier: verifier,
-    resource: `${origin}/mcp/v1/grid`,
-  })
-  const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
-    Authorization: `Bearer ${body.access_token}`,
-  })
-  expect(tools.status).toBe(200)
-})
+    expect(iss).toBe(issuer)
+    const { body } = await postForm(grid, tokens, {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      client_id: grid.clientId,
+      code_verifier: verifier,
+      resource: `${origin}/mcp/v1/grid`,
+    })
+    const tools = await grid.post(`${origin}/mcp/v1/grid`, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, {
+      Authorization: `Bearer ${body.access_token}`,
+    })
+    expect(tools.status).toBe(200)
+  },
+)
 
 test('every link and redirect from the consent page keeps its issuer', async () => {
   const page = `/oauth/authorize/grid.internal%3A8787`

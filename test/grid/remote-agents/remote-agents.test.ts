@@ -188,19 +188,22 @@ const endings = [
   ['CANCELED', 'It canceled its work.'],
 ] as const
 
-test.each(endings)('the sender is notified that a remote task is %s, and a task gets this state', async (state, words) => {
-  await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
-  await send('Fly')
-  const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
+test.each(endings)(
+  'the sender is notified that a remote task is %s, and a task gets this state',
+  async (state, words) => {
+    await withRemote(() => taskResult('t1', state, { said: 'no fuel' }))
+    await send('Fly')
+    const task = await askFor(storeOf(grid, grid.bob), 'Fly', { to: '@robot' })
 
-  await step()
-  await step()
+    await step()
+    await step()
 
-  const [said, notice] = await read()
-  expect([said.message, notice.type]).toEqual(['no fuel', 'system'])
-  expect(notice.message).toBe(`@robot did not receive or answer your message. ${words}`)
-  expect((await getTask(storeOf(grid, grid.bob), task.id)).status.state).toBe(state.toLowerCase())
-})
+    const [said, notice] = await read()
+    expect([said.message, notice.type]).toEqual(['no fuel', 'system'])
+    expect(notice.message).toBe(`@robot did not receive or answer your message. ${words}`)
+    expect((await getTask(storeOf(grid, grid.bob), task.id)).status.state).toBe(state.toLowerCase())
+  },
+)
 
 test('the timeline of an agent that answers at once is in order', async () => {
   await withRemote(() => messageResult('ok'))

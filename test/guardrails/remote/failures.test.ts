@@ -94,21 +94,24 @@ const failures: { name: string; reason: FailureReason; answer: Answer; says?: st
 const ids = providers.filter(({ kind }) => kind === 'remote').map(({ id }) => id)
 
 describe.each(ids)('failures of %s', (id) => {
-  test.each(failures)('a check fails with the right reason if its service $name: $reason', async ({ reason, answer, says = '' }) => {
-    service = await startService(answer)
-    const logs: string[] = []
-    const isSlow = reason === 'timeout'
+  test.each(failures)(
+    'a check fails with the right reason if its service $name: $reason',
+    async ({ reason, answer, says = '' }) => {
+      service = await startService(answer)
+      const logs: string[] = []
+      const isSlow = reason === 'timeout'
 
-    const check = checkWith(id, service.url, { logs, deadlineMs: isSlow ? 600 : 5_000 })
-    const failure = await failureOf(check(text))
+      const check = checkWith(id, service.url, { logs, deadlineMs: isSlow ? 600 : 5_000 })
+      const failure = await failureOf(check(text))
 
-    expect(failure.reason).toBe(reason)
-    expect(failure.message).toContain(new URL(service.url).host)
-    expect(failure.message).toContain(says)
-    expectHidden(failure, logs)
-    // Only the judge repeats a request, in another form, if a server refuses structured responses.
-    expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
-  })
+      expect(failure.reason).toBe(reason)
+      expect(failure.message).toContain(new URL(service.url).host)
+      expect(failure.message).toContain(says)
+      expectHidden(failure, logs)
+      // Only the judge repeats a request, in another form, if a server refuses structured responses.
+      expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
+    },
+  )
 
   test('a check whose service is unreachable fails with not_connected after two attempts', async () => {
     let attempts = 0
