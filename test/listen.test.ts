@@ -1,4 +1,5 @@
 /** Whether the listener reports that a response was received. Bun does not report it; Deno is tested in `e2e/`. */
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -133,3 +134,39 @@ test('disconnects a client that reads nothing of its response for a while', asyn
 
   await waitFor('the end', () => isEnded)
 })
+
+test('a stop under load resets no connection that waits to be accepted', async () => {
+  const busy = await listen(() => {
+    for (const until = performance.now() + 3; performance.now() < until;);
+    return new Response('served')
+  }, { port: 0, host: '127.0.0.1' })
+  // In another process, so that connections wait while the server is busy.
+  const clients = spawn(process.execPath, ['-e', clientsUntilRefused, String(busy.port)])
+  await once(clients.stdout, 'data')
+
+  await busy.stop(5_000)
+  const [result] = await once(clients.stdout, 'data')
+
+  expect(String(result)).toBe('0 reset')
+})
+
+/** Ten clients with a connection per request. Prints how many connections were reset, once others are refused. */
+const clientsUntilRefused = `
+  const { connect } = require('node:net')
+  let served = 0, reset = 0
+  const request = () => new Promise((done) => {
+    let state = 'refused'
+    const socket = connect(process.argv[1], '127.0.0.1', () => {
+      state = 'reset'
+      socket.write('GET / HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n')
+    })
+    socket.on('data', () => state = 'served').on('error', () => {}).on('close', () => done(state))
+  })
+  const client = async () => {
+    for (let state; (state = await request()) !== 'refused';) {
+      if (state === 'reset') reset++
+      else if (++served === 50) process.stdout.write('under load')
+    }
+  }
+  Promise.all(Array.from({ length: 10 }, client)).then(() => process.stdout.write(reset + ' reset'))
+`

@@ -2,7 +2,7 @@
  * The git repository around a folder. It determines the space and the file names of reservations. See
  * docs/protocol/reservations.md, "On the command line".
  */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { normaliseSpace } from '../lib/name-patterns.ts'
 
@@ -31,11 +31,20 @@ export function spaceOf(folder: string): string | undefined {
 export function nameInRepository(given: string, folder: string): string {
   const root = repositoryRoot(folder)
   const path = resolve(folder, given.replaceAll('\\', '/'))
-  const found = statSync(path, { throwIfNoEntry: false })
+  const found = entryAt(path)
   if (root === undefined || /^\w+:\/\//.test(given) || (!found && !/[/\\.*?]/.test(given))) return given
   const name = relative(root, path).replaceAll(sep, '/')
   if (/^(?:\.\.(?:\/|$)|\/|[a-z]:\/)/i.test(name)) return given
   return found?.isDirectory() ? `${name}/**`.replace(/^\//, '') : name
+}
+
+/** The file or folder at a path. Undefined also if the system refuses the path, such as one inside a file. */
+function entryAt(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** In a worktree or submodule, `.git` is a file. A worktree uses the configuration of its repository. */

@@ -66,7 +66,8 @@ class BunRequest implements ReceivedRequest {
 export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
   const { port, host, maxStallMs = 30_000 } = options
   const idleSeconds = maxStallMs / 1_000
-  const dispatch = createDispatcher(fetch, new RequestScheduler(), options)
+  const scheduler = new RequestScheduler()
+  const dispatch = createDispatcher(fetch, scheduler, options)
   const server = await Bun.serve({
     port,
     hostname: host,
@@ -86,7 +87,12 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
     port: server.port,
     async stop(graceMs) {
       await sleep(arrivingMs)
-      await waitAtMost(graceMs, server.stop())
+      // Bun accepts all waiting connections while no request is served. It would reset those that it did not accept.
+      const resume = scheduler.pause()
+      await sleep(1)
+      const stopped = server.stop()
+      resume()
+      await waitAtMost(graceMs, stopped)
       await server.stop(true)
     },
   }

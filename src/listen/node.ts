@@ -1,7 +1,7 @@
 /** `listen()` on Node and Deno. */
 import type { HttpBindings } from '@hono/node-server'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '../errors.ts'
 import { SentAnswers, untilSent } from '../lib/http/sent-answers.ts'
@@ -20,6 +20,9 @@ import {
 
 /** Maximum number of connections waiting to be accepted, if the system allows it. Others retry after a second. */
 const backlog = 4_096
+
+/** How long a stopping server accepts waiting connections. Node accepts one per iteration of the event loop. */
+const maxAcceptingMs = 500
 
 /** Serves with `node:http`. */
 export async function listenOnNode(fetch: FetchHandler, options: ListenOptions): Promise<Listener> {
@@ -43,7 +46,11 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
     serverOptions: { headersTimeout: 15_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
   }) as Server
   server.setTimeout(maxStallMs)
-  server.on('connection', () => scheduler.accepted())
+  let accepted = 0
+  server.on('connection', () => {
+    accepted++
+    scheduler.accepted()
+  })
   server.on('clientError', refuseUnreadable)
   server.prependListener('request', refuseTinyChunks)
   server.prependListener('request', addMissingHost)
@@ -56,21 +63,27 @@ export async function listenOnNode(fetch: FetchHandler, options: ListenOptions):
     async stop(graceMs) {
       isStopping = true
       await sleep(arrivingMs)
-      await connectionsChecked()
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeIdleConnections()
+      const resume = scheduler.pause()
+      await backlogAccepted()
+      // `http.Server.close` would also close connections whose requests have not been read yet.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
+      resume()
       // Closes connections that become idle after their last response. Otherwise they would stay open until a timeout.
-      const closeIdle = setInterval(() => server.closeIdleConnections(), 100)
+      const closeIdle = setInterval(() => server.closeIdleConnections(), arrivingMs)
       await waitAtMost(graceMs, closed)
       clearInterval(closeIdle)
       server.closeAllConnections()
     },
   }
-}
 
-/** Resolves after the event loop has polled the connections. */
-function connectionsChecked(): Promise<void> {
-  return new Promise(nextIteration)
+  /** Resolves when no connection waits to be accepted. A connection that is not accepted before the stop is reset. */
+  async function backlogAccepted(): Promise<void> {
+    const until = performance.now() + maxAcceptingMs
+    for (let before = -1; before !== accepted && performance.now() < until;) {
+      before = accepted
+      await new Promise<void>(nextIteration)
+    }
+  }
 }
 
 /** Responses to requests that Node cannot parse, by error code; 400 for all others. */
@@ -184,7 +197,7 @@ class NodeRequest implements ReceivedRequest {
   }
 
   async hasLeft(): Promise<boolean> {
-    await connectionsChecked()
+    await new Promise<void>(nextIteration)
     return this.#isClosed
   }
 

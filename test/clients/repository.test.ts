@@ -60,6 +60,7 @@ test.each([
   ['src', '..', '**'],
   ['src', 'PROJ-12', 'PROJ-12'],
   ['src', 'deep', 'src/deep/**'],
+  ['src', 'deep/a.ts/b.ts', 'src/deep/a.ts/b.ts'],
   ['src', 'https://tracker.example/12', 'https://tracker.example/12'],
   ['src', '../../elsewhere/a.ts', '../../elsewhere/a.ts'],
   ['src', '/etc/passwd', '/etc/passwd'],

@@ -30,6 +30,7 @@ export class RequestScheduler {
   /** The time until which this iteration serves requests. Undefined if it has not served any yet. */
   #until: number | undefined
   #hasAccepted = false
+  #isPaused = false
 
   constructor(now = () => performance.now()) {
     this.#now = now
@@ -43,23 +44,33 @@ export class RequestScheduler {
     this.#hasAccepted = true
   }
 
+  /** Lets all requests wait until the returned function is called. */
+  pause(): () => void {
+    this.#isPaused = true
+    return () => {
+      this.#isPaused = false
+      nextIteration(() => void this.#serveWaiting())
+    }
+  }
+
   /**
    * Resolves when a request of this caller may be served, to the time that it waited. If too many requests are already
    * waiting, returns `Infinity`, and the request must be refused.
    */
   turn(caller: string): number | Promise<number> {
     const since = this.#now()
-    if (this.#until === undefined) {
+    if (this.#until === undefined && !this.#isPaused) {
       this.#until = since + iterationMs
       nextIteration(() => void this.#serveWaiting())
     }
-    if (this.#waiting.size === 0 && since < this.#until) return 0
+    if (this.#waiting.size === 0 && !this.#isPaused && since < this.#until!) return 0
     if (this.#waiting.count(caller) >= maxWaiting) return Infinity
     return new Promise((start) => this.#waiting.add(caller, { since, start }))
   }
 
   /** Serves waiting requests. Runs once per iteration, after the iteration's new requests have been read. */
   async #serveWaiting(): Promise<void> {
+    if (this.#isPaused) return
     // More connections may be waiting behind the accepted one, so serve only one request before the next connection.
     this.#until = this.#now() + (this.#hasAccepted ? 0 : iterationMs)
     this.#hasAccepted = false

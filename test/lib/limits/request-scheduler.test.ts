@@ -75,3 +75,18 @@ test('tells a request how long it waited, and forgets its caller', async () => {
   expect(await turn).toBe(7)
   expect(scheduler.callers).toBe(0)
 })
+
+test('starts no request while it is paused, and all of them afterwards', async () => {
+  const { scheduler, send, started } = requests()
+  send('team')
+  const resume = scheduler.pause()
+  send('team', 3)
+  await eventLoopTurn()
+  await eventLoopTurn()
+  const startedInPause = started.length
+  resume()
+
+  await waitFor('the requests to start', () => started.length === 4)
+  expect(startedInPause).toBe(1)
+  expect(send('team')).toEqual([0])
+})
