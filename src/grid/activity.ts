@@ -1,4 +1,4 @@
-/** The log of admin calls and changes on pages, one row each. See docs/protocol/mcp.md, "Activity log". */
+/** The activity log: a row for each admin call and each change on a page. See docs/protocol/mcp.md, "Activity log". */
 import type { Actor, UserActor } from '../auth/actor.ts'
 import { type ErrorCode, GridError } from '../errors.ts'
 import { newId } from '../lib/id.ts'
@@ -16,7 +16,7 @@ export interface RecordedCall {
   requestId: string | null
 }
 
-/** The actor in a row. The log does not store a user's role. */
+/** The actor of a row. The log does not store the role of a user. */
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
@@ -63,7 +63,7 @@ export async function recordActivity<T>(
 /** The old and the new value of each changed field, by name. */
 export type Changed = Record<string, [before: unknown, after: unknown]>
 
-/** The changed fields. Objects are compared field by field. Field names decide which values are secret. */
+/** The differences. Objects are compared field by field; field names decide what is secret. */
 function differences(before: object, after: object): Changed {
   const found: Changed = {}
   for (const [name, value] of Object.entries(after)) {
@@ -120,7 +120,7 @@ function actorFields(
         actorType,
         userId: actor.userId ?? null,
         credentialId: actor.credentialId,
-        // A user can only authorize an agent by OAuth, because an agent key has no user.
+        // A user can authorize an agent only by OAuth. An agent key has no user.
         credentialKind: actor.userId === undefined ? null : 'oauth',
       }
     case 'system':

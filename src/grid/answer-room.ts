@@ -4,12 +4,12 @@ import { type GridError, limitReached } from '../errors.ts'
 import type { Reached } from '../lib/limits/concurrency-limit.ts'
 import type { AccountStore } from '../store/account.ts'
 
-/** Poll interval of callers that wait for free room. */
+/** Poll interval of callers that wait for room. */
 export const roomCheckMs = 500
 
 /**
- * Makes an answer of up to `bytes`, which occupies room until it is sent. Fails with `rate_limit_exceeded` if there is
- * no room. With `waits`, it waits for room, because the call has changed something and needs an answer.
+ * Makes an answer of up to `bytes`, which takes room until it is sent. Fails with `rate_limit_exceeded` if there is no
+ * room. With `waits` it waits for room, because the call has changed something and needs an answer.
  */
 export type AnswerRoom = <Answer>(
   bytes: number,
@@ -46,7 +46,7 @@ export function answerRoom(account: AccountStore, { hasLeft, whenSent }: Caller 
   }
 }
 
-/** Occupies room for this many bytes until the returned function is called, or returns the limit that was reached. */
+/** Takes room for this many bytes until the returned function is called, or returns the limit that was reached. */
 export function roomFor({ actor, waiting }: AccountStore, bytes: number): (() => void) | Reached {
   return 'credentialId' in actor ? waiting.takeBytes(actor.credentialId, bytes) : () => {}
 }

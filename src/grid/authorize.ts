@@ -1,6 +1,6 @@
 /**
- * Checks the current role of the caller when a call begins, and again within its write. Verbs fail with
- * `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
+ * Authorizes by the current role of the caller, and again within the write. Verbs fail
+ * with `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
  */
 import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -12,7 +12,7 @@ interface Authorization {
   precondition: Statement[]
 }
 
-/** Require that the caller's current role has a permission. The role may have changed since the request began. */
+/** Require a permission of the caller's current role, which may have changed since the request began. */
 export async function authorize(account: AccountStore, permission: Permission): Promise<Authorization> {
   const { actor } = account
   requirePermission(actor, permission)

@@ -16,7 +16,7 @@ export interface CardAgent {
   isPublic: boolean
 }
 
-/** An agent whose card a caller may see: public, or of the caller's account, which `openAccount` opens. */
+/** An agent whose card a caller may see: a public agent, or one of the caller's account, which `openAccount` opens. */
 export async function findCardAgent(
   store: Store,
   alias: string,
@@ -55,14 +55,14 @@ function sorted(skills: CardAgent['skills']): CardAgent['skills'] {
   return skills.sort((a, b) => a.name < b.name ? -1 : 1)
 }
 
-/** A new key is published this long before it signs, because clients cache the key list. */
+/** A new key is published for this long before it signs, so that cached key lists contain it. */
 const publishedBeforeMs = 10 * minute
 const maxAgeMs = 90 * day
 /** How long signatures of a replaced key can still be verified. */
 const keptMs = 365 * day
 
 interface SigningKeys {
-  /** The current signing key. Undefined if the grid has no encryption keys or no space to store one. */
+  /** The key that signs. Undefined if the grid has no encryption keys or no space to store one. */
   current?: { id: string; privateKey: JWK }
   published: JWK[]
 }
@@ -84,7 +84,7 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/** Replace all keys with a new one that signs at once. Older signatures no longer verify. Resolves to its id. */
+/** Replace all keys by a new one, which signs at once. Older signatures no longer verify. Resolves to its id. */
 export async function replaceSigningKeys(store: Store): Promise<string> {
   const { id, isAdded } = await add(store, await store.global.signingKeys.list(), true)
   if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')

@@ -1,4 +1,4 @@
-/** The limits and the usage of an account. See docs/operating/accounts.md, "Quotas". */
+/** Limits and usage of an account. See docs/operating/accounts.md, "Quotas". */
 import { day, isoTime, startOfDay } from '../lib/time.ts'
 import type { AccountStore } from '../store/account.ts'
 import type { Limits, OwnLimits } from '../store/account/limits.ts'
@@ -19,7 +19,7 @@ export async function limitsOf({ read, deps: { config } }: AccountStore): Promis
   }
 }
 
-/** Set limits of the account. Null removes a limit; an omitted one stays. Resolves to the effective limits. */
+/** Set limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
 export async function setLimits(account: AccountStore, changes: Partial<OwnLimits>): Promise<Limits> {
   const own = await account.read.limits.own()
   const next = { ...own, ...changes }

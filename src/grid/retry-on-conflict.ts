@@ -1,9 +1,9 @@
-/** Optimistic concurrency: reads, writes with preconditions, and retries if they fail. */
+/** Optimistic concurrency: read, then write with preconditions, and retry if they failed. */
 import { GridError } from '../errors.ts'
 
 const maxAttempts = 3
 
-/** Run `attempt` again after a `write_conflict`. Its next read usually finds the cause. */
+/** Run `attempt` again after a `write_conflict`. The next read usually finds the cause. */
 export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (let n = 1;; n++) {
     try {

@@ -24,8 +24,8 @@ interface NewAccount {
 
 /**
  * Create an account with its owner and a first admin key, which is returned only here. An existing user with the
- * address becomes the owner and keeps their password, unless someone else may have registered the address. With `call`,
- * the account's activity log begins with this call. Fails with `invalid_input` or `invalid_email`.
+ * address becomes the owner and keeps their password, unless someone else may have registered the address. With `call`, the first row of the activity log records it.
+ * Fails with `invalid_input` or `invalid_email`.
  */
 export async function createAccount(
   store: Store,
@@ -53,7 +53,7 @@ export async function createAccount(
   try {
     await (call ? recordActivity(account, call, create) : create(account))
   } catch (error) {
-    // The write was repeated after a lost response. The account exists, so the first attempt succeeded.
+    // The account exists if an earlier attempt succeeded and its response was lost.
     if (!(await store.global.accounts.byId(id))) throw error
   }
   return { id, userId, adminKey: key, isNewUser: known === undefined }
@@ -95,7 +95,7 @@ export async function createOwnedAccount(
   return id
 }
 
-/** Rename the account. Fails with `not_allowed`, `invalid_input` or `write_conflict`. */
+/** Renames the account. Fails with `not_allowed`, `invalid_input` or `write_conflict`. */
 export async function renameAccount(account: AccountStore, input: { name: string }): Promise<{ name: string }> {
   const name = checkName(input.name, 'name')
   return await retryOnConflict(async () => {
@@ -125,7 +125,7 @@ export async function requireSecondFactor(
   })
 }
 
-/** The store of an existing account, for an operator command. Fails with `account_not_found`. */
+/** The store of an existing account, for a command of the operator. Fails with `account_not_found`. */
 export async function openAccount(store: Store, id: string, actor: Actor): Promise<AccountStore> {
   const account = await store.global.accounts.byId(id)
   if (!account) throw new GridError('account_not_found', `No account has the id ${id}. list-accounts lists them.`)
@@ -133,8 +133,8 @@ export async function openAccount(store: Store, id: string, actor: Actor): Promi
 }
 
 /**
- * Create an admin key, which is returned only here. A key created by a user works as long as the user is owner or
- * admin. Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
+ * Create an admin key, which is returned only here. A key created by a user works while they are owner or admin.
+ * Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
   requireAdmin(account.actor)

@@ -75,8 +75,8 @@ export async function openOfferedClaim({ global }: Store, { user }: SignedInUser
 }
 
 /**
- * Email the owner of a claim a one-time link that verifies their address and signs them in. `alias` is the agent that
- * just signed up. `address` is the client address for rate limits. Over a limit, no email is sent. Fails with
+ * Email the owner named by a claim a one-time link that verifies their address and signs them in. `alias` is the agent
+ * that just signed up. `address` is the client address for rate limits. Over a limit, no email is sent. Fails with
  * `link_expired`.
  */
 export async function sendClaimEmail(store: Store, token: string, address: string, alias?: string): Promise<void> {
@@ -94,7 +94,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
   emailSender.send({ to: ownerEmail, ...claimEmail(config, url, alias) })
 }
 
-/** The email address of a claim email's link, and whether a user has it. Fails with `link_expired`. */
+/** The address of a claim email's link, and whether it has a user. Does not use the link. Fails with `link_expired`. */
 export async function findClaimEmailLink(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
   const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
   if (!link?.email) throw linkExpired()
@@ -153,10 +153,10 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 }
 
 /**
- * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents are deleted, and
- * their keys are revoked. A moved agent gets a row in the other account in the same unit. It keeps its alias, keys,
- * skills, settings, unread messages, open tasks, and the idempotency keys of the last day. Resolves to the id of the
- * provisional account.
+ * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents lose their keys and
+ * are deleted. Agents that move get a row in the other account, in the same unit. They keep their alias, keys, skills,
+ * settings, unread messages, the idempotency keys of the last day, and the open tasks that they work on. Resolves to
+ * the id of the provisional account.
  *
  * Fails with `link_expired` or `not_found`, depending on the source of the claim, with `not_allowed`, `invalid_input`
  * (also if the other account would have too many skills), `agent_limit_reached`, `write_conflict`, or `claim_changed`
@@ -219,7 +219,7 @@ async function moveStatements(
   ]
 }
 
-/** The claim, if the user has decided about each of its agents. */
+/** The claim, if the user has decided about exactly its agents. */
 async function openDecided(
   store: Store,
   source: ClaimSource,

@@ -57,7 +57,7 @@ export async function eraseWords(account: AccountStore, ref: string): Promise<Er
   return { alias, rows }
 }
 
-/** Sentences that tell the user who still has the erased text. */
+/** Sentences that name who still has the erased text. */
 export function keptElsewhere({ deps: { config } }: Pick<AccountStore, 'deps'>): string[] {
   const { backupDir, backupEverySeconds, backupKeep } = config
   const days = Math.ceil(backupKeep * backupEverySeconds / (24 * 3600))

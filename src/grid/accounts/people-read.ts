@@ -1,4 +1,4 @@
-/** The setting that lets owners and admins read messages between agents. See docs/people.md, "People who read". */
+/** Whether owners and admins can read what agents write to each other. See docs/people.md, "People who read". */
 import { requireConfirmed } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'

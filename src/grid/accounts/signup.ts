@@ -22,7 +22,7 @@ const maxSignupSkills = 20
 const busyAddresses = 100
 /** Maximum agents of an unclaimed account. Later signups open another account. */
 const maxProvisionalAgents = 20
-/** Concurrent signups for one email address need two attempts per account: one opens it, one joins it. */
+/** Concurrent signups for one email address need two attempts per account they fill: one to open it, one to join it. */
 const maxAttempts = 10
 
 interface SignupInput {
@@ -34,14 +34,14 @@ interface SignupInput {
 
 /** The result of a signup, which is returned once. See docs/protocol/signup.md, "Signup". */
 interface SignupResult {
-  /** A shell command that connects the coding clients of the machine. It contains the key. */
+  /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
   connect: string
   api_key: string
   /** Starts with `@`. */
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
   mcp_config: McpConfig
-  /** Set if invisible characters were removed from the description. */
+  /** Invisible characters were removed from the description. */
   sanitized?: true
 }
 
@@ -74,7 +74,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const account = store.account(provisionalId, { type: 'system', job: 'signup' } satisfies Actor)
     account.requireSpace()
     const fits = refuseTooManySkills(account, skills)
-    // Avoids an unhandled rejection of `fits` if the alias is taken too.
+    // Avoids an unhandled rejection if the alias is also taken.
     fits.catch(() => {})
     await refuseTakenAlias(account, alias)
     await fits
@@ -95,8 +95,8 @@ export async function signUp(store: Store, input: SignupInput, address: string):
     const signup = { id: newId(), home: provisionalId, joinEmail, ownerEmail, address, claimTokenHash: claim.hash, at }
     const key = mintKey('agent_key')
     const finish = () => {
-      // Each provisional account gets one email, in the background. The response time must not reveal who has an
-      // account, and a failed email must not fail the signup. See docs/people.md, "Signing in".
+      // One email per provisional account, in the background: the response time must not reveal who has an account,
+      // and a failed email must not fail the signup. See docs/people.md, "Signing in".
       if (!joined) {
         sendClaimEmail(store, claim.token, address, alias)
           .catch((error) => store.deps.log.warn('A claim email was not sent', { error }))
@@ -119,7 +119,7 @@ export async function signUp(store: Store, input: SignupInput, address: string):
       return finish()
     } catch (error) {
       if (!(error instanceof GridError) || error.code !== 'write_conflict') throw error
-      // The write was repeated after a lost response. The agent exists, so the first attempt succeeded.
+      // The agent exists if an earlier attempt succeeded and its response was lost.
       if (await account.read.agents.byId(agent.id)) return finish()
       // Otherwise a concurrent signup took the alias, filled the account or reached the rate limit, so check again.
     }
@@ -141,7 +141,7 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-/** The signup limits per client address and for the whole grid. */
+/** The limits of a signup: per client address, and for the whole grid. */
 function countsOf({ signupPerHour }: Config, address: string): Count[] {
   return [
     ...ofNetworks('signup_from', address, [[signupPerHour, hour]]),

@@ -42,7 +42,7 @@ export interface AgentUpdate {
   callersWait?: CallersWait
 }
 
-/** Change the settings of an agent. A `remoteUrl` with another origin requires a new token or none. */
+/** Change the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
   const { remoteToken, messageReplies, callersWait } = input
@@ -86,13 +86,15 @@ export async function updateAgent(account: AccountStore, input: AgentUpdate): Pr
   })
 }
 
-/** An agent of the account (id or alias), and an alias on its access list. */
+/** An agent of the account, by id or alias, and an alias on its access list. */
 interface AccessInput {
   agent: string
   partner: string
 }
 
-/** Admit the agent that took a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`. */
+/**
+ * Admit the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`.
+ */
 export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
   const { id, alias } = await findProgram(account, input.agent)
@@ -162,7 +164,7 @@ export async function addKey(
 }
 
 /**
- * Like `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
+ * As `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
  * belongs to another account or to a deleted agent.
  */
 export async function addKeyOrAgent(
@@ -196,7 +198,7 @@ export async function revokeKey(account: AccountStore, input: { agent: string; k
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
 }
 
-/** Revoke the key with which the calling agent made this call. */
+/** Revoke the key that the calling agent uses. */
 export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   const { agentId, credentialId } = callerWithKey(account)
   return await retryOnConflict(() => endKey(account, agentId, credentialId))
@@ -218,9 +220,9 @@ export async function describeCaller(account: AccountStore): Promise<{
 }
 
 /**
- * Create a key for the calling agent, which uses an OAuth token. The key expires with the grant. It replaces the
- * earlier key of this name that the same client fetched for the same user. Fails with `wrong_credential`,
- * `invalid_input` or `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
+ * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
+ * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
+ * `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
  */
 export async function fetchAgentKey(
   account: AccountStore,

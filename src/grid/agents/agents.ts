@@ -1,4 +1,4 @@
-/** Creates, deletes and validates agents. */
+/** Agents: create, delete and validate them. */
 import { limitsOf } from '../limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
@@ -56,11 +56,11 @@ export interface NewAgent {
   /** See `AgentUpdate`. */
   callersWait?: CallersWait
   skills?: SkillInput[]
-  /** The name of the agent's first key. */
+  /** The name of its first key. */
   keyName?: string
 }
 
-/** This limit protects the token of a public remote agent. */
+/** Limits the use of a public remote agent's token. */
 export const externalShare = `Together they may send at most ${externalPerHour} messages an hour.`
 
 /** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
@@ -95,7 +95,7 @@ export async function createAgent(
   const created = { agent, apiKey: key.key, ...(isCleaned && sanitized), ...note }
 
   return await retryOnConflict(async () => {
-    // The write was repeated after a lost response. The agent exists, so the first attempt succeeded.
+    // The agent exists if an earlier attempt succeeded and its response was lost.
     if (await account.read.agents.byId(agent.id)) return created
     await refuseTakenAlias(account, alias)
     await refuseTooManySkills(account, skills)
@@ -113,7 +113,7 @@ export async function createAgent(
   })
 }
 
-/** Soft-delete an agent (id or alias). Its alias stays reserved. See `endAgent`. */
+/** Soft-delete an agent (id or alias), see `endAgent`. Its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -123,7 +123,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   })
 }
 
-/** Statements that add an agent and its first key. The unit fails if the alias was taken in the meantime. */
+/** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
 export function newAgentStatements(
   account: AccountStore,
   agent: NewAgentRow,
@@ -163,7 +163,9 @@ export async function refuseTooManyAgents(account: AccountStore, added = 1): Pro
   )
 }
 
-/** Fails the unit if the account has too many agents at its commit. Other agents may be created concurrently. */
+/**
+ * Fails the unit if the account has too many agents at its commit, because other agents may be created concurrently.
+ */
 export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
   return [change.agents.requireAtMost(deps.config.agentsPerAccount)]
 }
@@ -203,7 +205,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
-/** Seal a token for its agent's row, so that no other row can use it. */
+/** Seal a token for the row of its agent, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,

@@ -11,7 +11,7 @@ interface EndingAgent {
 
 /**
  * Statements that soft-delete an agent. Its keys are revoked, its memberships removed, its unread messages parked, and
- * their senders notified. They fail the unit if the agent is already deleted, or another sender has written to it.
+ * their senders notified. They fail the unit if the agent is already deleted, or another sender has written since.
  */
 export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
   const { agents, channels, endings, keys, leases, reservations } = account.change

@@ -1,4 +1,4 @@
-/** Finds an agent of the account, and lists the agents that an agent can send to. */
+/** Finds an agent of the account, and the agents that an agent can send to. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseAlias } from '../../aliases.ts'
@@ -46,7 +46,7 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   )
 }
 
-/** The presence of an agent of the account: its connected clients, or the state of its remote server. */
+/** Who attends an agent of the account: its clients, or the state of a remote agent's server. */
 export function presenceOf(
   { waiting: { presence } }: Pick<AccountStore, 'waiting'>,
   { id, remote }: Pick<Agent, 'id' | 'remote'>,
@@ -59,10 +59,10 @@ export interface ListedAgent {
   description: string
   type: AgentType
   visibility: Visibility
-  /** At most 10, with shortened descriptions. Names that match the search are first. */
+  /** At most 10, with shortened descriptions; names that match the search come first. */
   skills: { name: string; description: string }[]
   skills_left_out?: number
-  /** The agent's presence, if it belongs to the caller's account: `attended (claude)`, `nobody since 25 min`. */
+  /** Who attends the agent, if it belongs to the caller's account: `attended (claude)`, `nobody since 25 min`. */
   presence?: string
   /** ISO 8601, or null if the agent has never made a call. */
   last_seen: string | null
@@ -92,7 +92,7 @@ export async function listAgents(
   return { agents: entries, cursor }
 }
 
-/** The position in a search: an alias that the caller may know, and the number of hidden agents to skip after it. */
+/** The position of a search: an alias that the caller may know, and the number `skip` of hidden agents after it. */
 interface Place {
   after: string
   skip: number

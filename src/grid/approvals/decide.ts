@@ -1,4 +1,4 @@
-/** Approves and refuses held messages. See docs/protocol/messages.md, "Held messages". */
+/** Approving and refusing held messages. See docs/protocol/messages.md, "Held messages". */
 import { type Actor, callingUser, requireConfirmed } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
@@ -33,7 +33,7 @@ const lasting: readonly GridError['code'][] = [
 
 /**
  * Deliver a held message, with `text` as its new text if given. Guardrails check it again. If it can no longer be
- * delivered, it is refused, and the reason is returned. State `held`: it now waits for the recipient's people.
+ * delivered, it is refused, and the reason is returned. `held`: it now waits for the recipient's people.
  *
  * Fails with `wrong_credential`, `message_not_found`, `already_decided`, `confirmation_required`, `invalid_input`,
  * `message_too_long`, and, while it stays held, with `guardrail_blocked`, `guardrail_unavailable` or `quota_exceeded`.
@@ -46,7 +46,7 @@ export async function approve(
     const found = await decidable(account, choice)
     const by = await decider(account)
     const at = account.deps.now()
-    // The text is compared with the complete text. Sending only its beginning is an edit that drops the rest.
+    // Sending only the beginning of a long text is an edit that drops the rest.
     const edited = text !== undefined && text !== givenOf(found.content).text
     try {
       const decided = { ...by, state: 'approved' as const, reason: null, edited, at }
@@ -60,7 +60,7 @@ export async function approve(
   })
 }
 
-/** Refuse a held message. Its sender gets the reason. Fails like `approve`. */
+/** Refuse a held message. Its sender reads the reason. Fails as `approve` does. */
 export async function refuse(
   account: AccountStore,
   { reason: given, ...choice }: Choice & { reason: string },

@@ -22,7 +22,7 @@ import type { FoundHeld } from './held.ts'
 import type { HeldContent } from './held-content.ts'
 import { holdOf, notifyClient, waitsUntil } from '../send/hold.ts'
 
-/** The state `held` means that the people of the recipient's account must also decide. */
+/** `held`: the people of the recipient's account must also decide. */
 export interface Delivered {
   state: 'approved' | 'held'
 }
@@ -51,7 +51,7 @@ export async function deliverHeld(
   await refuseFullInbox(from, recipient)
   const step = await stepOf(from, sender, content)
   const checked = recipient.guards === 0 ? {} : await checkGuardrails(outgoing)
-  // The sender's account decides before the recipient's account.
+  // The account of the sender decides first.
   const again = await holdOf(outgoing, checked, held.home === account.owner ? 1 : 2)
   const message = messageOf(outgoing.draft, { ...checked, ...again }, content.later)
   return await commit({ account, from, found, decided, recipient, message, step })
@@ -72,7 +72,7 @@ export function givenOf({ body, a2a, parts }: HeldContent): ReturnType<typeof as
   return asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
 }
 
-/** The draft of the message as it would be sent now. */
+/** The message as it would be sent now. */
 function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, text: string | undefined): Draft {
   const { a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
   const { hops, flagged, sanitized, sharedWith, via, type, recipient } = content
@@ -87,7 +87,7 @@ function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, tex
     ...{ replyToMessageId, conversationId, hops, flagged },
     ...{ sanitized, sharedWith, via, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, expiresAt: later.expiresAt },
-    // The stored message keeps its `traceparent`.
+    // The stored message is unchanged.
     traceparent: null,
     a2a: isEdited ? split ? JSON.stringify(split.inline) : null : a2a,
     largeParts: partsAsJson(isEdited ? split?.apart ?? [] : parts),
@@ -95,7 +95,7 @@ function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, tex
   return { text: cleaned, details, requestHash: '', message }
 }
 
-/** The message's details with the new text. The parts of an A2A message include the text. */
+/** The parts of an A2A message are its whole content, including the text. */
 function withText(details: A2aDetails, a2a: string | null, text: string): A2aDetails {
   if (!details.parts || !isFromA2a(a2a)) return details
   const others = details.parts.filter((part) => !isBareText(part as Parameters<typeof isBareText>[0]))
@@ -149,7 +149,7 @@ async function commit(
     ...account.change.held.decide(held.id, decided),
     recipient.requireOpen(message, quotasOf(from, recipient.inbox)),
     ...open ? [open] : [],
-    // The parts change only if the text was edited or a guardrail masked something.
+    // The parts are the same unless the text was edited or a guardrail masked something.
     ...largeParts === partsAsJson(parts) ? [] : [change.held.removeParts(id), change.parts.add(message)],
     ...message.held
       ? [

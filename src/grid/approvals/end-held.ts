@@ -1,4 +1,4 @@
-/** Ends held messages that are not delivered, because a person refused them or they expired. */
+/** Ends held messages that are not delivered: refused by a person, or expired. */
 import { newId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
@@ -6,7 +6,9 @@ import type { Decided } from '../../store/account/held-changes.ts'
 
 const expired = 'Nobody decided in time.'
 
-/** Record the decision and notify the sender, by a system message and in the message's task. */
+/**
+ * Record the decision and notify the sender by a system message, and in the task that the message began or continued.
+ */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
   const { home, messageId, recipient, fromAgentId, later } = held
   const { at, reason, state } = decided

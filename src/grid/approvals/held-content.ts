@@ -37,7 +37,7 @@ export function heldContent(held: HeldToDecide, parts: StoredPart[]): HeldConten
   return { ...own, later: held.later, parts }
 }
 
-/** The hash that binds a decision to this content. */
+/** A decision carries the hash, which binds it to this content. */
 export function hashOfContent(content: HeldContent): string {
   return digestOf(JSON.stringify(content))
 }
@@ -55,7 +55,7 @@ function asFile({ raw, ...part }: Record<string, unknown>, partId: string): Reco
   return isFile && part.part_id === undefined ? { ...part, part_id: partId } : part
 }
 
-/** The content except its text, sender and recipient. */
+/** The content without its text, sender and recipient. */
 export function shownContent(content: HeldContent): ShownContent {
   const { messageId, fromAlias: _from, type: _type, recipient: _recipient, body, a2a, later, parts, ...fields } =
     content

@@ -1,4 +1,4 @@
-/** The conversation of a held message, shown to the person who decides. */
+/** The conversation of a held message, for the person who decides on it. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { HeldToDecide } from '../../store/account/held.ts'
@@ -9,13 +9,13 @@ import { isChannel } from '../send/in-turn.ts'
 import { findHeld } from './held.ts'
 
 export interface HeldPlace {
-  /** The conversation of the message; undefined if it has no message yet or is hidden from the caller. */
+  /** Its conversation; undefined if that has no message yet or is hidden from the caller. */
   thread: number | undefined
-  /** The message that the held message answers; null if the caller may not read it, undefined if it answers none. */
+  /** The message that it answers; null if the caller may not read it. Undefined if it answers none. */
   answered: { seq: number; threadId: number; fromAlias: string } | null | undefined
 }
 
-/** Records no reading, because the result contains no text. Fails like `heldMessage`. */
+/** Records no reading, because it contains no text. Fails as `heldMessage` does. */
 export async function placeOfHeld(account: AccountStore, id: string): Promise<HeldPlace> {
   const [{ held }, reader] = await Promise.all([findHeld(account, id), readerOf(account)])
   const [thread, answered] = await Promise.all([

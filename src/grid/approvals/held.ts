@@ -11,7 +11,7 @@ import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownC
 export type HeldMessage = HeldRow & ShownContent & {
   /** SHA-256 of everything that is shown and delivered. */
   hash: string
-  /** Whether the calling user may decide on the message while it is held. */
+  /** The calling user may decide on it, if it is still held. */
   mayDecide: boolean
 }
 
@@ -68,7 +68,7 @@ export interface FoundHeld {
   hash: string
 }
 
-/** Fails with `message_not_found`, also if the calling user may not decide on the message. */
+/** Fails with `message_not_found`, including for messages on which the calling user may not decide. */
 export async function findHeld(account: AccountStore, id: string): Promise<FoundHeld> {
   const { userId } = callingUser(account.actor)
   const { read } = account
@@ -80,7 +80,7 @@ export async function findHeld(account: AccountStore, id: string): Promise<Found
   return { held, content, hash: hashOfContent(content) }
 }
 
-/** The row without the fields that only the delivery needs. */
+/** Omits what only the delivery needs. */
 function rowOf(held: Omit<HeldToDecide, 'mayDecide'>): HeldRow {
   const { home: _home, fromAgentId: _from, fromAliasNow: _now, toId: _to, later: _later, a2a: _a2a, ...row } = held
   return row

@@ -31,13 +31,13 @@ export interface RuleInput {
   minBytes: number | null
   /** Members by id or email address. If empty, the owners decide. */
   deciders: string[]
-  /** From 1 to 168. */
+  /** 1 to 168. */
   expiresInHours: number
   enabled: boolean
   isRisky: boolean
 }
 
-/** The rule after the given changes. `rules` are all rules of the account. */
+/** The rule with the given changes. `rules`: all rules of the account. */
 export async function changedRule(
   account: AccountStore,
   before: ApprovalRule,
@@ -81,7 +81,7 @@ function nameOf(text: string, id: string, rules: readonly ApprovalRule[]): strin
   return name
 }
 
-/** The kind that the input names. `strangers` is an alias of `external`. */
+/** The kind that a caller names. `strangers` is an alias of `external`. */
 function kindOf(end: string): typeof senderKinds[number] | undefined {
   return senderKinds.find((kind) => kind === (end === 'strangers' ? 'external' : end))
 }
@@ -137,7 +137,7 @@ async function decidersOf(account: AccountStore, refs: readonly string[]): Promi
   return [...new Set(ids)].sort()
 }
 
-/** Requires the consent of each person whom a rule names, because the rule shows their messages to others. */
+/** A rule that names a person would show the messages of that person to others. */
 async function requireConsents(account: AccountStore, { fromId, toId, deciders }: ApprovalRule): Promise<void> {
   if (fromId === null && toId === null) return
   const exempt = await account.read.approvalRules.exemptIds(deciders)

@@ -48,7 +48,7 @@ export async function createApprovalRule(
   const id = newId()
   return await retryOnConflict(async () => {
     const rules = await account.read.approvalRules.list()
-    // The write was repeated after a lost response. The rule exists, so the first attempt succeeded.
+    // The rule exists if an earlier attempt succeeded and its response was lost.
     const own = rules.find((rule) => rule.id === id)
     const rule = own ?? await changedRule(account, { ...blank, id, createdAt: at, updatedAt: at }, input, rules)
     if (!own) {
@@ -87,7 +87,7 @@ export async function updateApprovalRule(
   })
 }
 
-/** Delete a rule. Its held messages stay held. Fails with `not_found`, and unless the caller may change rules. */
+/** Fails with `not_found`, and for callers that may not change a rule. Its held messages stay held. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -102,7 +102,7 @@ export async function deleteApprovalRule(account: AccountStore, id: string): Pro
   })
 }
 
-/** Requires a person. Agents may have admin keys, so a key must not weaken the rules about agents' messages. */
+/** Agents may have admin keys, so no key can weaken the rules about agents' messages. */
 async function byPerson(account: AccountStore): Promise<Statement[]> {
   const { actor, deps } = account
   if (actor.type !== 'user' && actor.type !== 'system') {

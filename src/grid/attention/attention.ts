@@ -24,16 +24,16 @@ type SnoozeTime = (typeof snoozeTimes)[number]
 /** The time of day, in the user's time zone, when an entry snoozed until tomorrow reappears. */
 const morningMs = 8 * hour
 
-/** Entries, most urgent first. `until` is in milliseconds since the epoch. */
+/** Most urgent first; `until` is in milliseconds since the epoch. */
 export interface Attention {
   open: Condition[]
   snoozed: { condition: Condition; until: number }[]
 }
 
 /**
- * The entries that need the calling user. Only owners and admins see keys and problems between others. Only readers see
- * who wrote an unread message. A task's failure reason is message text. It is omitted without `isReading`, and the
- * caller records the reading if `readsOthers`.
+ * The entries that need the calling user's attention. Only owners and admins see keys and problems between others. Only
+ * readers see who wrote an unread message. A task's failure reason is message text. It is omitted without `isReading`,
+ * and the caller records the reading if `readsOthers`.
  */
 export async function attentionOf(
   account: AccountStore,
@@ -121,7 +121,7 @@ export async function withoutSnoozed(
   const [conditions, offer, kept, reader] = await Promise.all([found, offered, asked, asReader])
   const seen = (reader ? ofReader(reader, conditions) : conditions).filter((condition) => {
     if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
-    // Questions to the calling user are listed by conversation instead. See `questionsOf`.
+    // Questions to the users themselves are listed by conversation: see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
   const all = offer ? [...seen, conditionOfOffer(offer)] : seen
@@ -140,7 +140,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/** Hide an entry from the calling user until it gets worse. Resolves to whether the entry still existed. */
+/** Hide an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
@@ -187,7 +187,7 @@ function endOf(time: SnoozeTime, at: number, timeZone: string): number {
 
 export { maxCounted, maxOfKind }
 
-/** An agent is late when its oldest unread message is older than this, a person when an answer is due longer. */
+/** How old an agent's oldest unread message, or a question to a person, must be to need attention. */
 const unreadForLongMs = hour
 /**
  * A server needs a person after this many failures in a row. Pages show it at once; webhooks are notified after an
@@ -195,13 +195,13 @@ const unreadForLongMs = hour
  */
 export const manyFailures = 3
 const notifiedAfterMs = hour
-/** How long parked messages, refused calls and failed guardrail checks are shown. */
+/** How long parked messages, refused calls and failures of guardrails are shown. */
 const parkedForMs = 7 * day
 const failedForMs = day
-/** How long failed, waiting and inactive tasks are shown. */
+/** How long failed, waiting and quiet tasks are shown. */
 const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input, ...taskFilters.auth]
-/** The minimum number of refused calls of one caller. A few may be mistakes. */
+/** The minimum number of refused calls of one caller. One or two may be mistakes. */
 const manyRefused = 3
 /** The minimum number of blocked messages of one guardrail. */
 const manyBlocked = 10
@@ -281,7 +281,7 @@ export function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }
 
-/** All current problems of an account, most urgent kinds first, with at most `maxOfKind` of each kind. */
+/** All current problems of an account, most urgent kinds first, at most `maxOfKind` of each. */
 export async function findConditions(account: AccountStore): Promise<Condition[]> {
   const { attention, questions, turns } = account.read
   const at = account.deps.now()
@@ -352,7 +352,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: `${of.follower}, left out`, since: of.since, level: of.leftOut }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
-    // A full inbox has level 2, a nearly full one level 1.
+    // A full inbox weighs twice a nearly full one.
     ...all('inbox', inboxes, (of) => {
       return { subject: of.agentId, since: null, level: Math.max(of.unread >= of.max ? 2 : 1, of.refused) }
     }),
@@ -365,10 +365,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }
     }),
     ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
-    // A used-up quota has level 2, a nearly used-up one level 1.
+    // A used quota weighs twice a nearly used one.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     ...ofFeature('domain'),
-    // The time is omitted, because an account must not learn when another account took the alias.
+    // Other accounts may not learn when the alias was taken.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]

@@ -1,4 +1,4 @@
-/** Channels are groups of agents in one account. See docs/protocol/messages.md, "Channels". */
+/** Channels: groups of agents in one account. See docs/protocol/messages.md, "Channels". */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { checkNewChannelName, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
@@ -14,7 +14,7 @@ import { authorize } from '../authorize.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Maximum members of a channel. One write stores a message for all members. */
+/** Maximum members of a channel. One write stores a message for all of them. */
 export const maxMembers = 500
 
 interface ListedChannel {
@@ -24,7 +24,7 @@ interface ListedChannel {
   members: string[]
 }
 
-/** A page of the channels of the calling agent, by name. `cursor` is the start of the page. */
+/** A page of the channels of the calling agent, by name. `cursor` is where the page begins. */
 export async function listChannels(
   account: AccountStore,
   input: { cursor?: string } = {},
@@ -59,7 +59,7 @@ export interface Channel {
   createdAt: number
 }
 
-/** Create a channel and add all members (ids or aliases), or fail. */
+/** Create a channel and add its members (ids or aliases), all or nothing. */
 export async function createChannel(
   account: AccountStore,
   input: { name: string; description?: string; members?: string[] },
@@ -78,7 +78,7 @@ export async function createChannel(
 
   return await retryOnConflict(async () => {
     const named = await account.read.channels.byRef('', channel.name)
-    // The write was repeated after a lost response. The channel exists, so the first attempt succeeded.
+    // The channel exists if an earlier attempt succeeded and its response was lost.
     if (named && named.id !== channel.id) {
       throw new GridError('channel_taken', `The account has a channel #${channel.name}. Choose another name.`, {
         field: 'name',
@@ -101,7 +101,7 @@ export async function createChannel(
   })
 }
 
-/** Soft-delete a channel (id or name). It is no longer listed and accepts no messages. Old messages stay readable. */
+/** Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable. */
 export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -118,7 +118,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
   })
 }
 
-/** Replace all members of a channel (id or name) with these agents (ids or aliases), or fail. */
+/** Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing. */
 export async function setChannelMembers(
   account: AccountStore,
   input: { channel: string; members: string[] },
@@ -153,9 +153,10 @@ export async function followChannel(account: AccountStore, channel: string, foll
 export const wakes = ['all', 'mentions', 'none'] as const satisfies readonly Wake[]
 
 /**
- * Choose which posts of a channel wake a member. Admins choose for any agent, agents for themselves. Null sets the
- * default: all posts in a channel of at most five members, otherwise posts that name or answer the agent. Fails with
- * `channel_not_found` or `not_channel_member`.
+ * Choose which posts of a channel wake a member. Admins choose for any agent, agents for themselves. Null is the
+ * default: all posts in a channel of at most five members; in larger channels, posts that name or answer the agent.
+ * Fails with `channel_not_found` or
+ * `not_channel_member`.
  */
 export async function setWake(
   account: AccountStore,
@@ -167,12 +168,12 @@ export async function setWake(
   const id = actor.type === 'agent' ? actor.agentId : (await findMembers(account, [agent ?? '']))[0].id
   const [rows] = await account.write([account.change.channels.setWake(found.id, id, wake)])
   if (rows.length > 0) return
-  // To an agent, channels without it look missing.
+  // To an agent, a channel looks missing if the agent is not a member.
   if (actor.type === 'agent') throw new GridError('channel_not_found', `Channel '${channel}' not found`)
   throw new GridError('not_channel_member', `The agent is not a member of #${found.name}.`)
 }
 
-/** Add agents (ids or aliases) to a channel and remove others in one unit. Other members stay. */
+/** Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay. */
 export async function changeChannelMembers(
   account: AccountStore,
   input: { channel: string; add?: string[]; remove?: string[] },

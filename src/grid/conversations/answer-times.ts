@@ -1,4 +1,4 @@
-/** An agent's answer times, from the counts that the page Network shows. */
+/** How long an agent takes to answer, from the counts of the page Network. */
 import { day, startOfDay } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 

@@ -1,4 +1,4 @@
-/** The list of conversations that the calling user may see. See docs/people.md, "People who read". */
+/** The list of conversations, as the calling user may see it. See docs/people.md, "People who read". */
 import { callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import {
@@ -33,7 +33,7 @@ export interface ConversationList {
 
 interface ListOptions {
   show: Show
-  /** A part of an agent's or a channel's name. */
+  /** A part of the name of an agent or channel. */
   search?: string
   before?: number
   requestId: string | null
@@ -126,7 +126,7 @@ export interface AgentTalk {
   talks: Thread[]
 }
 
-/** The newest messages from or to an agent (by alias), and its conversation partners. Marks nothing as seen. */
+/** The newest messages from or to an agent (by alias), and its conversation partners. Does not mark them as seen. */
 export async function talkOfAgent(
   account: AccountStore,
   alias: string,

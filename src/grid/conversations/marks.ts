@@ -1,4 +1,4 @@
-/** Marks of read and unread messages for a person. See docs/people.md, "People who write". */
+/** Read marks of a person in a conversation. See docs/people.md, "People who write". */
 import { callingUser, requirePermission } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -8,7 +8,7 @@ import { findThread, setSeen, type Thread, unknownConversation } from './threads
 
 type ReadMessages = { seqs: readonly number[] } | { upTo: number }
 
-/** Mark messages to the calling user as read. The conversation counts as seen up to the newest of them. */
+/** Mark messages to the calling user as read, and the conversation as seen up to the newest of them. */
 export async function markConversationRead(
   account: AccountStore,
   threadId: number,
@@ -29,7 +29,7 @@ export async function markConversationRead(
   return { read }
 }
 
-/** Mark up to 50 messages to the calling user as unread, starting at a `seq`. */
+/** Mark up to 50 messages to the calling user as unread again, starting at a `seq`. */
 export async function markConversationUnread(
   account: AccountStore,
   threadId: number,
@@ -72,9 +72,9 @@ function callingReader(account: AccountStore): string {
   return userId
 }
 
-/** Maximum messages per page, and per call of `markRead`. */
+/** Maximum messages of a page, and of a call of `markRead`. */
 const maxInboxPage = 50
-/** Mark messages to the calling user as read. The senders can see this. Resolves to those that were unread. */
+/** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
   const { agentId } = await callingPersonAlias(account)
   requireFew(messageIds)

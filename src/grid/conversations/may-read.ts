@@ -1,10 +1,10 @@
 /**
- * Which messages a member of the account may read. Every page, stream and count uses only this file's decision.
+ * Which messages a member of the account may read. This file alone decides it, for every page, stream and count.
  *
  * | messages | owner, admin | member | viewer |
  * | --- | --- | --- | --- |
  * | to or from one's own alias | all | all | has no alias |
- * | of a channel with one's alias | since it joined, and as below | since it joined | numbers |
+ * | of a channel that one's alias is in | since it joined, and as below | since it joined | numbers |
  * | of another channel | since the switch | numbers | numbers |
  * | between agents | since the switch | numbers | numbers |
  *
@@ -20,7 +20,7 @@ import { activityRow } from '../activity.ts'
 import type { Receipts, ThreadMessage } from './messages.ts'
 import type { Thread } from './threads.ts'
 
-/** A member of the account, with the data that determines what they may read. */
+/** A member of the account, with the facts that decide what they may read. */
 export interface Reader {
   userId: string
   role: Role
@@ -35,7 +35,7 @@ export interface Reader {
 /** The place of a message: to or from the reader, in a channel, or between others. */
 export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
 
-/** The calling user as a reader, by the current role and setting. */
+/** The calling user as a reader, by the current role and switch. */
 export async function readerOf(account: AccountStore): Promise<Reader> {
   const reader = await readerFor(account, callingUser(account.actor).userId)
   if (!reader) throw new GridError('not_allowed', 'You are no longer a member of this account.')
@@ -58,7 +58,7 @@ export async function readerFor(account: AccountStore, userId: string): Promise<
   }
 }
 
-/** The place of a message or thread. `agents` are the ids of the sender and the recipient. */
+/** The place of a message or thread. `agents` are the ids of the agents at its ends. */
 export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
   if (reader.personAlias && of.agents.includes(reader.personAlias.agentId)) return { kind: 'mine' }
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
@@ -73,7 +73,7 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
   return Math.min(joined, bySwitch)
 }
 
-/** The result of `readableFrom` for every place. Statements filter by it. */
+/** The times of `readableFrom` for every place, for statements that filter by them. */
 export function readableTimes(reader: Reader): ReadableTimes {
   const from = (place: Place) => readableFrom(reader, place) ?? null
   return {
@@ -90,14 +90,14 @@ export function mayRead(reader: Reader, place: Place, at: number): boolean {
   return from !== undefined && at >= from
 }
 
-/** Whether the reader can see the message only because the account lets owners and admins read. */
+/** Whether the reader can see the message only because the account permits owners and admins to read. */
 export function isReadBySwitch(reader: Reader, place: Place, at: number): boolean {
   if (place.kind !== 'channel') return place.kind === 'others'
   const joined = reader.channels.get(place.channelId)
   return joined === undefined || at < joined
 }
 
-/** The place of the messages of a thread. In a conversation with an id, some messages may be the reader's own. */
+/** The place of the messages of a thread. In a conversation with an id, single messages may be the reader's own. */
 export function placeOfThread(
   reader: Reader,
   { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
@@ -106,7 +106,7 @@ export function placeOfThread(
   return placeOf(reader, { channelId: channel?.id ?? null, agents: ends })
 }
 
-/** The place of one message. Its recipient comes from its receipt, because an alias can change. */
+/** The place of one message. Its recipient is known by its receipt, because an alias can change. */
 export function placeOfMessage(
   reader: Reader,
   { fromAgentId }: ThreadMessage,
@@ -119,7 +119,7 @@ export function placeOfMessage(
   })
 }
 
-/** The object of a recorded reading: a thread, a named list, or an agent's newest messages. It contains no text. */
+/** The object of a reading: a thread, a list by its name, or an agent's newest messages. Never a text. */
 type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
@@ -129,8 +129,8 @@ type Reading =
 const maxNamed = 8
 
 /**
- * Record a reading before the text is shown, once per session, thread and hour. If recording fails, nothing may be
- * shown. Looks for an earlier record while `isReading` is pending.
+ * Record the reading before it is shown, once per session, thread and hour. If that fails, show nothing. Looks up an
+ * earlier record while `isReading` is pending.
  */
 export async function recordReading(
   account: AccountStore,
@@ -150,7 +150,7 @@ export async function recordReading(
       [account.change.activity.requireNoReading(row)],
     )
   } catch (error) {
-    // Another request of the session has recorded the reading.
+    // Another request of the session recorded it.
     const isThere = error instanceof GridError && error.code === 'write_conflict' &&
       await account.read.activity.hasReading(row)
     if (!isThere) throw error

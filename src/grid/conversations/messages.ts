@@ -1,4 +1,4 @@
-/** Reads pages of a thread, message states and chains of replies. It does not decide who may read them. */
+/** Pages of a thread, message states, and chains of replies. Nothing here decides who may read. */
 import { Buffer } from 'node:buffer'
 import { readingUser } from '../../auth/actor.ts'
 import type { Awaitable } from '../../lib/awaitable.ts'
@@ -12,13 +12,13 @@ export interface ThreadMessage
   isReceived: boolean
   flagged: boolean
   sanitized: boolean
-  /** Whether the person who approved it changed its text. */
+  /** A person who approved it changed its text. */
   edited: boolean
 }
 
 /**
- * The anchor of a page. `at` is a time. The other anchors are the `seq` of a message, which `before` and `after`
- * exclude. `most` limits the number of messages.
+ * The anchor of a page. `at` is a time; the others are the `seq` of a message, which `before` and `after` exclude.
+ * `most` limits the number of messages.
  */
 export type ThreadPosition =
   | { newest: true; most?: number }
@@ -51,10 +51,10 @@ export interface ChainMessage extends ThreadMessage {
 }
 
 const pageSize = 50
-/** Limits of a page: UTF-16 units of each text, and approximate bytes of HTML in total. */
+/** Limits of a page: UTF-16 units of each text, and about this many bytes of HTML in total. */
 export const maxShown = 1_200
 const maxPageBytes = 60_000
-/** The HTML bytes of a message besides its text: times, links and names. */
+/** Bytes of a message without its text: times, links and names. */
 const messageBytes = 550
 const maxChain = 1_000
 
@@ -90,7 +90,7 @@ export async function readPage(
   const { anchor, older, newer } = place
   const isAhead = newer > 0 && from > anchor
   const found = isAhead ? await messagesAround(account, id, place, from) : place.found
-  // One extra row in each direction shows whether there are more. Rows further away are answered messages.
+  // One extra row in each direction shows whether there is more. Rows further away are answered messages.
   const near = found.filter(({ seq }) => seq >= from)
   const [before, after] = [
     near.filter(({ seq }) => seq < anchor).slice(-older - 1),
@@ -147,7 +147,7 @@ async function placeOf(account: AccountStore, id: number, position: ThreadPositi
   return { anchor, older: 0, newer: pageSize }
 }
 
-/** A message and its thread in this account, by `seq` or id. Undefined if the account does not have it (yet). */
+/** A message and its thread in this account, by its `seq` or id; undefined if it has no place in the account (yet). */
 export async function findMessage(
   account: AccountStore,
   message: { seq: number } | { id: string },
@@ -162,7 +162,7 @@ export async function findMessages(account: AccountStore, seqs: number[]): Promi
   return (await bySeqs(account, seqs)).map(shown)
 }
 
-/** The newest messages of several threads, oldest first. */
+/** The newest messages in some threads, oldest first. */
 export async function newestOf(account: AccountStore, threads: number[], limit: number): Promise<ThreadMessage[]> {
   return (await account.read.threadMessages.newestOf(threads, limit, readingUser(account.actor))).map(shown)
 }
@@ -171,7 +171,7 @@ function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]>
   return account.read.threadMessages.bySeqs(seqs, readingUser(account.actor))
 }
 
-/** The delivery states of messages in this account, by `seq`. Unknown messages are absent. */
+/** The states of messages in threads of this account, by their `seq`; unknown messages are absent. */
 export async function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipts>> {
   const { threadMessages } = account.read
   const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])

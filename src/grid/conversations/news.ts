@@ -24,7 +24,7 @@ export interface News {
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const { userId, role } = callingUser(account.actor)
-  // Members and viewers can read only conversations that they take part in.
+  // Members and viewers read only what they take part in.
   const asked = listThreads(account, { userId, isOfUser: !allows(role, 'manage') })
   const [reader, { threads, next }] = await Promise.all([readerOf(account), asked])
   const since = Math.max(reader.memberSince, account.deps.now() - day)
@@ -43,7 +43,7 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
   return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 
-/** One hour or day in UTC. `answerMs` is the sum of the times of its `answers`. */
+/** An hour or a day in UTC. `answerMs` is the sum of the times of its `answers`. */
 export interface Period {
   at: number
   sent: number

@@ -1,4 +1,4 @@
-/** Reads single messages with their parts and chains. See docs/people.md, "People who read". */
+/** Single messages with their parts and chains. See docs/people.md, "People who read". */
 import { GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -56,8 +56,8 @@ async function openFound(
 }
 
 /**
- * A message by its id, if the calling user may read it. A caller that shows its text must record the reading. Fails
- * with `message_not_found` or `not_allowed`.
+ * A message by its id, if the calling user may read it. A caller that shows its text records the reading. Fails with
+ * `message_not_found` or `not_allowed`.
  */
 export async function readableMessage(account: AccountStore, id: string): Promise<OpenMessage> {
   const [reader, found] = await Promise.all([readerOf(account), messageNamed(account, id)])
@@ -65,7 +65,7 @@ export async function readableMessage(account: AccountStore, id: string): Promis
   return (await readFound(account, reader, found)).message
 }
 
-/** Fails with `not_allowed` if the reader may not read it. Does not record the reading. */
+/** Fails with `not_allowed` if the reader may not read it. The reading is not recorded yet. */
 async function readFound(
   account: AccountStore,
   reader: Reader,
@@ -86,7 +86,7 @@ async function readFound(
   return { reader, thread, message, receipts: recipient ? [recipient] : receipts }
 }
 
-/** A part of a message, by the key from `listParts`. Fails with `part_not_found`, or like `openMessage`. */
+/** A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
 export async function openPart(
   account: AccountStore,
   ref: string,
@@ -102,14 +102,14 @@ export async function openPart(
   return await findListedPart(account, { id, agentId, isSent: !isReceived }, key)
 }
 
-/** Retract a message that the calling user sent, by its `seq` or id. Fails like `retractMessage`. */
+/** Retract a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */
 export async function retractOwnMessage(account: AccountStore, ref: string): Promise<void> {
   const message = await messageNamed(account, ref)
   if (!message) throw unknownMessage()
   await retractMessage(account, await callingPersonAlias(account), message.id)
 }
 
-/** Whether the message is the reader's own and is still unread. */
+/** Whether the message is the reader's own and still unread. */
 export function canRetract(
   { personAlias }: Pick<Reader, 'personAlias'>,
   { fromAgentId, receipts }: Pick<OpenMessage, 'fromAgentId' | 'receipts'>,
@@ -214,7 +214,7 @@ interface ListedPart {
   bytes: number
 }
 
-/** The parts and details of a message besides its text; empty if the details are damaged. */
+/** The details of a message besides its text; empty if they are damaged. */
 export function listParts({ id, a2a, body }: { id: string; a2a: string | null; body: string }): ListedPart[] {
   if (a2a === null) return []
   try {
@@ -230,12 +230,12 @@ export function listParts({ id, a2a, body }: { id: string; a2a: string | null; b
   }
 }
 
-/** The file names in a list of parts, as one text. */
+/** The names of the files among parts, as one text. */
 export function fileNames(parts: readonly ListedPart[]): string {
   return parts.flatMap(({ filename }) => filename ?? []).join(', ')
 }
 
-/** The handle of an inline part or of a separately stored part. */
+/** The handle of an inline or separately stored part. */
 function handleAt(messageId: string, part: Record<string, unknown>, n: number): PartHandle {
   if (part.part_id !== undefined) return part as unknown as PartHandle
   return storedPart(`${messageId}.${n}`, part).handle
@@ -255,7 +255,7 @@ export async function findListedPart(
   return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
-/** An inline part by its index. */
+/** An inline part, by its index. */
 export function inlinePart({ a2a }: Pick<PartOfMessage, 'a2a'>, partId: string, key: string): StoredPart | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }

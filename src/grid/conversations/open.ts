@@ -35,36 +35,36 @@ export interface OpenMessage extends ThreadMessage {
   /** Whether it is from or to the reader, or in a channel since they joined it. */
   isMine: boolean
   isUnread: boolean
-  /** Set if a guardrail let it pass without a check; `only` means that no other guardrail objected. */
+  /** A guardrail let it pass without a check; `only` if none objected to it. */
   unchecked?: { only: boolean }
-  /** The task of the message. `isFirst` means that the message began the task. */
+  /** Its task; `isFirst` if the message began the task. */
   task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
-  /** Choices that the sender offers to a person. */
+  /** Choices that the sender offers a person. */
   choices?: Choices
 }
 
 export interface OpenConversation {
   reader: Reader
   thread: Thread
-  /** The start of the readable period, in milliseconds since the epoch: 0 for all. Undefined: numbers only. */
+  /** The start of the readable part, in milliseconds since the epoch: 0 for all. Undefined: numbers only. */
   since: number | undefined
   messages: OpenMessage[]
-  /** Sends that guardrails blocked in the period of the page, oldest first. */
+  /** Sends blocked by guardrails within the time of the page, oldest first. */
   refused: RefusedSend[]
   /** Answered messages, by `id`: readable, in the same conversation, and not directly before the answer. */
   quoted: Map<string, OpenMessage>
-  /** Anchors of the previous and next page. Undefined on the first and the last page. */
+  /** Anchors of the previous and next page; undefined on the first and the last page. */
   older?: number
   newer?: number
   /** How many messages between others this page omits. */
   hidden: number
-  /** The `seq` of the last message that the user has now seen. */
+  /** The last message that the user has now seen. */
   seen: number
-  /** The first unread message to the reader, or else the first unseen message; null if there is none. */
+  /** The first unread message to the reader, or else the first unseen one; null if there is none. */
   firstNew: number | null
 }
 
-/** A conversation and its reader. */
+/** A conversation and who reads it. */
 export interface Place {
   reader: Reader
   thread: Thread
@@ -81,7 +81,7 @@ export async function placeOfConversation(account: AccountStore, id: number): Pr
 interface Opening {
   requestId: string | null
   isGlance?: boolean
-  /** A lookup that is already in progress. */
+  /** A lookup that has already begun. */
   place?: Awaitable<Place>
 }
 
@@ -178,7 +178,7 @@ async function refusedSends(
   })
 }
 
-/** The start of the readable period of a thread, see `OpenConversation`, and the first message since then. */
+/** The start of the readable part of a thread, see `OpenConversation`, and the first message since then. */
 async function accessTo(
   account: AccountStore,
   id: number,
@@ -187,7 +187,7 @@ async function accessTo(
   const { userId } = callingUser(account.actor)
   const [hasUser, of] = await Promise.all([account.read.threads.hasUser(id, userId), readableSince(account, place)])
   const { reader, thread } = of
-  // In a conversation with an id, some messages may be the reader's own.
+  // In a conversation with an id, single messages may be the reader's own.
   const isPart = reader.personAlias !== undefined && thread.kind === 'conversation' && hasUser
   return isPart ? { reader, thread, since: 0, first: 0 } : of
 }
@@ -198,7 +198,7 @@ async function readableSince(account: AccountStore, place: Awaitable<Place>) {
   return { reader, thread, since, first: since === undefined ? null : await firstSince(account, thread.id, since) }
 }
 
-/** Removes messages that the reader may not read, and adds receipts to the others. */
+/** Removes messages that the reader may not read, and adds the receipts of the others. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
@@ -271,7 +271,7 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   return last
 }
 
-/** The quoted messages by id. Messages of other conversations have other readers, so they are not quoted. */
+/** Messages of other conversations have their own readers, so they are not quoted. */
 function quotedBy(messages: OpenMessage[], answered: OpenMessage[]): Map<string, OpenMessage> {
   const wanted = new Set(messages.flatMap(({ replyToMessageId: id }, n) => {
     return id !== null && messages[n - 1]?.id !== id ? [id] : []

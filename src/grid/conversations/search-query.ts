@@ -1,14 +1,14 @@
-/** Parses a message search: words, and filters such as `from:@alice`. */
+/** Parses message searches: words, and filters such as `from:@alice`. */
 
-/** The search terms as typed. Unused filters are empty. */
+/** Texts as typed; empty for unused filters. */
 export interface SearchQuery {
-  /** The words besides the filters. */
+  /** The words without the filters. */
   words: string
   from: string
   to: string
   /** The name of a channel. */
   in: string
-  /** A day, as `2026-11-24`. The same for `before`. */
+  /** Days, as `2026-11-24`. */
   after: string
   before: string
   /** Any of `file` and `link`. */
@@ -18,7 +18,7 @@ export interface SearchQuery {
 
 const filter = /(^|\s)(from|to|in|after|before|has|is):(\S+)/gi
 
-/** Parse the query. Filters in the text override separate fields. */
+/** Parse the query; filters in the text override separate fields. */
 export function parseSearch(query: URLSearchParams): SearchQuery {
   const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 200).toWellFormed().replaceAll('\0', '')
   const fields = new Map(['from', 'to', 'in', 'after', 'before', 'has', 'is'].map((name) => [name, given(name)]))

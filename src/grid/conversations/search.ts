@@ -23,9 +23,9 @@ export interface SearchResult {
   hasMore: boolean
   /** The `position` of the next page. */
   next?: number
-  /** Whether the index is being rebuilt from the first message, so that newer messages are not found yet. */
+  /** The index is being rebuilt from the first message, so newer messages are not found yet. */
   isFilling: boolean
-  /** Whether the query names a word or a filter. */
+  /** The query names a word or a filter. */
   isAsked: boolean
   /** Whether the reader may read messages at all. */
   isReader: boolean
@@ -33,10 +33,10 @@ export interface SearchResult {
 
 const pageSize = 20
 const maxCounted = 500
-/** If more messages than this are missing, the index is being rebuilt. */
+/** A larger backlog of unindexed messages means that the index is being rebuilt. */
 const maxMissing = 1_000
 
-/** Search messages. `days` are the times of the query's `after` and `before`. */
+/** Search messages. `days` are the times of `after` and `before` of the query. */
 export async function searchConversations(
   account: AccountStore,
   query: SearchQuery,
@@ -95,7 +95,9 @@ function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPie
   return files === '' ? excerpt : excerptOf(`${files}: ${text}`, words)
 }
 
-/** The newest readable matches: to or from the reader's alias, and others after the message `first`. */
+/**
+ * The newest readable places: messages to or from the reader's alias, and others after the message `first`.
+ */
 async function findPlaces(
   account: AccountStore,
   reader: Reader,
@@ -114,7 +116,7 @@ async function findPlaces(
     personAlias === null ? [] : places(mine, times, range),
     others === null && Object.keys(channels).length === 0
       ? []
-      // Messages before `first` are skipped, because the reader may be unable to read many of them.
+      // Older messages are skipped, because the reader may be unable to read many of them.
       : places(rest, times, { ...range, after: Math.max(range.after, first) }),
   ])
   return [...new Map(found.flat().map((place) => [place.seq, place])).values()].sort((a, b) => b.seq - a.seq)

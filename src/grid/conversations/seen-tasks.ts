@@ -1,11 +1,11 @@
-/** The tasks of an account, as its people see them. */
+/** The tasks of an account, for its people. */
 import { allows } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { SeenTask } from '../../store/account/seen-tasks.ts'
 import { isReadBySwitch, mayRead, placeOf, readerOf, recordReading } from './may-read.ts'
 import { isTerminal, type TaskState, taskStates } from '../tasks/task.ts'
 
-/** The filters of the task list and their states. */
+/** The filters of the list. */
 export const taskFilters = {
   open: taskStates.filter((state) => !isTerminal(state)),
   input: ['input-required'],
@@ -17,14 +17,14 @@ export const taskFilters = {
 
 export type TaskFilterName = keyof typeof taskFilters
 
-/** A task in the list. `text` and `why` are empty if the caller may not read them. */
+/** `text` and `why` are empty if the caller may not read them. */
 export interface ListedTask extends SeenTask {
   isReadable: boolean
 }
 
 /**
- * Tasks from or to agents of the account, last changed first. Members and viewers see only their own. `hasMore` means
- * that another page follows.
+ * Tasks to or from agents of the account, last changed first; for members and viewers only their own. `hasMore`:
+ * another page follows.
  */
 export async function listSeenTasks(
   account: AccountStore,
@@ -33,7 +33,7 @@ export async function listSeenTasks(
   const pageSize = 50
   const states = filter ? taskFilters[filter] : null
   const reader = await readerOf(account)
-  // Members and viewers see their own tasks. The empty id matches no agent.
+  // Members and viewers see their own tasks. No agent has the empty id.
   const agent = allows(reader.role, 'manage') ? null : reader.personAlias?.agentId ?? ''
   const found = await account.read.seenTasks.list(states, agent, pageSize + 1, (page - 1) * pageSize)
   let isOfOthers = false

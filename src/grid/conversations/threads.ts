@@ -1,4 +1,4 @@
-/** The threads of an account and their participants. Nothing here decides who may read them. */
+/** The conversations of an account: threads and their participants. Nothing here decides who may read. */
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredThread } from '../../store/account/threads.ts'
@@ -6,7 +6,7 @@ import type { StoredThread } from '../../store/account/threads.ts'
 export type ThreadKind = 'channel' | 'conversation' | 'pair'
 
 interface ThreadFilter {
-  /** Threads of this agent: with messages from or to it, and its channels. */
+  /** Threads of this agent: those with messages from or to it, and its channels. */
   agentId?: string
   /** Threads of the live agent with this alias. */
   alias?: string
@@ -23,13 +23,13 @@ export interface ThreadAgent {
   id: string
   alias: string
   isForeign: boolean
-  /** Whether it is a deleted agent of this account. Its alias may now belong to another agent. */
+  /** A deleted agent of this account, whose alias may now belong to someone else. */
   isDeleted: boolean
-  /** Whether it is an incoming hook, which can only send. */
+  /** An incoming hook, which only sends. */
   isHook: boolean
 }
 
-/** The beginning of a thread's newest message. Null if that message was just removed. */
+/** The beginning of a message. Null if the newest message of the thread was just removed. */
 type ThreadPreview = { fromAlias: string; type: 'agent' | 'human' | 'system'; text: string } | null
 
 export interface Thread {
@@ -86,7 +86,7 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
-/** The thread with this key; undefined if it has no messages. */
+/** The thread with a stored key; undefined if it has no messages. */
 export async function threadOf(
   account: AccountStore,
   of: Pick<StoredThread, 'kind' | 'key'>,
@@ -103,7 +103,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Record the last message of a thread that the user has seen. A smaller `seq` marks later messages as unseen. */
+/** Record the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
@@ -143,7 +143,7 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   }
 }
 
-/** The newest message names the other account's agent, because every message of the thread is from or to it. */
+/** The newest message names the agent of the other account, because each message of its thread is from or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
   const own =
     (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])

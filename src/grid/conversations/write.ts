@@ -1,4 +1,4 @@
-/** Sends messages as a person. See docs/people.md, "People who write". */
+/** Writing as a person. See docs/people.md, "People who write". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, GridError } from '../../errors.ts'
 import { isId } from '../../lib/id.ts'
@@ -20,7 +20,7 @@ interface NewPersonMessage {
   conversationId?: string
   parts?: GivenPart[]
   expiresInSeconds?: number
-  /** Generated with the form, so that a repeated submission stores the message only once. */
+  /** Created with the form, so that a repeated submission stores the message once. */
   idempotencyKey?: string
 }
 
@@ -69,7 +69,7 @@ async function sendAs(account: AccountStore, { agentId, alias }: PersonAlias, in
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }
 
-/** The recipient of a new message in a conversation that answers no message. */
+/** The recipient of a message in a conversation that answers no message. */
 interface Addressee {
   to: string
   conversationId?: string
@@ -92,7 +92,7 @@ export function otherEndOf({ personAlias }: Reader, { agents }: Pick<Thread, 'ag
   return agents.length === 2 && others.length === 1 ? others[0] : undefined
 }
 
-/** Whether the reader can answer a message that they can read. See `isMine` of `OpenMessage`. */
+/** Whether the reader can answer a readable message; see `isMine` of `OpenMessage`. */
 export function canAnswer(
   reader: Reader,
   thread: Pick<Thread, 'channel' | 'agents'>,
@@ -126,7 +126,7 @@ export async function findAnswered(
   }
 }
 
-/** A message of a conversation by its `seq`; undefined if it is missing. */
+/** A message of a conversation by its `seq`; undefined if it is not there. */
 export async function messageIn(
   account: AccountStore,
   threadId: number,
@@ -139,7 +139,7 @@ export async function messageIn(
 interface NewAnswer {
   text: string
   parts?: GivenPart[]
-  /** The `seq` of the answered message. Without it, the text goes to the addressee of the conversation. */
+  /** The `seq` of the answered message. Without it the text goes to the addressee of the conversation. */
   answers?: number
   expiresInSeconds?: number
   idempotencyKey?: string
@@ -174,7 +174,7 @@ export async function writeInConversation(
 const placingMs = 2_000
 const stepMs = 20
 
-/** A message that the caller has just sent. Undefined if it has no thread within two seconds. */
+/** The place of a message that the caller has just sent; undefined if it has none within two seconds. */
 export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
   for (let waited = 0; waited < placingMs; waited += stepMs) {
     const found = await findMessage(account, { id })

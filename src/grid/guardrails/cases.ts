@@ -1,4 +1,4 @@
-/** The cases of a guardrail, as the people of its account see them, and its exceptions. */
+/** The cases of a guardrail, for the people of its account, and the texts that they allow as exceptions. */
 import { requireAdmin, requirePermission } from '../../auth/actor.ts'
 import { invalidInput } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
@@ -14,7 +14,7 @@ export const maxExceptions = 1_000
 const maxHours = 24 * 92
 const hashPattern = /^[0-9a-f]{64}$/
 
-/** A message that a guardrail objected to or failed to check. Times are Unix milliseconds; aliases have no `@`. */
+/** A message that a guardrail objected to. Times are milliseconds since the epoch, aliases have no `@`. */
 export interface GuardrailCase {
   id: string
   direction: CheckedDirection
@@ -27,7 +27,7 @@ export interface GuardrailCase {
   agents: string[]
   textHash: string
   isAllowed: boolean
-  /** The message text, if it was blocked less than 7 days ago and the caller is a person who may see it. */
+  /** The text, if it was blocked less than 7 days ago and the caller is a person who may see it. */
   content?: string
   /** Null if the message was not delivered. */
   messageId: string | null
@@ -63,7 +63,7 @@ export interface HourlyCount {
   n: number
 }
 
-/** Hourly counts of a guardrail's actions, for at most 92 days. Hours without actions are omitted. */
+/** Counts of a guardrail's actions per hour, for at most 92 days, without empty hours. */
 export async function countCases(
   account: AccountStore,
   guardrailId: string,
@@ -74,7 +74,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/** Add an exception, so that a guardrail lets one exact text pass. `textHash` is taken from a case. */
+/** Let exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,
@@ -117,7 +117,7 @@ export async function disallowText(
   })
 }
 
-/** The exceptions of a guardrail (by id), newest first. Fails with `guardrail_not_found`. */
+/** The texts that a guardrail (by id) lets pass, newest first. Fails with `guardrail_not_found`. */
 export async function listExceptions(
   account: AccountStore,
   guardrailId: string,

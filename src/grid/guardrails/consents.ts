@@ -1,6 +1,7 @@
 /**
- * People's consents for messages of their alias: a service may check them, or others may decide about them. See
- * docs/people.md, "People who write".
+ * Consents of people for the messages of their alias: guardrails may send them to a service, others may decide on them.
+ * See docs/people.md,
+ * "People who write".
  */
 import { callingUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
@@ -15,7 +16,7 @@ import { guardrailNotFound } from './list-guardrails.ts'
 
 export { approvalConsent, eventsProvider }
 
-/** The services that receive or could receive a person's messages. `allowedAt` is null without consent. */
+/** The services that get, or could get, a person's messages; `allowedAt` is null without consent. */
 export async function servicesFor(
   account: AccountStore,
   agentId: string,
@@ -31,7 +32,7 @@ export async function servicesFor(
 }
 
 /**
- * Allow guardrails of this provider to send messages of the calling user's alias to this host. Fails with
+ * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
  * `guardrail_not_found` if the account has no such guardrail, or with `alias_required`.
  */
 export async function allowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
@@ -51,7 +52,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   })
 }
 
-/** Withdraw a consent. Guardrails of this provider and host no longer check the alias. Fails with `alias_required`. */
+/** End a consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
 export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
   const { agentId } = await callingPersonAlias(account)
   await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])
@@ -59,8 +60,8 @@ export async function disallowService(account: AccountStore, { provider, host }:
 }
 
 /**
- * Fails with `consent_required` if one of the guardrails would send texts of this person to a service, or let others
- * decide on them, without the person's consent.
+ * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or has
+ * others decide on them, and the person has not allowed that.
  */
 export async function requireConsent(
   account: AccountStore,

@@ -1,4 +1,4 @@
-/** Guardrails: providers that an account has configured, and the agents they are attached to. */
+/** Guardrails: configured providers of an account, and the agents that they are attached to. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { type Provider, RefusedConfig, serviceOf } from '../../guardrails/provider.ts'
@@ -31,10 +31,10 @@ export interface NewGuardrail {
   name: string
   provider: string
   config?: unknown
-  /** Bearer token or signing secret for the provider. It is stored sealed and never returned. */
+  /** Bearer token or signing secret for the provider; stored sealed, never returned. */
   token?: string
   action?: GuardrailAction
-  /** What happens if the provider fails. Default: `closed` for `block`, otherwise `open`. */
+  /** What happens when the provider fails. Default: `closed` for `block`, otherwise `open`. */
   onFailure?: OnFailure
   enabled?: boolean
   attach?: GuardrailTargets
@@ -62,7 +62,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   const token = input.token ? await account.seal('guardrails', guardrail.id, input.token) : noToken
   return await retryOnConflict(async () => {
     const named = await account.read.guardrails.byRef(name)
-    // The write was repeated after a lost response. The guardrail exists, so the first attempt succeeded.
+    // The guardrail exists if an earlier attempt succeeded and its response was lost.
     if (named?.id === guardrail.id) return guardrail
     if (named) throw guardrailTaken(name)
     await account.write([
@@ -73,7 +73,7 @@ export async function createGuardrail(account: AccountStore, input: NewGuardrail
   })
 }
 
-/** Changes to a guardrail. Undefined fields stay unchanged. The provider cannot be changed. */
+/** Changes to a guardrail. Undefined fields stay unchanged. Its provider cannot be changed. */
 export interface GuardrailUpdate {
   name?: string
   config?: unknown
@@ -83,7 +83,7 @@ export interface GuardrailUpdate {
   token?: string | null
 }
 
-/** Change a guardrail (by id or name) for all its agents. A new server address requires a new token. */
+/** Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token. */
 export async function updateGuardrail(
   account: AccountStore,
   ref: string,
@@ -158,7 +158,7 @@ function checkName(text: string): string {
   return name
 }
 
-/** Check that the token fits the provider. `token` is the new token, or whether a token is stored. */
+/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
   if (!token && provider.needsToken && enabled) {
@@ -173,7 +173,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-/** The configuration, completed with its defaults. Fails with `invalid_input` or `unavailable`. */
+/** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
 export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
   const checked = check(provider.config, config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -191,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
   return checked.data
 }
 
-/** The error for a call when local guardrails are too busy. */
+/** The error of a call when local guardrails are too busy. */
 export function noTurn(): GridError {
   return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
     retryAfterSeconds: 5,
@@ -210,15 +210,15 @@ function guardrailTaken(name: string): GridError {
   })
 }
 
-/** The agents (ids or aliases) to attach a guardrail to. `all` includes future agents. */
+/** The agents (ids or aliases) to attach a guardrail to, or all, including future ones. */
 export interface GuardrailTargets {
   direction: GuardrailDirection
   agents: 'all' | string[]
 }
 
 /**
- * Attach a guardrail (by id or name) to more agents. `all` skips people who have not allowed its service. Fails with
- * `agent_not_found`, and with `consent_required` for a person in the list.
+ * Attach a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed its service. Fails
+ * with `agent_not_found`, and with `consent_required` for a person who was named.
  */
 export async function attachGuardrail(account: AccountStore, ref: string, to: GuardrailTargets): Promise<Guardrail> {
   requireAdmin(account.actor)
@@ -260,8 +260,8 @@ export interface AgentGuardrailInput {
 type AgentGuardrail = Pick<Guardrail, 'id' | 'name' | 'provider' | 'action'> & { direction: GuardrailDirection }
 
 /**
- * Replace all guardrails of an agent (id or alias), or fail. Fails with `consent_required` for a guardrail that would
- * send the messages of a person to a service without their consent.
+ * Replace the guardrails of an agent (id or alias), all or nothing. Fails with `consent_required` for a guardrail that
+ * would send the messages of a person to a service without their consent.
  */
 export async function setAgentGuardrails(
   account: AccountStore,

@@ -1,4 +1,4 @@
-/** Lists guardrails for admin tools and the REST endpoint. See docs/protocol/guardrails.md, "Guardrails". */
+/** Guardrails as admin tools and the REST endpoint show them. See docs/protocol/guardrails.md, "Guardrails". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
@@ -7,7 +7,7 @@ import { isoTime } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { FoundGuardrail, Guardrail } from '../../store/account/guardrails.ts'
 
-/** The default and maximum number of guardrails on one page. */
+/** How many guardrails one page has: the default, and the maximum. */
 export const maxListed = 10_000
 export const listBytes = 1_000_000
 const chunk = 20
@@ -26,7 +26,7 @@ export async function listGuardrails(
   const { guardrails } = account.read
   const source = {
     read: guardrails.page,
-    // The next page starts after the stored name.
+    // Pages continue after the stored name.
     keyOf: ({ name }: Guardrail) => name,
     entryOf: (row: Guardrail & { agentCount: number }) => shown(row, row.agentCount),
   }
@@ -50,7 +50,7 @@ export async function findGuardrail(account: AccountStore, ref: string): Promise
   return guardrail
 }
 
-/** A guardrail in the result. Names stored by older versions may contain invisible characters, which are removed. */
+/** A guardrail as it is shown. Names of older versions may have invisible characters. */
 export function shown(
   { id, name, provider, config, action, onFailure, enabled, createdAt }: Guardrail,
   agentCount: number,

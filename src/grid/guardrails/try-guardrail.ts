@@ -1,4 +1,4 @@
-/** Tests a guardrail on a text without sending a message. */
+/** Trying a guardrail on a text, without sending anything. */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { failureForTenants, type GuardedText, ProviderFailure, type Verdict } from '../../guardrails/provider.ts'
@@ -79,7 +79,7 @@ async function stored(account: AccountStore, ref: string) {
     ? await account.open('guardrails', guardrail.id, sealed as SealedToken)
     : undefined
   checkToken(provider, token, true)
-  // The configuration is validated again, because a newer version may add settings with defaults.
+  // Validated again, because a newer version may have more settings, with defaults.
   return { provider, config: await checkConfig(account, provider, guardrail.config), token }
 }
 
@@ -90,7 +90,7 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
   return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
-/** The text as delivered after a redacting guardrail has objected. */
+/** The text as delivered if an objecting guardrail redacts. */
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined
@@ -99,7 +99,7 @@ export function redactedText(text: string, { spans = [], replacement }: Omit<Ver
   return body
 }
 
-/** The text as it would be stored and shown to the guardrail. Fails with `invalid_input`. */
+/** The text as it would be stored, which is what the guardrail sees. Fails with `invalid_input`. */
 export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {

@@ -1,14 +1,14 @@
-/** Changes in one account, limited to those that one user's pages may show. See docs/web.md, "Open pages". */
+/** Changes in one account, limited to what the pages of one user may show. See docs/web.md, "Open pages". */
 import { GridError } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
 import type { AccountStore, LiveNews, LivePlace } from '../../store/account.ts'
 import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-read.ts'
 
-/** If a page missed more messages than this, it reloads and gets no single events. */
+/** After more missed messages than this, the page reloads instead of getting single events. */
 export const maxMissed = 200
-/** Maximum queued changes for a slow reader. */
+/** Maximum queued news for a slow reader. */
 const maxPending = 1_000
-/** Maximum age of the cached permissions that filter the changes. */
+/** Maximum age of the cached permissions that select news. */
 const readerAgeMs = second
 /** How often unread messages and attention entries are counted while nothing changes. */
 export const countMs = 5 * second
@@ -20,12 +20,12 @@ export interface NeedsNow {
   mark: string
 }
 
-/** An account with open pages, and the threads for which message states are sent. */
+/** An account with open pages, and the threads whose message states are sent. */
 export interface WatchedAccount {
   id: string
   account: AccountStore
   threads: readonly number[]
-  /** The attention count of the calling user. It may be a few seconds old. Undefined if the lookup failed. */
+  /** The attention count of the calling user, possibly some seconds old; undefined if the lookup failed. */
   needs(): Promise<NeedsNow | undefined>
 }
 
@@ -156,7 +156,7 @@ function isTo({ personAlias, channels }: Reader, { channelId, toAgentId }: LiveP
   return channelId === null ? toAgentId === personAlias?.agentId : channels.has(channelId)
 }
 
-/** The reason why a stream ends. `account`: the user may no longer see the account. */
+/** Why a stream ends: `account` means that the user may not see it any more. */
 export type LiveEnd =
   | { why: 'session' | 'replaced' | 'full' | 'stopping' | 'unavailable' }
   | { why: 'account'; a: string }
@@ -168,7 +168,7 @@ export interface LiveEvent {
   id?: number
 }
 
-/** Keeps the newest event of each thread, agent and count, in log order. Ids are limited to `atMost`. */
+/** The newest event of each thread, agent and count, in the order of the log. `atMost` limits their ids. */
 export function inOrder(events: LiveEvent[], atMost = Infinity): LiveEvent[] {
   const newest = new Map<string, LiveEvent>()
   for (const event of [...events].sort((a, b) => (a.id ?? 0) - (b.id ?? 0))) {

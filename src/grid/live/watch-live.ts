@@ -23,14 +23,14 @@ interface LiveWatch {
   after?: number
   /** How long the stream may be silent, in milliseconds. It is also the interval of session checks. */
   heartbeatMs: number
-  /** The reason why the stream must end; undefined if the session and the accounts are unchanged. */
+  /** Why the stream has to end; undefined if the session and the accounts are unchanged. */
   check(): Promise<LiveEnd | undefined>
   caller: { readonly signal: AbortSignal }
 }
 
 /**
- * Streams changes that the calling user may see, for up to 30 minutes. Ends with `bye`, unless the browser disconnects.
- * A person has at most four streams; a fifth ends the oldest.
+ * Streams readable changes in accounts to the calling user, for up to 30 minutes. Ends with `bye`, unless the browser
+ * leaves. A person has at most four streams: a fifth ends the oldest.
  */
 export function watchLive(watched: readonly WatchedAccount[], watch: LiveWatch): AsyncGenerator<LiveEvent[]> {
   const { userId } = callingUser(watched[0].account.actor)

@@ -21,9 +21,9 @@ interface Findings {
   content: GuardedContent
   found: Finding[]
   hash: string
-  /** Hosts of the services that received the text of a person's alias. */
+  /** The hosts of the services that got the text of a person's alias. */
   sharedWith: string[]
-  /** Whether the people of the account may see the texts that its guardrails block. */
+  /** The people of the account may see the texts that its guardrails block. */
   keepsContents: boolean
 }
 
@@ -100,11 +100,11 @@ async function ask(
   const sharedWith: string[] = []
   for await (const guardrails of pages) {
     const objections = await askGuardrails(guardrails, content, addressed, asking)
-    // Findings only in the preceding text were decided earlier.
+    // Findings only in the continued text were decided earlier.
     found.push(...objections.filter(({ spans }) => spans.length === 0 || spans.some(({ end }) => end > content.start)))
     if (content.fits) sharedWith.push(...guardrails.flatMap(({ sharedWith }) => sharedWith ?? []))
   }
-  // This is read only here, because most messages have no findings.
+  // Most messages have no findings, so this data is read only here.
   if (found.length === 0) return { guarding, content, found, sharedWith, hash: '', keepsContents: false }
   const hash = hashOf(content)
   const { keepsContents, allowedBy } = await guarding.read.aboutText(hash)
@@ -161,7 +161,7 @@ function withVerdicts(
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
   const leftOut = deliveries.reduce((sum, { agentIds, copy }) => copy ? sum : sum + agentIds.length, 0)
-  // A redaction for one member does not concern the other members.
+  // A copy masked for one member goes to that member alone.
   const everybody = outgoing.recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
   const guarded: GuardedSend = {
@@ -173,7 +173,7 @@ function withVerdicts(
   return { ...review, ...shared, guarded }
 }
 
-/** The findings except blocks, which only leave out the members concerned. */
+/** A block for some members leaves out only those members. */
 function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
   return found.filter(({ action }) => action !== 'blocked' && action !== 'failed').map((
     { guardrail, action, kinds },
@@ -208,7 +208,7 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 
-/** One row per guardrail and action, for all agents of that guardrail. */
+/** One row per guardrail and action, for all its agents. */
 function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
   for (const { guardrail, action, kinds, failure = null } of found) {
@@ -233,7 +233,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   return [...verdicts.values()]
 }
 
-/** The text of a blocked message, redacted by other guardrails. Null unless people may see it. */
+/** The text of a blocked message for people, if they may see it, with other guardrails' redactions applied. */
 function keptText({ content: { text }, found, keepsContents }: Findings): string | null {
   if (!keepsContents) return null
   const redactions = found.filter(({ action }) => action === 'redacted')

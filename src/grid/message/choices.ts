@@ -1,4 +1,4 @@
-/** The answers that an agent offers to a person. See docs/conversations.md, "Choices". */
+/** Answers that an agent offers to a person. See docs/conversations.md, "Choices". */
 import { invalidInput } from '../../errors.ts'
 import { cleanedLine } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'
@@ -31,13 +31,13 @@ function refused(message: string) {
   return invalidInput(message, 'choices')
 }
 
-/** The choices in a stored message's details. Empty if the details are damaged. */
+/** The choices of a stored message from its details; none if these are damaged. */
 export function choicesOf(details: string | null): string[] {
   const choices = details === null ? undefined : memberOf(details, 'choices')
   return Array.isArray(choices) && choices.every((choice) => typeof choice === 'string') ? choices : []
 }
 
-/** The choice in an answer's details. Undefined if the person answered in words. */
+/** The choice of an answer from its details; undefined for an answer in words. */
 export function chosenIn(details: string | null): { choice: string; index: number } | undefined {
   const parts = details === null ? undefined : memberOf(details, 'parts')
   const { choice, index } = (Array.isArray(parts) ? parts[0]?.data : undefined) ?? {}

@@ -11,7 +11,7 @@ import { asPart } from './part.ts'
 const maxPartsBytes = 256 * 1024
 const maxUrlLength = 2_048
 
-/** The input `partsInput` as parts in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
+/** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
 export function givenParts(given: readonly Record<string, unknown>[], maxBytes = maxPartsBytes): GivenPart[] {
   const parts = given.map((part, n) => givenPart(part, `parts[${n}]`))
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
@@ -29,7 +29,7 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
       'parts',
     )
   }
-  // Calls do not accept parts of other messages, so a `part_id` always means an upload.
+  // A call takes no parts of other messages, so its `part_id` can only mean an upload.
   const { part_id, upload_id = part_id, ...others } = given
   if (upload_id === undefined) return checked(asPart(given, field))
   if (part_id !== undefined && part_id !== upload_id) {
@@ -60,7 +60,7 @@ function isHttps(url: string): boolean {
   return url.length <= maxUrlLength && URL.canParse(url) && new URL(url).protocol === 'https:'
 }
 
-/** The number of content bytes of a part in 1.0 form. */
+/** The content length of a part in 1.0 form. */
 export function bytesOf({ text, raw, url, data }: Record<string, unknown>): number {
   if (typeof raw === 'string') return Buffer.from(raw, 'base64').length
   return Buffer.byteLength(typeof text === 'string' ? text : typeof url === 'string' ? url : JSON.stringify(data) ?? '')

@@ -1,6 +1,6 @@
 /**
- * Builds the text that guardrails check, from a message's text and all texts in its A2A details, and masks parts of it
- * in the message. See docs/protocol/guardrails.md, "How a message is checked".
+ * Builds the one text that guardrails see, from a message's text and all texts in its A2A details, and masks spans of
+ * it in the message. See docs/protocol/guardrails.md, "How a message is checked".
  */
 import { Buffer } from 'node:buffer'
 import { joined } from '../../guardrails/local/view.ts'
@@ -12,7 +12,7 @@ import { once } from '../../lib/lazy.ts'
 import { wellFormed } from '../../lib/text.ts'
 
 const mask = '[redacted]'
-/** Maximum length in UTF-16 units of the text for guardrails: 1 MiB of files, and the other texts. */
+/** Maximum length of the text for guardrails, in UTF-16 units: 1 MiB of files, and room for the other texts. */
 export const maxGuardedLength = 1_200_000
 /** Base64 that would exceed the maximum length is not decoded. */
 const maxDecoded = 2 * maxGuardedLength
@@ -23,7 +23,7 @@ export interface MessageContent {
   details?: Record<string, unknown>
   /** The id of the message's conversation, if a sender chose it and the details do not contain it. */
   conversationId?: string
-  /** The ends of preceding texts. The last one directly precedes the body. They are checked but not changed. */
+  /** The ends of preceding texts, the last one directly before the body. They are checked but not changed. */
   continues?: readonly string[]
 }
 
@@ -42,8 +42,8 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
 }
 
 /**
- * The guarded text of a message: the continued texts and directly after them its own text, then the texts of its
- * details and conversation, joined by line feeds. Data is JSON with unescaped strings.
+ * The one text of a message: continued texts directly followed by its own text, then the texts of its details and
+ * conversation, joined by line feeds. Data is JSON with unescaped strings.
  */
 export function guardedContent(content: MessageContent): GuardedContent {
   const before = textBefore(content)
@@ -90,7 +90,7 @@ function piecesOf({ continues = [], body }: MessageContent, from: number, parts:
   return all.length > 1 ? all : undefined
 }
 
-/** The message with these spans masked. Everything is masked if there are no spans or very many. */
+/** The message with these spans of its one text masked; with no spans, or very many, everything is masked. */
 export function withMasked(content: MessageContent, text: string, spans: readonly Span[]): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
@@ -114,7 +114,7 @@ function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/** The message with a guardrail's rewritten text. Everything is masked if the rewrite changes more than the body. */
+/** The message with a guardrail's rewritten text. If the rewrite changes more than the body, everything is masked. */
 export function withReplacement(
   content: MessageContent,
   text: string,
@@ -138,17 +138,17 @@ export function withReplacement(
 }
 
 interface TextVisitor {
-  /** `after` is the text that follows, by default a line feed. */
+  /** `after` follows it in the one text. Default: a line feed. */
   text(text: string, after?: string): string
   file(text: string): string
-  /** Called before `text` if the text part is not in the message's text. */
+  /** Called before `text` for a text part outside the message's text. */
   textPart?(text: string): void
-  /** A text part that the message's text contains at `start`. */
+  /** A text part that the message's text already contains, at `start`. */
   partOfBody(text: string, start: number): string
   unreadable(raw: string): void
 }
 
-/** The message with each text replaced by the visitor's result. The order is fixed. */
+/** The message with each text replaced by the visitor's result, in a fixed order. */
 function mapTexts(content: MessageContent, visitor: TextVisitor): MessageContent {
   const { body, details, conversationId } = content
   return {
@@ -188,7 +188,7 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   )
 }
 
-/** A masked upload is replaced by its masked content. An upload without `raw` is not checked. */
+/** A masked upload is replaced by its masked content. Without `raw` its content is unchecked. */
 function uploadOf({ upload, bytes, ...part }: Record<string, unknown>, visitor: TextVisitor): unknown {
   const raw = part.raw === undefined ? undefined : fileOf(String(part.raw), visitor)
   if (raw === undefined) visitor.unreadable(String(upload))
@@ -202,7 +202,7 @@ function dataOf(data: unknown, visitor: TextVisitor): unknown {
   return shown
 }
 
-/** The text parts, if they make up the message's text exactly. Otherwise each part is a separate text. */
+/** The text parts, if they make up exactly the message's text. Otherwise each is a separate text. */
 function bodyParts({ body, details }: MessageContent): string[] {
   if (!Array.isArray(details?.parts)) return []
   const texts = details.parts.flatMap((part) => isText(part?.text) ? [part.text] : [])
@@ -218,8 +218,8 @@ function isSeen(text: string): boolean {
 }
 
 /**
- * Strings, member names and numbers at any depth. UUIDs are excluded, because their digits cause false positives.
- * `mark` adds the JSON punctuation.
+ * Strings, member names and numbers at any depth, except UUIDs, whose digits cause false positives. `mark` adds the
+ * JSON punctuation.
  */
 function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => void): unknown {
   const after = mark && ''
@@ -256,7 +256,7 @@ function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => voi
     const shown = quoted(name, name !== '')
     mark?.(':')
     let unused = shown
-    // Masked names must stay distinct, so that no member replaces another.
+    // Masked names must stay distinct, so that no member overwrites another.
     while (members.has(unused)) {
       const n = (repeats.get(shown) ?? 1) + 1
       repeats.set(shown, n)
@@ -278,7 +278,7 @@ function fileOf(raw: string, visitor: TextVisitor): string {
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
-/** Also undefined for invalid base64. Decoders disagree about where it ends, and a model may read it as text. */
+/** Also undefined for invalid base64: decoders disagree on where it ends, and a model may read it as text. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   return textOfBytes(Buffer.from(raw, 'base64'))
@@ -300,7 +300,7 @@ function boundary(text: string, at: number, step: -1 | 1): number {
 }
 
 const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
-/** How much text around a position is searched for a cluster. The time grows with the length. */
+/** Length of text around a position that is searched for a cluster, because the time grows with the length. */
 const mostOfCluster = 32
 
 /** The end of the grapheme cluster that contains the position. @see UAX #29 */

@@ -1,4 +1,4 @@
-/** Uploads that no message has named yet. See docs/protocol/rest.md, "Uploads". */
+/** Uploads that wait for a message to name them. See docs/protocol/rest.md, "Uploads". */
 import { GridError } from '../../errors.ts'
 import { hour } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -17,7 +17,7 @@ export async function openUpload(account: AccountStore, agentId: string, id: str
   return upload
 }
 
-/** The error for unknown, expired, used and other agents' uploads. */
+/** The error for unknown, expired and used uploads, and for uploads of other agents. */
 export function noUpload(): GridError {
   return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
 }

@@ -1,4 +1,4 @@
-/** The types of a send: input, recipient, draft, concerns and result. */
+/** The types of a send: its input, recipient, draft, concerns and result. */
 import type { AccountStore, UnitRows } from '../../store/account.ts'
 import type { InboxAddress, MessageType, NewMessage, ReviewedMessage } from '../../store/account/new-message.ts'
 import type { HeldStep } from '../../store/account/new-held.ts'
@@ -17,14 +17,14 @@ export interface Sender {
   alias: string
   /** The id of the program that forwards a person's text. Guardrails and approval rules apply to the program. */
   program?: string
-  /** The sender is known not to be on trial. Otherwise the trial is looked up. */
+  /** The sender is known to have no trial. Otherwise its trial is looked up. */
   isUnlimited?: boolean
 }
 
 /**
- * A message's details besides its text, stored for the recipient. Parts are in 1.0 form. The parts of an A2A message
- * are its complete content, including the text. Other messages have only `parts`, which follow their text, `choices`,
- * and `hasLongText`, which means that the first part is the text.
+ * The details of a message besides its text, kept for the recipient. Parts are in 1.0 form. The parts of an A2A message
+ * are its whole content, including the text. Other messages have only `parts`, which follow their text, `choices`, and
+ * `hasLongText`: the first part is the text.
  */
 export interface A2aDetails {
   messageId?: string
@@ -36,10 +36,10 @@ export interface A2aDetails {
   referenceTaskIds?: string[]
   acceptedOutputModes?: string[]
   waitingTaskIds?: string[]
-  /** Choices that a person can answer with one click. */
+  /** Answers that a person can choose with one click. */
   choices?: string[]
   hasLongText?: true
-  /** The artifact that the message is a chunk of. */
+  /** The artifact of which the message is a chunk. */
   artifactId?: string
   artifactName?: string
 }
@@ -54,13 +54,13 @@ export interface SendInput {
   text: string
   replyToMessageId?: string
   conversationId?: string
-  /** See `expirySeconds`. After this time, an unread message is not delivered. */
+  /** See `expirySeconds`. After that, readers no longer get an unread message. */
   expiresInSeconds?: number
-  /** A repeated send with the same key is stored once. Other content with the same key is refused. */
+  /** Repeating a send with the same key stores it once. Other content with the same key is refused. */
   idempotencyKey?: string
-  /** The request that a repeated send with the same key must equal. Default: the content of the send. */
+  /** The request that a repeat with the same key must equal. Default: the content of the send. */
   request?: string
-  /** The lease that the message answers. It is acked in the same unit that stores the message. */
+  /** The lease that the message answers; acked in the unit that stores it. */
   acks?: LeasePart
   /** Parts besides the text. Cannot be combined with `a2a`. */
   parts?: unknown[]
@@ -69,13 +69,13 @@ export interface SendInput {
   a2a?: A2aDetails
   /** The outside system where the message was written. */
   via?: NewMessage['via']
-  /** The length of the chain of answers before it, reported by the outside program that forwards it. */
+  /** The number of answers that led to it, reported by the outside program that forwards it. */
   hops?: number
-  /** The ends of preceding texts that this message continues. Guardrails check them together with it. */
+  /** The ends of preceding texts, of which this message continues the last. Guardrails check them with it. */
   continues?: readonly string[]
   /** The message's effect on a task. By default, a reply to a message of a task completes the task. */
   task?: TaskStep
-  /** The caller's own statements for the unit that stores the message. A repeated send does not run them again. */
+  /** Statements of the caller in the unit that stores it. A repeat does not run them again. */
   concern?: Concern
 }
 
@@ -90,13 +90,13 @@ export interface RepliedTo {
   isExternal: number
 }
 
-/** A message as its sender wrote it, with its id and without invisible characters. */
+/** A message as its sender wrote it: without invisible characters, and with its id. */
 export interface Draft {
   /** The complete text and details. `message` contains only what fits. */
   text: string
   details?: A2aDetails
   continues?: readonly string[]
-  /** The hash that a repeated send with the same key must match; empty without a key. */
+  /** The hash that a repeat with the same key must match; empty without a key. */
   requestHash: string
   repliedTo?: RepliedTo
   message: Omit<NewMessage, 'taskId' | 'isInTaskAlone'>
@@ -104,22 +104,22 @@ export interface Draft {
 
 type Reviewed = 'body' | 'conversationId' | 'a2a' | 'largeParts' | 'flagged' | 'sharedWith' | 'guarded' | 'held'
 
-/** Changes to a draft by guardrails and approval rules. Absent fields stay unchanged. */
+/** Changes to a draft by guardrails and approval rules. Absent fields stay. */
 export type Review = Partial<Pick<ReviewedMessage, Reviewed>>
 
 export interface TaskStep {
   taskId: string
-  /** Whether the message is only in the task, not in its recipient's inbox. */
+  /** The message is only in the task, not in its recipient's inbox. */
   isInTaskAlone: boolean
   /** Data to run the step at delivery if the message is held first. Without this, the step runs at once. */
   later?: HeldStep
   open?(messageId: string): Statement
   statements(message: ReviewedMessage): readonly Statement[]
-  /** Called after the unit failed. Fails if the step is no longer possible. */
+  /** Called after the unit failed: fails if the step is no longer possible. */
   check?(): Promise<unknown>
 }
 
-/** A stored message and its sender's receipt. A repeated send with the same key gets the same receipt. */
+/** A stored message and the receipt for its sender. A repeat with the same key gets the same receipt. */
 export interface SentMessage extends SendReceipt {
   id: string
   recipient: string
@@ -139,24 +139,24 @@ export interface Recipient {
   readonly label: string
   readonly inbox?: InboxAddress
   readonly id: string
-  /** Which guardrails or approval rules check the message, as bits of `store/account/guarding.ts`, or 0. */
+  /** Which guardrails or approval rules check the message: bits of `store/account/guarding.ts`, or 0. */
   readonly guards: number
-  /** Whether the recipient's plain reply over A2A is a message and not a task. */
+  /** Whether its plain reply over A2A is a message instead of a task. */
   readonly messageReplies?: boolean
-  /** Whether it is a remote agent of another account, whose token pays for the message. */
+  /** Whether it is a remote agent of another account whose token pays for the message. */
   readonly spendsToken?: boolean
   /** Whether it is the alias of a person of the sender's account. */
   readonly isPerson?: boolean
-  /** Whether the recipient waits for an answer. Absent for a channel, because some members may wait. */
+  /** Whether it waits for an answer. Absent for a channel, whose members may wait. */
   readonly isWaiting?: boolean
-  /** The approximate number of inboxes that a message reaches. */
+  /** The approximate number of inboxes that a message to it reaches. */
   readonly inboxes: number
-  /** Stores a message if all conditions still hold at the commit. */
+  /** Stores a message, if all conditions still hold at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
   deliver(message: ReviewedMessage): Statement[]
-  /** Like `store`, for a stored message: fails the unit if the recipient does not accept the sender. */
+  /** As `store`, for a message that is already stored: fails the unit if it does not accept the sender. */
   requireOpen(message: ReviewedMessage, quotas: Quotas): Statement
-  /** Returns the column `receipt`, the JSON of a `SendReceipt`. Returns no row if the message is not stored. */
+  /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage, quotas: Quotas): Statement
 }
 
@@ -172,26 +172,28 @@ export interface OutgoingMessage {
 export interface Send extends OutgoingMessage {
   readonly input: SendInput
   readonly message: ReviewedMessage
-  /** The message's effect on a task. */
+  /** The effect of the message on a task. */
   readonly step?: TaskStep
-  /** The turn counts that were read with the recipient. */
+  /** The turns that were read with the recipient. */
   readonly turns?: Promise<ReadTurns>
 }
 
-/** The turn counts of a message's conversations before the message is counted. */
+/** Turn counts of the conversations of a message before it is counted. */
 export interface ReadTurns {
   readonly conversations: readonly Conversation[]
-  /** Absent if the limits were not read. */
+  /** Absent if they were not read. */
   readonly limits?: TurnLimits
 }
 
 type Given<T> = T | undefined | Promise<T | undefined>
 
-/** One concern of a send. It adds to the unit and may refuse a message. */
+/** One concern of a send: its part of the unit, and its reasons to refuse a message. */
 export interface Concern {
-  /** Reviews a draft before its unit. It fails, or adds to the changes in `before`. It may use the network. */
+  /**
+   * Reviews a draft before its unit: fails, or adds to the changes in `before`. It may use the network.
+   */
   review?(outgoing: OutgoingMessage, before: Review): Given<Review>
-  /** Undefined if the concern does not apply to this send. */
+  /** Undefined if the concern has nothing to do with this send. */
   plan(send: Send): Given<SendPart>
 }
 
@@ -203,10 +205,10 @@ export interface SendPart {
   readonly preconditions?: readonly Statement[]
   /** Statements that run after those of earlier concerns. They can be repeated. */
   readonly statements?: readonly Statement[]
-  /** Whether the statements have effects of their own. Then the unit must fail if the message is not stored. */
+  /** The statements have effects of their own, so the unit must fail if the message is not stored. */
   readonly needsMessage?: boolean
-  /** Called if nothing was stored. Fails if this part's condition was the cause. */
+  /** Called if nothing was stored. Fails if a condition of this part was the cause. */
   explain?(): Promise<unknown>
-  /** Called after the commit with the rows of `statements`. Returns additions to the receipt. */
+  /** Called after the commit, with the rows of `statements`. Returns additions to the receipt. */
   stored?(rows: UnitRows): StoredNote | Promise<StoredNote>
 }

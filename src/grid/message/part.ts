@@ -11,14 +11,14 @@ interface PartLabels {
 
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & PartLabels
 
-/** A part from an agent's input, or the id of an upload. */
+/** The input of an agent: a part, or the id of an upload. */
 export type GivenPart = Part | ({ upload: string } & PartLabels)
 
 const contents = ['text', 'raw', 'url', 'data'] as const
 const labels = ['mediaType', 'filename'] as const
 const maxLabelLength = 1_000
 
-/** A part in 1.0 form, with canonical base64 and without members that A2A lacks. Fails with `invalid_input`. */
+/** A part in 1.0 form, with canonical base64 and without members unknown to A2A. Fails with `invalid_input`. */
 export function asPart(given: Record<string, unknown>, field = 'parts'): Part {
   const present = contents.filter((name) => given[name] !== undefined)
   if (present.length !== 1) {

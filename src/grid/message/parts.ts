@@ -1,10 +1,12 @@
-/** Stores large parts separately. See docs/protocol/messages.md, "Large parts". */
+/**
+ * Large parts are stored separately. See docs/protocol/messages.md, "Large parts".
+ */
 import { Buffer } from 'node:buffer'
 import { isBase64 } from '../../lib/encoding.ts'
 import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
 import type { A2aDetails } from './outgoing-message.ts'
 
-/** Maximum bytes of a message's A2A details in a read, counted as JSON in UTF-8. */
+/** Maximum bytes of a message's A2A details in a read, as JSON in UTF-8. */
 export const maxInlineBytes = 8 * 1024
 /** Each member of the details other than parts stays inline up to this size, so that parts have room. */
 const maxFieldBytes = 1536
@@ -41,7 +43,7 @@ export function hasUploads({ parts }: { parts?: unknown }): boolean {
   return Array.isArray(parts) && parts.some(isUploadPart)
 }
 
-/** Whether the details have members that only A2A messages have. See `A2aDetails`. */
+/** Whether details have members that only A2A messages can have. See `A2aDetails`. */
 export function hasMoreThanParts(details: object): boolean {
   return Object.keys(details).some((name) => !['parts', 'choices', 'hasLongText'].includes(name))
 }
@@ -79,7 +81,7 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
     const isUpload = isUploadPart(part)
     const stored = isUpload || size > room ? storedPart(`${messageId}.${n}`, part) : undefined
     const handleSize = stored ? sizeOf(stored.handle) + 1 : size
-    // For the reader, many handles would cost more than small parts.
+    // Handles for many small parts would cost the reader more than the parts.
     if (handleSize > room || (stored && !isUpload && size <= maxHandleBytes)) {
       const rest = parts.slice(n).map((one, more) => {
         if (!isUploadPart(one)) return one
@@ -97,14 +99,14 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/** A member of a new message's details, inline or separately stored. */
+/** A member of the details of a new message, inline or separate. */
 export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDetails): unknown {
   const apart: StoredPart[] = largeParts === null ? [] : JSON.parse(largeParts)
   const part = apart.find((part) => part.id === `${id}.${name}`)
   return part ? JSON.parse(part.content) : JSON.parse(a2a ?? '{}')[name]
 }
 
-/** A part in 1.0 form, split into the stored content and a handle with the other members. */
+/** A part in 1.0 form: its content, and its handle with the other members. */
 export function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
   const stored = contentPart(id, part)
   if (stored) {
@@ -123,7 +125,7 @@ export function storedPart(id: string, part: unknown): { part: StoredPart; handl
   return { part: whole, handle: handleOf('part', whole) }
 }
 
-/** A part's content without its other members. Undefined if only JSON can represent it. */
+/** The content of a part without its other members. Undefined if only JSON can hold it. */
 function contentPart(id: string, part: unknown): { kind: string; part: StoredPart } | undefined {
   if (typeof part !== 'object' || part === null) return undefined
   const { upload, bytes: length, text, raw, url, data, mediaType } = part as Record<string, unknown>
@@ -149,12 +151,12 @@ function contentPart(id: string, part: unknown): { kind: string; part: StoredPar
     }
   }
   if (typeof text === 'string') return textPart('text', id, type('text/plain'), text)
-  // The media type of a `url` part belongs to the document at the address.
+  // The media type of a `url` part describes the document at the address.
   if (typeof url === 'string') return textPart('url', id, 'text/uri-list', url)
   return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
 }
 
-/** Databases truncate text at U+0000. Such text is stored as JSON, which escapes it. */
+/** Text with U+0000 is stored as JSON, which escapes it, because databases truncate text there. */
 function textPart(kind: string, id: string, mediaType: string, text: string) {
   if (text.includes('\0')) return undefined
   const content = text.toWellFormed()
@@ -170,7 +172,7 @@ export function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): Pa
   return { kind, mediaType, bytes, part_id: id }
 }
 
-/** The bytes of base64 in either alphabet, with or without padding. Undefined for anything else. */
+/** Base64 of either alphabet, with or without padding. Undefined for anything else. */
 function bytesOf(base64: string): Buffer | undefined {
   return isBase64(base64) ? Buffer.from(base64, 'base64') : undefined
 }

@@ -1,4 +1,4 @@
-/** Quotas of messages sent per day and unread per inbox. See docs/operating/accounts.md, "Quotas". */
+/** Quotas: what an account may send per day, and how full an inbox may be. See docs/operating/accounts.md, "Quotas". */
 import { limitsOf } from '../limits.ts'
 import { Buffer } from 'node:buffer'
 import { GridError, limitReached } from '../../errors.ts'
@@ -10,17 +10,17 @@ import type { Quotas } from '../../store/account/usage.ts'
 import type { Statement } from '../../store/sql.ts'
 import type { Recipient } from './outgoing-message.ts'
 
-/** Approximate bytes of a message or delivery row without its text, but with index entries. */
+/** Approximate bytes of a message or delivery row besides its text, including index entries. */
 const rowBytes = 500
 export const megabyte = 1_000_000
-/** The used share of a quota from which it appears in Attention. */
+/** The used share of a quota from which Attention shows it. */
 export const nearlyUsed = 0.8
-/** Seconds until a retry for a full inbox. Only its agent can empty it. */
+/** Retry time for a full inbox. Only its agent can empty it. */
 const fullInboxRetrySeconds = minute / second
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
-/** The quotas that apply to a send. */
+/** The quotas of a send, which its unit checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
   const isExternal = inbox?.home !== undefined
   const maxUnread = !inbox ? 0 : isExternal ? config.externalUnreadPerInbox : config.unreadPerInbox
@@ -58,7 +58,7 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   await refuseFullInbox(account, { inbox, label })
 }
 
-/** Fails with `quota_exceeded`, and counts the refused message for the recipient's people. */
+/** Fails with `quota_exceeded`, and counts the refusal for the recipient's people. */
 export async function refuseFullInbox(account: AccountStore, { inbox, label }: Target): Promise<void> {
   const { maxUnread, day } = quotasOf(account, inbox)
   if (inbox && isReached(await account.read.usage.unread(inbox), maxUnread)) {
@@ -69,7 +69,7 @@ export async function refuseFullInbox(account: AccountStore, { inbox, label }: T
   }
 }
 
-/** Inboxes of the account that are nearly full or refuse messages of other accounts, fullest first. */
+/** Inboxes of the account that are nearly full, or refuse messages of other accounts, the fullest first. */
 export async function fullInboxes(account: AccountStore) {
   const { externalUnreadPerInbox: fullForOthers, unreadPerInbox: max } = account.deps.config
   if (max === 0) return []
@@ -77,7 +77,7 @@ export async function fullInboxes(account: AccountStore) {
   return await account.read.attention.full({ max, nearlyFull, fullForOthers, day: startOfDay(account.deps.now()) })
 }
 
-/** Counts a message directly after the statement that stores it. `deliveries` is the number of inboxes. */
+/** Counts a message, right after the statement that stores it. `deliveries`: the number of inboxes. */
 export function countMessage(
   account: AccountStore,
   { inbox }: Target,
@@ -88,7 +88,7 @@ export function countMessage(
   return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes * (1 + deliveries))
 }
 
-/** Counts a chunk of an artifact like a message, directly after the statement that stores it. */
+/** Counts a chunk of an artifact like a message, right after the statement that stores it. */
 export function countChunk(account: AccountStore, { inbox }: Target, chunk: NewChunk): Statement[] {
   const texts = Buffer.byteLength(JSON.stringify(chunk))
   return account.change.usage.count(quotasOf(account, inbox), texts + rowBytes)

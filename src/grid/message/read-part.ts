@@ -1,4 +1,4 @@
-/** Reads a part that does not fit inline in its message. See docs/protocol/messages.md, "Large parts". */
+/** Fetching a part of a message that does not fit inline. See docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -19,7 +19,7 @@ export interface PartContent {
   /** The length in bytes. */
   length: number
   bytes(first: number, end: number): Promise<Buffer<ArrayBuffer>>
-  /** The content in small pieces, to limit memory use. */
+  /** The content in pieces, to keep memory small. */
   pieces(first: number, end: number): AsyncIterable<Uint8Array>
 }
 
@@ -53,7 +53,7 @@ export function contentOf(
       pieces: (first, end) => piecesBetween(read, first, end),
     }
   }
-  // Parts stored by an older version may contain invisible characters. A part without its own handle is JSON written by
+  // Parts stored by an older version may have invisible characters. A part without its own handle is JSON written by
   // the grid, like data.
   const isText = handle?.kind === 'text' || handle?.kind === 'url'
   const text = encoding === 'base64' ? undefined : isText ? withoutInvisible(content) : cleanedJson(content)
@@ -67,7 +67,7 @@ export function contentOf(
   }
 }
 
-/** The handle of a separately stored part, or an inline part with its name. */
+/** The handle of a separately stored part, or an inline part, which also has a name. */
 function handleIn(a2a: string | null, partId: string): Partial<PartHandle> | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
@@ -82,7 +82,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes)
 }
 
-/** JSON escapes control characters, so the parsed values are cleaned. */
+/** JSON escapes controls, so cleaning applies to the parsed values. */
 function cleanedJson(json: string): string {
   try {
     const value: unknown = JSON.parse(json)
@@ -93,7 +93,7 @@ function cleanedJson(json: string): string {
   }
 }
 
-/** A part as stored, or extracted from its message's details. */
+/** A part as stored, or taken from the details of its message. */
 export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
   if (part) return part
   if (a2a === null) return undefined
@@ -101,7 +101,7 @@ export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: 
   try {
     split = splitDetails(messageId, withoutInvisibleIn(JSON.parse(a2a)))
   } catch {
-    // The stored details are damaged. Reads also omit the message.
+    // The row is damaged; reads do not show its message either.
     return undefined
   }
   if (partId === `${messageId}.details`) return wholePart(partId, split.inline)
@@ -112,7 +112,7 @@ interface PartPage {
   part_id: string
   mediaType: string
   bytes: number
-  /** Text is paged by UTF-16 units, bytes by bytes. `offset` and `left` use the same unit. */
+  /** Text is paged by UTF-16 units, bytes by bytes; `offset` and `left` use the same unit. */
   text?: string
   base64?: string
   left: number
@@ -151,7 +151,7 @@ async function pageOfBytes(
   const page = await bytes(offset, Math.min(offset + pageBytes + 1, length))
   const size = Math.min(page.length, pageBytes)
   let whole = size
-  // Continuation bytes of a UTF-8 character begin with these two bits.
+  // Continuation bytes of a UTF-8 character begin with these bits.
   while (whole > size - 4 && page[whole] >> 6 === 0b10) whole--
   const text = isTextType(mediaType) ? textOfBytes(page.subarray(0, whole)) : undefined
   return text === undefined

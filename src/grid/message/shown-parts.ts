@@ -1,4 +1,4 @@
-/** The parts and A2A details of a message as its reader sees them. See docs/protocol/messages.md, "Parts". */
+/** The parts and A2A details of a message as shown to its reader. See docs/protocol/messages.md, "Parts". */
 import { Buffer } from 'node:buffer'
 import { textOfBytes } from '../../lib/encoding.ts'
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
@@ -11,9 +11,9 @@ export interface ShownDetails {
   isA2a: boolean
   /** Whether invisible characters from an older version were removed. */
   sanitized: boolean
-  /** Parts that are not in the message's text. Never empty. */
+  /** Parts beyond the message's text. Not empty. */
   parts?: ShownPart[]
-  /** Other A2A fields. */
+  /** Further A2A fields. */
   a2a?: Record<string, unknown>
 }
 
@@ -27,7 +27,7 @@ export function isFromA2a(json: string | null): boolean {
   }
 }
 
-/** Whether the text of a message is also among its parts. */
+/** Whether the text of a message is among its parts. */
 export function hasTextInParts(json: string | null): boolean {
   return isFromA2a(json) || JSON.parse(json ?? '{}').hasLongText === true
 }
@@ -47,7 +47,7 @@ export function shownDetails(messageId: string, json: string, body: string, maxC
 
 type InlineDetails = Record<string, unknown> & { parts?: ShownPart[]; more?: PartHandle[] }
 
-/** The stored details that fit inline, and their length as JSON. Throws if they are damaged. */
+/** The stored details as far as they fit inline, with their length as JSON. Throws if they are damaged. */
 export function inlineDetails(
   messageId: string,
   json: string,
@@ -60,7 +60,7 @@ export function inlineDetails(
   return { inline, chars: JSON.stringify(inline).length, sanitized }
 }
 
-/** The parts except the texts that make up an A2A message's text, unless those have other members. */
+/** Omits the texts that make up an A2A message's text, unless they have other members. */
 export function besidesText(inline: InlineDetails, body: string): ShownPart[] {
   const { parts = [] } = inline
   if (!hasMoreThanParts(inline)) return parts
@@ -74,7 +74,7 @@ function saysMore({ filename, mediaType, metadata }: ShownPart): boolean {
   return filename !== undefined || mediaType !== undefined || metadata !== undefined
 }
 
-/** A part with its length. A text file is shown as text if the conversion is lossless. */
+/** A part with its length. A text file is shown as text if that is lossless. */
 function asShown(part: ShownPart): ShownPart {
   if (part.part_id !== undefined) return part
   const { filename, mediaType, metadata, ...content } = part

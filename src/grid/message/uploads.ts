@@ -21,7 +21,7 @@ const maxGuardedBytes = 1024 * 1024
 
 interface UploadState {
   upload_id: string
-  /** The offset of the next byte to send. */
+  /** The offset of the next byte. */
   offset: number
   bytes: number
 }
@@ -72,7 +72,7 @@ export async function beginUpload(
   throw limitReached('quota_exceeded', message, details.limit, hour / second, details)
 }
 
-/** The state of an upload of the caller, if no message has named it. Fails with `part_not_found`. */
+/** The state of an upload of the caller that no message has named. Fails with `part_not_found`. */
 export async function findUpload(account: AccountStore, id: string): Promise<UploadState> {
   return stateOf(await openUpload(account, callingAgent(account.actor).agentId, id))
 }
@@ -143,7 +143,7 @@ async function storeRow(account: AccountStore, agentId: string, upload: Upload, 
   const [, [stored]] = await account.write(
     account.change.uploads.append(uploader, upload.id, upload.received, content),
   )
-  // Another call has already stored this row.
+  // Another call has sent this row.
   if (!stored) throw wrongOffset(await openUpload(account, agentId, upload.id))
   return Number(stored.received)
 }
@@ -156,7 +156,9 @@ function stateOf({ id, received, bytes }: Upload): UploadState {
   return { upload_id: id, offset: received, bytes }
 }
 
-/** Details with uploads as `raw`, for guardrails, up to a byte limit. `messageId` may be a stored message. */
+/**
+ * Details with uploads as `raw`, for guardrails, up to a limit. `messageId` may be stored.
+ */
 export async function withContents(
   account: AccountStore,
   { agentId }: Sender,

@@ -1,4 +1,4 @@
-/** Sends a message and waits for its answer in one call. See docs/conversations.md, "Asking". */
+/** Sending a message and waiting for its answer, in one call. See docs/conversations.md, "Asking". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { second } from '../../lib/time.ts'
@@ -15,9 +15,9 @@ import { type WaitOptions, waitUntil } from './wait-for-messages.ts'
 export interface Answer {
   /** Only the answer; empty without an answer. */
   messages: GridMessage[]
-  /** The number of other unread messages, counted up to 100. */
+  /** The number of other unread messages; 100 means 100 or more. */
   unread: number
-  /** If there is no answer: the state of the message, and how to continue. */
+  /** Without an answer: the state of the message, and how to continue. */
   note?: string
   lease?: Lease
 }
@@ -92,9 +92,9 @@ async function answerTo(
 const maxAnswers = 200
 
 /**
- * Posts to a channel and waits until this many members have answered, by a reply or a post that replies to nothing. The
- * note names the other members. The caller acks the lease on the answers. Fails like `ask`, and with `invalid_input`
- * for a message to an agent.
+ * Posts to a channel and waits until this many members have answered, with a reply or a post that replies to nothing.
+ * The note names the other members. The caller acks the lease on the answers. Fails as `ask` does, and with
+ * `invalid_input` for a message to an agent.
  */
 export async function askChannel(
   account: AccountStore,
@@ -154,7 +154,7 @@ function shown(answer: InboxMessage): GridMessage[] {
   return rendered([answer], (message) => asGridMessage(message, { maxChars, introducesSender: true })).messages
 }
 
-/** Resolves to the answer; undefined after the timeout, or if no recipient can read the message any more. */
+/** Resolves to the answer; undefined after the timeout, or when no recipient can read the message any more. */
 async function waitForAnswer(
   account: AccountStore,
   message: string,
@@ -166,7 +166,7 @@ async function waitForAnswer(
   const { answer } = await waitUntil(account, options, {
     follow: (signal) => notifier.watch(agentId, signal),
     async look() {
-      // An earlier call may end at this moment and release its answer.
+      // An earlier call may end only now and release its answer.
       if (!isNew) await write(leases.awaitAgain(agentId, message, instanceId, now()))
       const [answer] = await read.inbox.ofLease(agentId, message)
       return { answer, isLost: !answer && isLost(await read.messages.states(message)) }
@@ -176,12 +176,12 @@ async function waitForAnswer(
   return answer
 }
 
-/** Whether no recipient can read the message any more. A post to a channel may not have recipients yet. */
+/** Whether no recipient can read the message any more. A post may have no recipient yet. */
 function isLost(states: readonly InboxMessage['state'][]): boolean {
   return states.length > 0 && !states.some((state) => state === 'unread' || state === 'read' || state === 'task')
 }
 
-/** A sentence that tells the sender why no answer is expected soon. */
+/** A sentence that says why no answer is expected soon. */
 async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { read: { agents, leases }, waiting: { presence } } = account

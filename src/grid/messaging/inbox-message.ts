@@ -1,23 +1,23 @@
-/** Renders inbox messages for their recipient and fits them into a response. */
+/** Renders inbox messages for their recipient, and fits them into a response. */
 import { withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
 import { type InboxMessage, maxCountedUnread } from '../../store/account/inbox-message.ts'
 import { endOfPiece } from '../message/read-part.ts'
 import { shownDetails } from '../message/shown-parts.ts'
 
 export const maxBatch = 50
-/** Maximum text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
+/** Longest text and A2A details of one response, in UTF-16 units: at most 240 kB as UTF-8. */
 const maxBatchChars = 80_000
 
 /**
- * Default size limit in bytes of a response to a model, and the part reserved for everything except messages. Coding
- * clients truncate or drop longer results. The lowest known limit is 40,000 characters.
+ * Default limit of a response to a model in bytes, and the part reserved for everything except messages. Coding clients
+ * truncate or drop longer results; the lowest known limit is 40,000 characters.
  */
 export const maxAnswerBytes = 30_000
 const besideMessagesBytes = 600
 
 export const howToAnswer = 'To complete this task, answer with reply_to_message_id, or call update_task.'
 
-/** A message as its recipient sees it. Optional fields appear where they apply. See docs/protocol/messages.md. */
+/** One message as its recipient sees it; optional fields where they apply. See docs/protocol/messages.md. */
 export interface GridMessage {
   message_id: string
   channel: string
@@ -30,7 +30,7 @@ export interface GridMessage {
   message: string
   /** The offset of `message` in the complete text, in UTF-16 units. Absent at the start. */
   offset?: number
-  /** Set if the text is longer than shown: its full length and the offset of the remaining text. */
+  /** Set if the text is longer than shown: its full length, and the offset of the rest. */
   shortened?: { length: number; next_offset: number }
   /** The value of `to` for a reply with `send_message`. */
   reply_to: string
@@ -39,23 +39,23 @@ export interface GridMessage {
   conversation_id?: string
   /** The task that the message belongs to. */
   task_id?: string
-  /** How to answer the task. Set if the task is open and assigned to the reader. */
+  /** How to answer the task, if it is open and assigned to the reader. */
   note?: typeof howToAnswer
   hops?: number
   senderDescription?: string
   senderSkills?: string[]
-  /** The sender signed up by itself and is not claimed. */
+  /** The sender signed up by itself and is not claimed yet. */
   unverified?: true
   /** An earlier lease of the message was released. */
   redelivered?: true
-  /** The message was read before. It is shown again on request. */
+  /** The message was read before, and is shown again on request. */
   replayed?: true
   flagged?: true
   /** Invisible characters were removed from the message. */
   sanitized?: true
   /** A person of the sender's or recipient's account edited the text before delivery. */
   edited?: true
-  /** The hosts that received the text for checking, because of a person's guardrail. */
+  /** The hosts to which a person's guardrail sent the text for checking. */
   shared_with?: string
   /** The message's content other than its text. */
   parts?: unknown[]
@@ -77,7 +77,7 @@ export interface PageSize {
 
 export type Budget = Required<PageSize>
 
-/** The number of unread messages as text. Counting stops at a limit. */
+/** The number of unread messages in a sentence. Counting stops at a limit. */
 export function unreadText(unread: number): string {
   return unread < maxCountedUnread ? String(unread) : `${unread} or more`
 }
@@ -91,8 +91,8 @@ export function budgetOf({ limit = maxBatch, maxChars, maxBytes = Number.MAX_SAF
 }
 
 /**
- * The first messages that fit together. Always includes the first one. `bytesOf` gives the length of a message in the
- * response.
+ * The first messages that fit together. Always includes the very first, truncated if it has too many characters.
+ * `bytesOf` gives a message's length in the response.
  */
 export function fitting<Sized extends { chars: number }>(
   messages: Sized[],
@@ -108,7 +108,7 @@ export function fitting<Sized extends { chars: number }>(
   return end === -1 ? messages : messages.slice(0, end)
 }
 
-/** Renders each message separately, so that a damaged message does not block the others. */
+/** Renders each message separately, so that a damaged one does not block the others. */
 export function rendered(
   stored: InboxMessage[],
   render: (message: InboxMessage, isFirstOfSender: boolean) => GridMessage,
@@ -128,7 +128,7 @@ export function rendered(
 }
 
 export interface MessageView {
-  /** Maximum length of text and A2A details together, in UTF-16 units. A longer text is truncated. */
+  /** Maximum length of the text and A2A details together, in UTF-16 units. The text is truncated to it. */
   maxChars: number
   offset?: number
   introducesSender: boolean
@@ -140,7 +140,7 @@ export function asGridMessage(
   { maxChars, offset = 0, introducesSender }: MessageView,
 ): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
-  // Older versions stored invisible characters in senders' names. Now they are removed when a message is sent.
+  // Invisible characters in senders' names are removed when a message is sent, but older versions stored them.
   const body = withoutInvisible(message.body)
   const { length } = body
   const end = endOfPiece(body, offset, maxChars)

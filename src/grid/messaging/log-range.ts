@@ -2,10 +2,10 @@
 import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 
-/** The maximum difference between the clocks of processes. */
+/** How far the clocks of processes may differ. */
 export const maxClockSkewMs = 5 * minute
 
-/** The log positions between two times, with those times. */
+/** The part of the log with the messages between two times, and the times. */
 export async function rangeOf(
   account: AccountStore,
   { after, before }: { after?: number; before?: number },
@@ -19,7 +19,7 @@ export async function rangeOf(
   return { after: first, before: Math.min(position, last + 1), ...times }
 }
 
-/** A log position before all messages since a time, with a margin for clock differences. */
+/** A position of the log before all messages since a time, with a margin for clock differences. */
 async function positionSince(account: AccountStore, at: number): Promise<number> {
   return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
 }

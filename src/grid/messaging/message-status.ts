@@ -1,4 +1,4 @@
-/** The status of a sent message: its readers and its timeline. */
+/** The status of a sent message: which recipients read it, and its timeline. */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { isoTime } from '../../lib/time.ts'
@@ -42,7 +42,7 @@ interface MessageStatus {
   id: string
   recipient: string
   sentAt: number
-  /** The send time of a scheduled message. */
+  /** The time of a scheduled send. */
   sendAt?: number
   readBy: { alias: string; readAt: number }[]
   /**
@@ -50,7 +50,7 @@ interface MessageStatus {
    * recipient has not read it, and `pending` if a remote agent is among them. `leased` while a program works on it and
    * has not acked it. `read` when no delivery is unread or leased. `failed` if no recipient can read it, because each
    * was deleted, its task was canceled, it cannot be shown, or a remote agent refused it. `delivered` when remote
-   * agents have accepted it. `retracted` by its sender, or `expired` for a recipient before anyone has read it.
+   * agents have accepted it. `retracted` by its sender, or `expired` for a recipient before another has read it.
    */
   delivery:
     | 'scheduled'
@@ -71,7 +71,7 @@ interface MessageStatus {
   sharedWith?: string
 }
 
-/** The actions of one guardrail on a message. For another account's guardrail, only masked kinds are shown. */
+/** The actions of a guardrail on a message. Another account's guardrail shows only the masked kinds. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
@@ -98,7 +98,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
   const ofRecipients = recipients.flatMap((recipient) => eventsOf(recipient, remote.get(recipient.agentId)))
   const ofHolds = held.flatMap((hold) => holdEvents(hold, message.recipient.replace('@', '')))
   const events = [...ofHolds, ...ofRecipients, ...further]
-    // Events in the same millisecond keep their logical order.
+    // Events in the same millisecond are in their logical order.
     .sort((a, b) => a.at - b.at || order.indexOf(a.event) - order.indexOf(b.event))
   return {
     id: message.id,
@@ -167,7 +167,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** `remote` contains the events at one of the account's remote agents. */
+/** `remote`: the events at one of the account's remote agents. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
@@ -199,12 +199,12 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
-/** Whether the state counts as delivered, including messages that are only in a task. */
+/** A message that is only in a task counts as delivered. */
 function isRead(state: string): boolean {
   return state === 'read' || state === 'task'
 }
 
-/** A post to a channel with no other members has no recipients and stays `queued`. */
+/** A post to a channel without other members has no recipients and stays `queued`. */
 function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeased'>[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'

@@ -1,4 +1,4 @@
-/** Lists and requeues parked messages for the account's admins. See docs/delivery.md, "Parked messages". */
+/** Lists and requeues parked messages, for the account's admins. See docs/delivery.md, "Parked messages". */
 import { requireAdmin } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -8,14 +8,14 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxListed = 100
 
-/** Parked messages of the account's live agents, last parked first, at most 100. */
+/** Parked messages of the account's live agents, most recently parked first, at most 100. */
 export async function parkedMessages(account: AccountStore) {
   requireAdmin(account.actor)
   return await account.read.parked.list(maxListed)
 }
 
 /**
- * Makes an agent's parked messages unread again, at most 500, oldest first. `agent` is an id or alias. Each can then be
+ * Makes an agent's parked messages unread again, at most 500, oldest first. `agent` is an id or alias. They can be
  * released five more times. Resolves to the numbers requeued and remaining. Fails with `agent_not_found` or
  * `message_not_found`.
  */

@@ -1,4 +1,4 @@
-/** Reads messages again. Nothing changes, whether or not they were read before. */
+/** Reads messages again without changing anything, whether or not they were read before. */
 import { crc32 } from 'node:zlib'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -28,7 +28,7 @@ const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)
 
 export interface Page {
   messages: GridMessage[]
-  /** Whether more messages follow (with `last:20`: precede). The cursor as `since` continues the page. */
+  /** Whether more messages follow (with `last:20`: precede); `since` with the cursor continues. */
   hasMore: boolean
   cursor: string
 }
@@ -44,12 +44,12 @@ export async function readAgain(account: AccountStore, input: PageSize & { since
   const budget = budgetOf(input)
   const newest = newestOf(input.since)
   if (newest) return await readNewest(account, agentId, newest, budget)
-  // One extra row shows whether there are more messages.
+  // One extra row shows whether there is more.
   const { found, from } = await select(account, agentId, input.since, budget.limit + 1)
   const page = fitting(found, budget, (message) => bytesShown(message, budget))
   const next = found[page.length]
   return {
-    // Damaged messages are omitted. A read would park them, but this call changes nothing.
+    // Damaged messages are left out. A read parks them; reading again changes nothing.
     messages: rendered(page, (message, introducesSender) => {
       return asShownAgain(message, { maxChars: budget.maxChars, introducesSender })
     }).messages,
@@ -88,7 +88,7 @@ async function readNewest(
   }
 }
 
-/** The message's maximum response length, as if it were its sender's first. Damaged messages are omitted. */
+/** The message's maximum length in the response, given that it is its sender's first. Damaged messages are omitted. */
 function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): number {
   if (maxBytes > Number.MAX_SAFE_INTEGER / 2) return 0
   try {
@@ -108,7 +108,7 @@ export async function readMessage(
   const budget = budgetOf({ maxChars })
   const stored = await account.read.inbox.message(agentId, messageId.toLowerCase(), account.deps.now())
   if (typeof stored?.body === 'string') requireOffset(offset, withoutInvisible(stored.body).length)
-  // A caller that continues a text already knows the sender.
+  // A caller that continues reading knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
   if (!stored || !message) throw new GridError('message_not_found', 'You have received no message with this id.')
@@ -119,7 +119,7 @@ export async function readMessage(
   }
 }
 
-/** The selected messages in order, and the start position for an empty selection. */
+/** The selected messages in their order, and the position of an empty selection. */
 async function select(
   account: AccountStore,
   agentId: string,
@@ -145,7 +145,7 @@ async function select(
   return { found: await inbox.after(agentId, from, limit, now), from }
 }
 
-/** The milliseconds of a time: ISO 8601, UTC if it names no zone, or a duration before `now`. */
+/** Parses a time: ISO 8601, in UTC if it has no zone, or a duration before `now`. */
 export function timeOf(text: string, now: number): number | undefined {
   const [, count, unit] = text.trim().match(durationPattern) ?? []
   if (unit !== undefined) return now - Number(count) * unitMs[unit[0].toLowerCase()]
@@ -184,9 +184,9 @@ type UnreadMessage = Awaited<ReturnType<AccountStore['read']['inbox']['nextUnrea
 
 interface InboxPeek<Message> {
   agent: string
-  /** The number of unread messages, counted up to 100. */
+  /** The number of unread messages; 100 means 100 or more. */
   unread: number
-  /** Oldest first. Damaged messages are omitted. */
+  /** Oldest first. Damaged messages are left out. */
   messages: Message[]
   has_more: boolean
   /** Whether a person attends the agent through one of its streams. */
@@ -200,7 +200,7 @@ export async function peekInbox(account: AccountStore, input: PageSize): Promise
   })
 }
 
-/** The page without message texts, to save space. */
+/** The page without message texts, to keep it short. */
 export async function summarizeInbox(
   account: AccountStore,
   input: Pick<PageSize, 'limit'>,
@@ -211,7 +211,7 @@ export async function summarizeInbox(
   return { ...inbox, messages: inbox.messages.map(summaryOf) }
 }
 
-/** `pageOf` selects the messages that fit. */
+/** `pageOf` keeps the messages that fit. */
 async function peek(
   account: AccountStore,
   limit: number,
@@ -246,7 +246,7 @@ function summaryOf(message: GridMessage): MessageSummary {
   }
 }
 
-/** The cursor of position `seq`, valid only for this agent and this history of the store. */
+/** The cursor of position `seq`, bound to the agent and to this history of the store. */
 export function cursorAt(account: AccountStore, agentId: string, seq: number): string {
   const position = `${account.epoch}.${seq.toString(36)}`
   return `${position}.${checksum(agentId, position)}`

@@ -1,4 +1,4 @@
-/** A read leases unread messages to the caller until it acks or releases them. See docs/delivery.md. */
+/** Reading leases unread messages to the caller until it acks or releases them. See docs/delivery.md. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -18,15 +18,15 @@ import {
 import { cursorAt } from './read-again.ts'
 import { turnsOfRead } from './turns.ts'
 
-/** The latest time at which a database may execute a claim after its response was lost. */
+/** The latest time at which a database may execute a claim whose response was lost. */
 const lateClaimMs = 5 * minute
 
-/** A lease of the calling agent. The code that sends the response calls `ack` or `release`. Neither fails. */
+/** A lease of the calling agent, for the code that sends the response: call `ack` or `release`. Neither fails. */
 export interface Lease {
   readonly id: string
-  /** Marks the messages as received. Causes no commit. */
+  /** Marks the messages as arrived. Costs no commit. */
   ack(): void
-  /** Makes messages that were not received unread again, so that they are redelivered. */
+  /** Makes messages that did not arrive unread again, for redelivery. */
   release(): Promise<void>
 }
 
@@ -57,11 +57,11 @@ export async function releaseAbandoned(account: AccountStore, agentId: string, l
   await release(account, agentId, leaseId)
 }
 
-/** Park leased messages that cannot be shown. If released, they would be redelivered forever. Never fails. */
+/** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
 async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
   const { actor, deps: { log, now }, change } = account
   for (const { message, error } of damaged) {
-    // The error text may quote the message.
+    // The text of the error may quote the message.
     const fault = error instanceof Error ? error.name : typeof error
     log.error('A message that cannot be shown is parked', { messageId: message.id, fault })
   }
@@ -74,7 +74,7 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
   }
 }
 
-/** Releases a lease. If the database refuses the write, this process or a later one repeats it. */
+/** Releases a lease. If the database refuses the write, it is repeated later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now } } = account
   const statements = change.leases.release(agentId, leaseId, now())
@@ -88,9 +88,9 @@ export async function release(account: AccountStore, agentId: string, leaseId: s
 
 export interface Batch {
   messages: GridMessage[]
-  /** The number of further unread messages, counted up to 100. */
+  /** The number of further unread messages; 100 means 100 or more. */
   remaining: number
-  /** The position of the batch's last message, for reading again. Opaque. Undefined if there are no messages. */
+  /** The position of the last message of the batch, for reading again later. Opaque. Undefined without messages. */
   cursor?: string
   /** The highest turn count of the messages' conversations within an hour, if the agent needs it. */
   turns?: number
@@ -103,10 +103,10 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
 }
 
 /**
- * Lease the oldest unread messages of the calling agent, at most `limit`, and only as many as fit into `maxChars`. A
- * first message that is too long is leased alone and shortened. The caller acks or releases the lease after sending the
- * response. If the process dies first, the lease is released. `wokenAt` is the end of a wait. See docs/delivery.md,
- * "Reading".
+ * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
+ * longer first message is leased alone and shown shortened. The caller acks the lease once the response is
+ * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
+ * docs/delivery.md, "Reading".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
@@ -128,15 +128,15 @@ interface ClaimOptions extends Pick<NewLease, 'holder' | 'expiresAt' | 'key'> {
   selection?: LeaseSelection
 }
 
-/** A planned lease and the statements that create it. */
+/** A planned lease with the statements that create it. */
 export interface PlannedClaim {
   lease: NewLease
   parts: LeaseParts
 }
 
 /**
- * Lease the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is a fresh
- * unread count, if known.
+ * Lease the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is the unread
+ * count, if it was just read.
  */
 export async function claimMessages(
   account: AccountStore,
@@ -150,13 +150,13 @@ export async function claimMessages(
     const { lease, parts } = planned
     const rows = await writeParts(account, parts).catch((error) => releaseUnknown(account, lease, error))
     const { isDamaged, ...claim } = await claimed(account, budget, lease, rows.messages)
-    // The inbox may contain messages although all claimed ones were parked, or messages arrived after an empty claim.
+    // The inbox may still have messages if all claimed ones were parked, or if messages arrived after an empty claim.
     const mayFindMore = claim.remaining > 0 && (options.selection === undefined || isDamaged)
     if (claim.messages.length > 0 || !mayFindMore) return claim
   }
 }
 
-/** Undefined if there are no unread messages. */
+/** Undefined if nothing is unread. */
 export async function planClaim(
   account: AccountStore,
   budget: Budget,
@@ -165,7 +165,7 @@ export async function planClaim(
 ): Promise<PlannedClaim | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read: { inbox } } = account
-  // A claim waits for other commits, so it is skipped if the inbox has no unread messages.
+  // A claim waits for other commits, so it is skipped if nothing is unread.
   const expected = unread ?? await inbox.unread(agentId)
   if (expected === 0) return undefined
   const lease = { id: newId(), agent: agentId, holder, at: deps.now(), expiresAt, key }
@@ -173,9 +173,9 @@ export async function planClaim(
 }
 
 /**
- * Sets the tasks of leased messages to `working`, in a separate unit, so that a read without tasks costs no extra
- * write. If the process dies before it, nobody has received the messages, and they are redelivered. That read then sets
- * the tasks.
+ * Sets the tasks of leased messages to `working`, in a separate unit, so that a read without tasks costs nothing extra.
+ * If the process dies before this unit, nobody has received the messages. They are redelivered, and that read sets the
+ * tasks.
  */
 async function beginTasks(account: AccountStore, messages: readonly InboxMessage[]): Promise<void> {
   const { actor, change, deps: { log, now } } = account
@@ -188,7 +188,7 @@ async function beginTasks(account: AccountStore, messages: readonly InboxMessage
   }
 }
 
-/** The content of a lease, from the rows of its `messages` statement. */
+/** The content of a lease, from the rows of its `messages` part. */
 export async function claimed(
   account: AccountStore,
   budget: Budget,

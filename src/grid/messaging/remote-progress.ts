@@ -1,8 +1,8 @@
-/** The progress of a message at remote agents. See docs/protocol/remote-agents.md, "How messages are sent". */
+/** A message's progress at remote agents. See docs/protocol/remote-agents.md, "How messages are sent". */
 import type { AccountStore } from '../../store/account.ts'
 import type { RemoteProgress } from '../../store/account/remote-agents.ts'
 
-/** A remote event. `at` is in milliseconds since the epoch. `attempt` counts from 1. The reason may quote the agent. */
+/** `at` is in milliseconds since the epoch, `attempt` counts from 1. The reason may quote the agent. */
 export interface RemoteEvent {
   event: 'sent' | 'accepted' | 'working' | 'failed'
   at: number
@@ -10,7 +10,7 @@ export interface RemoteEvent {
   reason?: string
 }
 
-/** The events of a message at the account's remote agents, oldest first, by agent id. */
+/** A message's events at the account's remote agents, oldest first, by agent id. */
 export async function remoteEvents(account: AccountStore, message: string): Promise<Map<string, RemoteEvent[]>> {
   const found = await account.read.remoteAgents.progress(message)
   return new Map(found.map((progress) => [progress.agentId, eventsOf(progress)]))

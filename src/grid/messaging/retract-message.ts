@@ -16,9 +16,9 @@ export interface RetractedMessage {
 }
 
 /**
- * Retracts a message of `sender` from all recipients, with its files, and cancels its task. Can be repeated. Fails with
- * `message_not_found`, or with `message_read` if a reader has it: a member of a channel, or a remote agent to which it
- * is being sent.
+ * Retracts `sender`'s message from all its recipients, with its files, and cancels its task. Safe to repeat. Fails with
+ * `message_not_found`, or with `message_read` if a reader has it: any member of a channel, or a remote agent that it is
+ * being sent to.
  */
 export async function retractMessage(
   account: AccountStore,

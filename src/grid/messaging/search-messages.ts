@@ -36,8 +36,8 @@ interface MessageHit {
 }
 
 /**
- * The calling agent's messages with all words of the query, newest first. Unread messages stay unread. Fails with
- * `invalid_input`.
+ * Messages of the calling agent with all words of the query, newest first. Unread messages stay unread.
+ * Fails with `invalid_input`.
  */
 export async function searchMessages(
   account: AccountStore,

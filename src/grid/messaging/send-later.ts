@@ -1,4 +1,4 @@
-/** Scheduled messages. See docs/delivery.md, "Sending later". */
+/** Scheduled sends. See docs/delivery.md, "Sending later". */
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { day, isoTime, minute, second } from '../../lib/time.ts'
@@ -31,7 +31,8 @@ export interface Scheduled {
 const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /**
- * The time of a scheduled send, as ISO 8601 or seconds from now. Fails with `invalid_input` if it is not within a year.
+ * The time of a scheduled send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it is
+ * within the next year.
  */
 export function timeToSend(given: string | number, now: number): number {
   const text = String(given).trim()
@@ -45,9 +46,8 @@ export function timeToSend(given: string | number, now: number): number {
 }
 
 /**
- * Stores a message until its send time. Recipient and content are checked now, quotas, guardrails and approval rules
- * when it is sent. Fails with `quota_exceeded` if too many are scheduled, with `idempotency_conflict`, or like
- * `sendMessage`.
+ * Stores a message until its time. Recipient and content are checked now; quotas, guardrails and approval rules when it
+ * is sent. Fails with `quota_exceeded` if too many are scheduled, `idempotency_conflict`, or as `sendMessage`.
  */
 export async function sendLater(
   account: AccountStore,
@@ -100,7 +100,7 @@ function asScheduled({ id, recipient, sendAt }: Pick<ScheduledMessage, 'id' | 'r
   return { message_id: id, recipient, send_at: isoTime(sendAt) }
 }
 
-/** Retracts a scheduled message. Undefined if no message has this id. */
+/** Retracts a scheduled message; undefined if none has this id. */
 export async function retractScheduled(
   account: AccountStore,
   { agentId }: Sender,
@@ -114,8 +114,8 @@ export async function retractScheduled(
 }
 
 /**
- * Send a due message as the agent of `account`. The unit removes the schedule, so it is sent exactly once. If it is
- * refused, the sender gets a message with the reason.
+ * Send a due message as the agent of `account`, exactly once, because its unit removes the schedule. If it is refused,
+ * the sender gets a message with the reason.
  */
 export async function sendScheduled(account: AccountStore, sender: Sender, id: string): Promise<void> {
   const { agentId } = sender
@@ -151,7 +151,7 @@ export async function sendScheduled(account: AccountStore, sender: Sender, id: s
   }
 }
 
-/** Another process has sent the message, or its sender has retracted it. */
+/** Another process has sent it, or its sender has retracted it. */
 class Gone extends Error {}
 
 async function stillWaits(account: AccountStore, agentId: string, id: string): Promise<void> {

@@ -4,9 +4,9 @@ import { howToAnswer } from './inbox-message.ts'
 import type { SentMessage } from '../message/outgoing-message.ts'
 import { turnsNote } from './turns.ts'
 
-/** The response to a send over MCP and REST. */
+/** The response over MCP and REST. */
 export function asSentAnswer(sent: SentMessage) {
-  // The answer to a task ends it, possibly only after a person has approved the answer.
+  // The answer to a task ends it, possibly only after a person's approval.
   const openTask = sent.taskId === undefined && !sent.held && sent.openTask || undefined
   const notes = notesOf(sent, openTask)
   return {
@@ -31,14 +31,14 @@ export function asSentAnswer(sent: SentMessage) {
     ...(sent.redacted && { redacted: sent.redacted }),
     // The message waits for a person's decision and is not delivered yet.
     ...(sent.held && { held: { by: sent.held.by, until: isoTime(sent.held.until) } }),
-    // The message was the answer to this task, which is completed.
+    // The message was the answer to this task, which is now completed.
     ...(sent.taskId !== undefined && { task_id: sent.taskId }),
     ...(openTask && { open_task: openTask }),
     ...(notes.length > 0 && { note: notes.join(' ') }),
   }
 }
 
-/** Notes for the sender, as sentences. */
+/** Notes for the sender, in sentences. */
 function notesOf({ turns, recipient, recipientInbox }: SentMessage, openTask: string | undefined): string[] {
   const notes: string[] = []
   if (turns !== undefined) notes.push(turnsNote(turns))

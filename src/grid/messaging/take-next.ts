@@ -9,9 +9,9 @@ import { leasedUntil, type LeaseInput, planLease, type TimedLease, waitForLease 
 import type { WaitOptions } from './wait-for-messages.ts'
 
 /**
- * Sends like `sendMessage`, and leases the next messages in the same unit if some are unread. Otherwise `next` waits
- * for messages. A repeat with the same idempotency key gets the first call's lease while it is open. Errors of `next`
- * do not fail the send, because the message is already stored.
+ * Sends like `sendMessage`, and leases the next messages, in the message's unit if some are unread; otherwise `next`
+ * waits for them. A repeat under the same idempotency key gets the first call's lease while it is open. Errors of
+ * `next` do not fail the send, because the message is already stored.
  */
 export async function sendAndTakeNext(
   account: AccountStore,
@@ -20,7 +20,7 @@ export async function sendAndTakeNext(
   leaseInput: LeaseInput,
 ): Promise<{ sent: SentMessage; next(wait: WaitOptions): Promise<TimedLease> }> {
   const lease = { ...leaseInput, key: input.idempotencyKey }
-  // An error here occurs again after the commit and is reported there.
+  // An error here recurs after the commit and is reported there.
   const planning = planLease(account, lease).catch(() => undefined)
   let planned: PlannedClaim | undefined
   let taken: TimedLease | undefined
@@ -31,7 +31,7 @@ export async function sendAndTakeNext(
     },
   }
   const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
-    // A repeat with the same key gets the lease.
+    // With a key, a repeat gets the lease.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error
   })
@@ -41,7 +41,7 @@ export async function sendAndTakeNext(
   }
 }
 
-/** Whether the unit of a failed send may have been committed. */
+/** Whether a send's unit may have been committed although it failed. */
 function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof GridError) || error.code === 'unavailable'
 }

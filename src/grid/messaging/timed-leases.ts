@@ -19,16 +19,16 @@ export interface LeaseInput extends PageSize {
   /** Lease only these unread messages, or those of one conversation. They cannot be combined. */
   messageIds?: readonly string[]
   conversationId?: string
-  /** The idempotency key of the send that this `next` belongs to. An open lease of the key is reused. */
+  /** The idempotency key of the send that this `next` belongs to. An open lease of that key is reused. */
   key?: string
 }
 
-/** Messages leased to the caller until `expiresAt`. There is no lease without messages. */
+/** Messages leased to the caller until `expiresAt`. Without messages there is no lease. */
 export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
-/** Lease unread messages like `leaseMessages`, and wait for them. `acks` is acknowledged first. */
+/** Lease unread messages as `leaseMessages` does, and wait for them. `acks` is acknowledged first. */
 export async function waitForLease(
   account: AccountStore,
   input: LeaseInput,
@@ -39,7 +39,7 @@ export async function waitForLease(
   return await waitUntilFound(account, (wokenAt) => leaseMessages(account, input, wokenAt), wait)
 }
 
-/** Lease unread messages of the calling agent for a limited time. Expired leases are released first. */
+/** Lease unread messages of the calling agent for a limited time. Its expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput, wokenAt?: number): Promise<TimedLease> {
   const again = input.key !== undefined && await leaseAgain(account, input, input.key)
   if (again) return again
@@ -117,7 +117,7 @@ function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection
   return conversationId === undefined ? undefined : { conversation: conversationId }
 }
 
-/** Let a lease expire `seconds` from now. Resolves to its new expiry. Fails with `stale_lease` or `lease_not_found`. */
+/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease` or `lease_not_found`. */
 export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -128,7 +128,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/** Acknowledge a lease, or some of its messages. Resolves to the number of messages. */
+/** Acknowledge a lease, or some of its messages. Resolves to their number. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
@@ -137,20 +137,20 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/** Release messages. They become unread again and are redelivered. Resolves to the number of messages. */
+/** Release messages: they are unread again, for redelivery. Resolves to their number. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
   const into = newId()
   const rows = await writeParts(account, account.change.timedLeases.split(leasedBy(account.actor, part), into, at))
   const found = await countOr(account, part.leaseId, at, Number(rows.ended[0].n))
-  // These messages now have a lease of their own with the same expiry.
+  // These messages now have a separate lease with the same expiry.
   if (found > 0) await release(account, agentId, into)
   await leaseChanged(account)
   return found
 }
 
-/** Release a lease that the caller did not receive, unless a repeat has taken or ended it. */
+/** Release a lease that the caller did not get, unless a repeat has taken it or ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps } = account

@@ -1,5 +1,5 @@
 /**
- * Turns of an account's conversations: limits, pauses, and notices to readers. See docs/conversations.md,
+ * The turns of an account's conversations: limits, pauses, and notices to readers. See docs/conversations.md,
  * "Conversations that run away".
  */
 import { requireAdmin } from '../../auth/actor.ts'
@@ -17,7 +17,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
-/** The highest turn count of the messages' conversations that their reader must know. `long` maps keys to counts. */
+/** The turns of the messages' conversations, if their reader is to be notified. `long` has the maximum by key. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -43,7 +43,7 @@ export async function pauseOf(
   thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
 ): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
   const [paused, { id, kind, agents }] = await Promise.all([turns.paused(), thread])
-  // Two agents share their turns across all their threads. The pause names the newest thread.
+  // Two agents share their turns across all their threads; a pause names the newest.
   const key = kind === 'pair' && agents.length === 2 ? keyOf(agents[0].alias, `@${agents[1].alias}`) : undefined
   const pause = paused.find((of) => of.threadId === id || of.key === key)
   return pause && { pause, perHour: (await turns.limits()).perHour }
@@ -61,7 +61,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
   })
 }
 
-/** Change the limits of the account's conversations. 0 turns a limit off; omitted limits stay unchanged. */
+/** Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {

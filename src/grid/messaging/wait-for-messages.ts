@@ -1,4 +1,4 @@
-/** Reads and streams that wait for messages. See docs/conversations.md, "Waiting". */
+/** Reads and streams that wait until there is something to read. See docs/conversations.md, "Waiting". */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import { Signal } from '../../lib/notifier.ts'
@@ -10,26 +10,26 @@ import { type Batch, readMessages } from './read-messages.ts'
 
 export const maxWaitSeconds = 50
 
-/** How often a waiting read checks the inbox without a notification, in case one was lost. */
+/** How often a wait reads the inbox without being woken, in case a notification was lost. */
 const lookMs = 15 * second
-/** The approximate pause before a wait reads again, after the grid was too busy. */
+/** Roughly how long a wait pauses before it reads again, if the grid was too busy. */
 const busyMs = 500
 
 export interface WaitOptions {
   seconds: number
-  /** The signal is aborted when the caller disconnects. Nothing is leased then. */
+  /** Its signal is aborted when the caller disconnects: then nothing is leased. */
   caller?: { readonly signal: AbortSignal }
-  /** Fails when the credential has expired or was revoked. Called before each read except the first. */
+  /** Fails when the credential has ended. Called before each read but the first. */
   check?(): Promise<unknown>
   lookEveryMs?: number
 }
 
-/** Like `readMessages`, but waits like `waitUntilFound`. */
+/** Like `readMessages`, but waits as `waitUntilFound` does. */
 export async function waitForMessages(account: AccountStore, input: PageSize, wait: WaitOptions): Promise<Batch> {
   return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
 }
 
-/** Take messages of the calling agent. Waits while there are none, or while the grid is too busy. */
+/** Take messages of the calling agent, and wait while there are none or the grid is too busy. */
 export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
   account: AccountStore,
   take: (wokenAt?: number) => Promise<Found>,
@@ -88,7 +88,7 @@ export async function waitUntil<Found>(
   try {
     for (;;) {
       if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has disconnected.')
-      // Evaluated before `look`, so that the last look happens after the end of the wait.
+      // Evaluated before the look, so that the last look comes after the end of the wait.
       const isLast = isOver || account.deps.stopping?.aborted
       const looked = isFirst ? look(wokenAt) : Promise.resolve(check?.()).then(() => look(wokenAt))
       const found = await looked.catch((error) => {
@@ -116,14 +116,14 @@ export async function waitUntil<Found>(
 }
 
 const remindAfterMs = minute
-/** The maximum lifetime of a stream. The client then opens a new one. */
+/** The longest life of a stream. Its client then opens a new one. */
 const maxAgeMs = 30 * minute
 
 export type InboxEvent = 'unread' | 'heartbeat'
 
 interface InboxWatch {
   heartbeatMs: number
-  /** Fails when the credential has expired or was revoked. Called before each event. */
+  /** Fails when the credential has ended. Called before each event. */
   check(): Promise<unknown>
   caller: { readonly signal: AbortSignal }
   /** Who listens. By default, a program that only waits. */
@@ -131,8 +131,8 @@ interface InboxWatch {
 }
 
 /**
- * Tell the calling agent that it has unread messages, for up to 30 minutes: at once, when more arrive, and again while
- * they stay unread. It sends only signals. Undefined if the credential already has three streams, or a stream limit is
+ * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again while
+ * they stay unread. It only signals. Undefined when the credential has three streams already, or a limit of streams is
  * reached. See docs/protocol/rest.md, "Wake stream".
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
@@ -147,7 +147,7 @@ async function* events(
 ): AsyncGenerator<InboxEvent> {
   const { change, deps: { now, log, stopping }, read: { inbox }, waiting } = account
   const { notifier, streams } = waiting
-  // Acquired here, because a generator that never starts would never release it.
+  // Acquired at the start: a generator that never starts would never release it.
   const releaseSlot = streams.acquire(credentialId)
   if (!releaseSlot) return
   const disconnected = caller.signal

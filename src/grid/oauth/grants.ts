@@ -1,4 +1,4 @@
-/** Lists and revokes OAuth grants. See docs/protocol/oauth.md, "Grants". */
+/** OAuth grants: list and revoke them. See docs/protocol/oauth.md, "Grants". */
 import { type Actor, allows, requireAdmin, requirePermission, type SignedInUser } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -9,11 +9,11 @@ import type { Store } from '../../store/store.ts'
 import { type ActivityActor, activityRow, recordActivity } from '../activity.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** A grant for pages. Times are milliseconds since the epoch. */
+/** A grant as pages show it. Times are milliseconds since the epoch. */
 export interface ListedGrant extends GrantRow {
   /** The host of the client ID metadata document; null for a client that registered itself. */
   clientDomain: string | null
-  /** The actor of the client's calls: `@admin`, or an agent's alias with `@`. */
+  /** What the client acts as: `@admin`, or the alias of an agent with `@`. */
   actsAs: string
   /** The agent key that the client fetched with the grant, or null. Revoked together with the grant. */
   key: { last4: string; lastUsedAt: number | null } | null
@@ -31,7 +31,7 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return (await global.oauth.grants.ofUser(userId, deps.now())).map(asListed)
 }
 
-/** Revoke a grant of the signed-in user, and the agent key that was fetched with it. */
+/** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
 export async function revokeOwnGrant(
   store: Store,
   { user, sessionId }: SignedInUser,
@@ -50,7 +50,7 @@ export async function listGrants(account: AccountStore): Promise<AccountGrant[]>
   return (await account.read.grants.list(account.deps.now())).map(asListed)
 }
 
-/** The live grants that let a client act as an agent, newest first. Members see their own, owners and admins all. */
+/** The live grants to act as an agent, newest first: members see their own, owners and admins all. */
 export async function listGrantsOfAgent(account: AccountStore, agentId: string): Promise<AccountGrant[]> {
   const { actor, deps } = account
   requirePermission(actor, 'view')
@@ -88,7 +88,9 @@ function actorOfGrant({ grantId, userId, agentId, alias }: TokenOfGrant): Actor 
     : { type: 'agent', agentId, alias, credentialId: grantId, userId }
 }
 
-/** Revokes a live grant. If several callers do this at once, one succeeds and the others get `credential_not_found`. */
+/**
+ * Revokes a live grant. If several callers do so at once, one succeeds; the others fail with `credential_not_found`.
+ */
 async function endLiveGrant(account: AccountStore, id: string): Promise<void> {
   const { grants } = account.change
   await retryOnConflict(async () => {
@@ -126,7 +128,7 @@ function notFound(id: string): GridError {
   return new GridError('credential_not_found', `There is no active grant with the id ${id}.`)
 }
 
-/** Maximum accounts whose grants one unit revokes. The unit adds a row to each account's activity log. */
+/** Maximum number of accounts whose grants one unit revokes. The unit appends to each account's activity log. */
 export const maxAccountsAtOnce = 20
 
 interface RevokeAllInput {
@@ -134,13 +136,13 @@ interface RevokeAllInput {
   tool: string
   requestId: string | null
   precondition: Statement[]
-  /** The statements of the change, including its precondition. */
+  /** Statements of the change itself. They include the precondition. */
   statements: Statement[]
 }
 
 /**
- * Runs `statements` and revokes all grants of a user in the same unit, with an activity row in each affected account.
- * If there are more than `maxAccountsAtOnce` accounts, earlier units revoke the others first. Those stay revoked if the
+ * Runs `statements` and, in the same unit, revokes all grants of a user, with an activity row in each account affected.
+ * With more than `maxAccountsAtOnce` accounts, earlier units revoke the others first, and these stay revoked if the
  * last unit fails.
  */
 export async function revokeAllGrants(
@@ -148,7 +150,7 @@ export async function revokeAllGrants(
   { userId, tool, requestId, precondition, statements }: RevokeAllInput,
 ): Promise<void> {
   const { global: { oauth: { revocations } }, deps, record } = store
-  // There is no session, because the user of an email link may not be signed in.
+  // No session, because the user of an email link may not be signed in.
   const actor: ActivityActor = { type: 'user', userId, sessionId: '' }
   for (;;) {
     const at = deps.now()

@@ -4,7 +4,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'
 import type { ClaimedOutbox } from '../../store/account/remote-agents.ts'
 
-/** An attempt for an outbox that this process holds. */
+/** One attempt on an outbox that this process holds. */
 export interface Attempt {
   /** The account, acting as the remote agent. */
   account: AccountStore<AgentActor>
@@ -21,7 +21,7 @@ export interface Attempt {
   signal: AbortSignal
 }
 
-/** Makes the next requests of an outbox. Resolves to whether the server responded correctly. */
+/** Makes an outbox's next requests. Resolves to whether the server responded correctly. */
 export type OutboxAttempt = (attempt: Attempt) => Promise<boolean>
 
 /** Delivers a message to an agent that does not speak A2A. Resolves like `OutboxAttempt`. */

@@ -4,16 +4,17 @@ import { day, hour, minute, second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import type { Attempt } from './attempt.ts'
 
-/** Retry delays. The last delay repeats. */
+/** Retry delays; the last one repeats. */
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
 const givenUpAfterMs = day
 /**
- * Maximum attempts that got no response or an invalid one after the full request was sent. More attempts do not help.
+ * Maximum number of attempts whose request was sent completely but got no response or an invalid one: repeating does
+ * not help.
  */
 const maxUnanswered = { timeout: 2, useless: 3 }
 
 /**
- * Makes an attempt. If it fails, it is retried later, or `giveUp` is called with the reason. Resolves to whether the
+ * Makes an attempt. If it fails, it is repeated later, or `giveUp` is called with the reason. Resolves to whether the
  * server responded correctly.
  */
 export async function withRetries(
@@ -25,7 +26,7 @@ export async function withRetries(
     await attempt()
     return true
   } catch (error) {
-    // The process is stopping. Its outbox is released when it has exited.
+    // The process is stopping. The outbox is released when the process has exited.
     if (signal.aborted) return true
     if (error instanceof RemoteRefusal) {
       await giveUp(error.message, error.said)
@@ -34,7 +35,7 @@ export async function withRetries(
     const { read, change, deps } = account
     const at = deps.now()
     const { attempts = 0, failingSince = at, unanswered = 0 } = await read.remoteAgents.failures(outbox) ?? {}
-    // An attempt that was only postponed did not fail.
+    // A postponed attempt has not failed.
     const failedFor = attempts === 0 ? 0 : at - (failingSince ?? at)
     const reason = reasonOf(error)
     const most = error instanceof RemoteError && error.unanswered ? maxUnanswered[error.unanswered] : Infinity
@@ -52,7 +53,7 @@ export async function withRetries(
   }
 }
 
-/** The reason of a failed attempt, readable for the account's people. */
+/** A readable reason for the account's people. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
   return error.answered?.shown ?? error.why

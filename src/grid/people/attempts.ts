@@ -1,6 +1,6 @@
 /**
- * Rate limits for attempts, shared by all processes. Email and client addresses are stored only as SHA-256, because
- * users sometimes type their password into the address field. See docs/people.md, "Signing in".
+ * Counted attempts and their rate limits, shared by all processes. Email and client addresses are stored only as
+ * SHA-256: users sometimes type their password into the address field. See docs/people.md, "Signing in".
  */
 import { type GridError, limitReached } from '../../errors.ts'
 import { ipv6Prefix48, networkFactor48 } from '../../lib/http/client-address.ts'
@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts'
 
 export type Rate = readonly [max: number, windowMs: number]
 
-/** How long attempts are stored, in milliseconds: the longest window. */
+/** Retention of attempts, in milliseconds: the longest window. */
 export const attemptsKeptMs = day
 
 /** A counter for an attempt, with its rates. */
@@ -19,11 +19,11 @@ export interface Count {
   kind: string
   subject: string
   rates: readonly Rate[]
-  /** The kind under which the attempt is stored if it obeys the limit but does not count towards it. */
+  /** The kind the attempt is stored under if it only obeys the limit and does not count towards it. */
   storedAs?: string
 }
 
-/** Counters per client address, and per /48 for an IPv6 address. `prefix` is also part of the subject. */
+/** Counters per client address, and per /48 of an IPv6 address. `prefix` also belongs to the subject. */
 export function ofNetworks(
   kind: string,
   address: string,
@@ -50,7 +50,7 @@ export async function takeAttempts(
   return added.length > 0 || await has(attempts[0].id)
 }
 
-/** The rows of an attempt, one per counter. Their ids begin with `id`. */
+/** An attempt's rows, one per counter. Their ids begin with `id`. */
 export function attemptsOf(id: string, counts: Count[]): Attempt[] {
   return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
 }
@@ -68,13 +68,15 @@ export async function logReached(store: Store, limits: AttemptLimit[], message: 
   store.deps.log.error(message, { limit: limit.max })
 }
 
-/** Removes all attempts of a user from one address, which `pair` counts, and this attempt from the other counters. */
+/**
+ * Removes all attempts of a user from one address, which `pair` counts, and what this attempt added to other counters.
+ */
 export async function forgetAttempts(store: Store, pair: Count, [, ...others]: Attempt[]): Promise<void> {
   const { removeAll, remove } = store.global.attempts
   await store.write([removeAll(pair.kind, pair.subject), ...others.map(({ id }) => remove(id))])
 }
 
-/** The error of the limit that applies longest. `name` appears in the rate limit headers. */
+/** The error of the limit that applies the longest. `name` is used in the rate limit headers. */
 export async function tooMany(
   store: Store,
   limits: AttemptLimit[],

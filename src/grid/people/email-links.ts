@@ -12,13 +12,13 @@ import { linkExpired } from './people.ts'
 import { endAccess, mayBeSomebodyElse, proveAddress, sortIdentities, takeOver } from './prove-address.ts'
 import { type EmailLinkKind, findEmailLink, redeemEmailLink, sendNotice, trySendEmailLink } from './send-email.ts'
 
-/** Paths that an email may contain. Others could contain text from a caller who requests an email. */
+/** Paths allowed in an email. Otherwise a caller who requests an email could put their own text into it. */
 const allowedPath =
   /^\/(accounts\/[0-9a-f-]{36}(\/[a-z-]{1,20}){0,3}|(invitations|claim|verify|new-address)\/[0-9A-Za-z]{43})$/
 
 /**
- * Sends a link to the user with an email address. Does not reveal whether a user has it. `next` is the path to open
- * afterwards.
+ * Sends a link to the user of an email address, without revealing whether such a user exists. `next` is the path to
+ * open afterwards.
  */
 export async function requestEmailLink(
   store: Store,
@@ -32,7 +32,7 @@ export async function requestEmailLink(
   await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** The user of an email link, which stays unused. Fails if the user's address has changed. */
+/** The user of an email link; fails if their address has changed since. Does not use up the link. */
 export async function findEmailLinkUser(
   store: Store,
   kind: Exclude<EmailLinkKind, 'change_email'>,
@@ -44,14 +44,14 @@ export async function findEmailLinkUser(
   return link
 }
 
-/** The user of a used link. `isUnlinked` means that they lost a provider's identity, see `proveAddress`. */
+/** The user of a followed link. `isUnlinked`: they lost a provider's identity, see `proveAddress`. */
 export interface Proved {
   userId: string
   isUnlinked: boolean
 }
 
 /**
- * Use a sign-in link, which also verifies the address. `session` is the browser's live session. Fails with
+ * Uses up a sign-in link, which also verifies the address. `session` is the browser's live session. Fails with
  * `link_expired`.
  */
 export async function signInByLink(
@@ -78,8 +78,8 @@ export async function signInByLink(
 }
 
 /**
- * Sets a new password with a reset link. An attacker may have known the old password. So all sessions, email links,
- * OAuth grants and open consent pages of the user end, and an email notifies the user. `session` is the browser's live
+ * Sets a new password with a reset link. Because an attacker may have known the old one, this ends all sessions, email
+ * links, OAuth grants and open consent pages of the user, and an email informs them. `session` is the browser's live
  * session. Fails with `link_expired` or `invalid_input`.
  */
 export async function resetPassword(

@@ -1,5 +1,5 @@
 /**
- * Email texts are short and plain, with at most one link. From unverified callers, they contain only an alias. See
+ * Email texts: short, plain, with at most one link. The only text from unverified callers is an alias. See
  * docs/people.md, "Signing in".
  */
 import type { Config } from '../../config.ts'
@@ -33,7 +33,7 @@ export function linkEmail(config: AppUrl, kind: keyof typeof linkTexts, link: st
   ])
 }
 
-/** An invitation to an account. `invitedBy` is the verified address of a member. */
+/** Invites a user into an account. `invitedBy` is the verified address of a member. */
 export function invitationEmail(
   config: AppUrl,
   link: string,
@@ -48,7 +48,7 @@ export function invitationEmail(
   ])
 }
 
-/** An email to the owner about agents that signed up. It takes only the alias from the signup. */
+/** Informs the owner that agents signed up. The alias is the only text from the signup. */
 export function claimEmail(config: AppUrl, link: string, alias?: string): EmailContent {
   const what = alias === undefined
     ? `Agents signed up on ${hostOf(config)} and named you as their owner.`
@@ -62,7 +62,7 @@ export function claimEmail(config: AppUrl, link: string, alias?: string): EmailC
   ])
 }
 
-/** Security notices contain no link, so that users do not learn to click links in such emails. */
+/** Security notices contain no link, so that users do not learn to click links in such warnings. */
 export function passwordChangedEmail(config: AppUrl): EmailContent {
   return emailContent(config, 'password_changed', undefined, [
     `Your password for ${hostOf(config)} was changed.`,
@@ -70,7 +70,7 @@ export function passwordChangedEmail(config: AppUrl): EmailContent {
   ])
 }
 
-/** A notice to the old address about the new one. It contains no link, for the same reason. */
+/** Informs the old address that the user has a new one. Contains no link, for the same reason. */
 export function addressChangedEmail(config: AppUrl): EmailContent {
   return emailContent(config, 'address_changed', undefined, [
     `The email address of your user on ${hostOf(config)} was changed. This address is no longer used.`,
@@ -100,7 +100,7 @@ export function conversationsPausedEmail(
   ])
 }
 
-/** Aliases listed in words; a long list is shortened. */
+/** Lists aliases in words, shortened if there are many. */
 export function named(aliases: string[]): string {
   const more = aliases.length > maxNamedAgents ? ` and ${aliases.length - maxNamedAgents} more` : ''
   return aliases.slice(0, maxNamedAgents).map((alias) => `@${alias}`).join(', ') + more
@@ -120,7 +120,7 @@ const secondFactorChanges = {
 
 export type SecondFactorChange = keyof typeof secondFactorChanges
 
-/** A subject is constant, because it must never contain users' text. */
+/** Constants, because a subject must never contain users' text. */
 const subjects = {
   verify_address: 'Confirm your email address',
   sign_in: 'Your sign-in link',
@@ -148,7 +148,7 @@ export function hostOf({ appUrl }: AppUrl): string {
   return new URL(appUrl).host
 }
 
-/** A name without line breaks and without characters that a mail client could turn into a link. */
+/** A name without line breaks and without anything that a mail client would turn into a link. */
 export function plainName(name: string): string {
   return name.normalize('NFKC').replace(/[^\p{L}\p{M}\p{N} &'_-]+/gu, ' ').replace(/\s+/g, ' ').trim().slice(0, 60)
 }

@@ -1,4 +1,4 @@
-/** Invites people to an account, and lets them accept. See docs/people.md, "Signing in". */
+/** Invitations of people into an account, and their acceptance. See docs/people.md, "Signing in". */
 import { callingUser, requireConfirmed, type Role, type SignedInUser } from '../../auth/actor.ts'
 import { hashPassword } from '../../auth/passwords.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -21,20 +21,20 @@ import { checkRole, requireAssignable } from './team.ts'
 const invitationLifetimeMs = day
 const maxPending = 100
 
-/** An invitation whose link is about to be sent or shown. The link itself is never stored. */
+/** An invitation whose link has yet to be sent or shown. The link itself is never stored. */
 export interface SentInvitation {
   id: string
   email: string
   role: Role
   url: string
-  /** The inviter sees the link: the grid sends no email, and the address has no user. The link is no proof. */
+  /** The grid sends no email, and the address has no user yet, so the link proves nothing about the address. */
   isLinkShown: boolean
 }
 
-/** Checks the email limit before any change. An earlier link may end only if the new one can be sent. */
+/** Checks before any change that an email may be sent: an earlier link ends only if the new one can be sent. */
 type CheckEmailLimit = (email: string) => Promise<void>
 
-/** Invites the owner of an email address to the account. An earlier invitation to the address ends. */
+/** Invites the user of an email address into the account. An earlier invitation to the same address ends. */
 export async function inviteMember(
   account: AccountStore,
   input: { email: string; role: string },
@@ -67,7 +67,7 @@ export async function inviteMember(
   })
 }
 
-/** Replaces an invitation with one that has a new link and lifetime. The old link stops working. */
+/** Replaces an invitation with a new one, with a new link and lifetime. The old link ends. */
 export async function resendInvitation(
   account: AccountStore,
   id: string,
@@ -101,7 +101,7 @@ export async function openInvitation(store: Store, token: string): Promise<OpenI
   return { ...invitation, hasUser: (await global.users.byEmail(invitation.email)) !== undefined }
 }
 
-/** Joins the account as the invited user. A link that was emailed also verifies the address. */
+/** Joins the account as the invited user. A link that was sent to the address also verifies it. */
 export async function acceptInvitation(
   store: Store,
   token: string,
@@ -119,7 +119,7 @@ export async function acceptInvitation(
   return invitation.account.id
 }
 
-/** Creates the invited user, who joins the account. The address stays unverified if the inviter was shown the link. */
+/** Creates the invited user and joins the account. The address stays unverified if the inviter was shown the link. */
 export async function registerInvitedUser(
   store: Store,
   token: string,
@@ -136,7 +136,7 @@ export async function registerInvitedUser(
   const { email, isLinkShown } = invitation
   const user = { id: userId, email, name, passwordHash, verifiedAt: isLinkShown ? null : at }
   const first = [global.users.add({ ...user, registeredByShownLink: isLinkShown }, at)]
-  // The session starts only if the user has joined.
+  // The session starts only after the join has succeeded.
   await accept(store, token, invitation, { userId, sessionId: '', requestId, first })
   return { userId, id: invitation.account.id }
 }
@@ -186,7 +186,7 @@ async function issueInvitation(
     mayShowLink: !sender.isConfigured,
   }
   await account.write([...precedingStatements, change.team.addInvitation(row, at)])
-  // The statement checks this again, because a user may register at the same moment.
+  // The statement checks this itself, so that a user who registers at the same moment is included.
   const isLinkShown = (await read.team.invitation(id))?.isLinkShown ?? false
   return { id, email, role, url: `${config.appUrl}/invitations/${token}`, isLinkShown }
 }

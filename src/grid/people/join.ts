@@ -1,4 +1,4 @@
-/** The ways to become a member of an account, and what each must prove. See docs/people.md, "Who joins an account". */
+/** Who becomes a member of an account, and what they must prove. See docs/people.md, "Who joins an account". */
 import type { Role } from '../../auth/actor.ts'
 import { GridError } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -23,12 +23,12 @@ type Proof<By extends Way['by']> = (
   way: Extract<Way, { by: By }>,
 ) => Promise<Statement[]> | Statement[]
 
-/** The proof that each way requires. It refuses, or returns statements that check again within the unit. */
+/** What each way must prove: it refuses, or returns statements that check the proof again within the unit. */
 const proofs: { [By in Way['by']]: Proof<By> } = {
-  /** The feature that signs people in has already checked this. */
+  /** Already proved by the feature that signs people in. */
   provider: (_account, _user, { proof }) => [...proof],
 
-  /** Requires the invited address. An invitation from before the user's removal is refused. */
+  /** Requires the invited address. An invitation older than the user's removal does not count. */
   invitation: async ({ read, change }, user, { id, email, isLinkShown }) => {
     const removed = await read.team.removal(user)
     const invitation = await read.team.invitation(id)
@@ -49,8 +49,8 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
 }
 
 /**
- * Statements that make the user a member of the account, if they meet the requirements of `way`. Every new member is
- * added this way. They fail their unit if the account is deleted. Fails with `not_allowed`.
+ * Statements that make the user a member of the account, once they have proved what `way` requires. Every path that
+ * creates a member uses them. They fail their unit if the account is deleted. Fails with `not_allowed`.
  */
 export async function join(
   account: AccountStore,

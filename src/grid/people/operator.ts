@@ -1,4 +1,4 @@
-/** User operations of the operator, for the command line. */
+/** Operations on users that the operator runs on the command line. */
 import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { day } from '../../lib/time.ts'
@@ -9,7 +9,7 @@ import { type ActivityActor, activityRow } from '../activity.ts'
 import { createEmailLink } from './send-email.ts'
 
 const maxAccountsAtOnce = 20
-/** The same lifetime as a set-up link, so that the operator has time to pass it on. */
+/** The same lifetime as a set-up link, because the operator may pass it on. */
 const printedLinkLifetimeMs = day
 
 export async function findUser(store: Store, email: string): Promise<User> {
@@ -18,7 +18,7 @@ export async function findUser(store: Store, email: string): Promise<User> {
   return user
 }
 
-/** Runs statements on a user, and records `command` in the activity log of each of their accounts. */
+/** Runs statements on a user, and records `command` in the activity log of each of the user's accounts. */
 export async function changeUser(
   store: Store,
   user: Pick<User, 'id' | 'email'>,
@@ -31,14 +31,14 @@ export async function changeUser(
     accountId: id,
     entry: activityRow(actor, call, 'ok', store.deps.now()),
   }))
-  // The change is committed with the last rows, so it is never made without being recorded in every account.
+  // The change is committed with the last rows, so it is never made without being recorded everywhere.
   for (let n = maxAccountsAtOnce; n < rows.length; n += maxAccountsAtOnce) {
     await store.record(rows.slice(n, n + maxAccountsAtOnce), [])
   }
   await store.record(rows.slice(0, maxAccountsAtOnce), statements)
 }
 
-/** A link for the operator to pass on. The operator vouches for the address, so it is verified. */
+/** A link for the operator to pass on. It verifies the address, because the operator vouches for it. */
 export async function createLinkFor(
   store: Store,
   email: string,
@@ -51,7 +51,7 @@ export async function createLinkFor(
   return { userId: user.id, url }
 }
 
-/** The sign-in address for the owner of a new account. A new user without a password gets a one-time link. */
+/** How the owner of a new account signs in: with a one-time link if they are a new user without a password. */
 export async function signInUrlOfOwner(
   store: Store,
   owner: { userId: string; isNewUser: boolean },

@@ -1,4 +1,4 @@
-/** Registers passkeys of users and signs them in. See docs/people.md, "Signing in". */
+/** Passkeys of users: registering them, and signing in with them. See docs/people.md, "Signing in". */
 import { requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import {
   authenticationOptions,
@@ -30,13 +30,13 @@ export function hasPasskeys({ deps }: Store): boolean {
   return passkeySite(deps.config.appUrl) !== undefined
 }
 
-/** Options for signing in. `holder` is the page's CSRF token. Only this page can respond, once, within five minutes. */
+/** Options for signing in. `holder` is the page's CSRF token: only that page can respond, once, within five minutes. */
 export async function passkeySignInOptions(store: Store, holder: string, address: string): Promise<string> {
   await takePasskeyAttempt(store, address)
   return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
 }
 
-/** Options for confirming with one of the user's passkeys. Undefined if the user has none. */
+/** Options for a confirmation with one of this user's passkeys. Undefined if the user has none. */
 export async function passkeyProofOptions(store: Store, holder: string, userId: string): Promise<string | undefined> {
   const known = await store.global.secondFactors.passkeysOf(userId)
   if (known.length === 0 || !hasPasskeys(store)) return undefined
@@ -53,7 +53,7 @@ export async function passkeyOptions(
   return await challenge(store, 'register', holder, await registrationOptions(siteOf(store), actor.user, known))
 }
 
-/** The user of the passkey that answered `passkeySignInOptions`. Fails with `invalid_input`. */
+/** The user whose passkey answered `passkeySignInOptions`. Fails with `invalid_input`. */
 export async function signInByPasskey(store: Store, holder: string, answer: string): Promise<string> {
   return (await usePasskey(store, 'sign_in', holder, answer)).userId
 }
@@ -62,7 +62,7 @@ export async function proveByPasskey(store: Store, holder: string, userId: strin
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
-/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes for a first factor. */
+/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
 export async function addPasskey(
   store: Store,
   holder: string,
@@ -128,7 +128,7 @@ async function challenge(
   return JSON.stringify(options)
 }
 
-/** Consumes a challenge of this purpose and holder, even if the response is invalid. */
+/** Consumes a challenge of this purpose and holder, whether or not the response is valid. */
 function isExpected({ global, write, deps }: Store, purpose: ChallengePurpose, holder: string): IsExpected {
   return async (challenge) => {
     const hash = hashForLookup(challenge)

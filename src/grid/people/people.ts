@@ -1,4 +1,4 @@
-/** Sets up the first user, and signs users in by password. */
+/** Users: set-up of the first one, and sign-in with a password. */
 import { hashPassword, signInFailed, verifyPassword } from '../../auth/passwords.ts'
 import { GridError } from '../../errors.ts'
 import { normaliseEmail } from '../../lib/names.ts'
@@ -21,7 +21,7 @@ export const linkLifetimeMs: Record<LinkKind, number> = {
   claim: day,
 }
 
-/** Creates the link to set up the first account, and ends earlier links. Undefined if the grid already has users. */
+/** Creates the link that sets up the first account, and ends earlier ones. Undefined if the grid already has users. */
 export async function createSetUpLink(store: Store): Promise<string | undefined> {
   const { global, deps: { config, now } } = store
   if (await global.users.any()) return undefined
@@ -35,7 +35,7 @@ export async function createSetUpLink(store: Store): Promise<string | undefined>
   return `${config.appUrl}/set-up/${token}`
 }
 
-/** `done`: the grid has a user. `ended`: the link expired, is unknown, or was replaced at a later start. */
+/** `done` if the grid has a user; `ended` if the link has expired, was replaced at a later start, or is unknown. */
 export async function setUpState(store: Store, token: string): Promise<'open' | 'done' | 'ended'> {
   const { global, deps: { now } } = store
   if (await global.users.any()) return 'done'
@@ -49,7 +49,7 @@ interface SetUpInput {
   password: string
 }
 
-/** Create the first account and its owner. The address counts as verified, because the link was in the server's log. */
+/** Create the first account and its owner. The address counts as verified: the link was in the server's log. */
 export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
   if (await setUpState(store, token) !== 'open') throw linkExpired()
@@ -67,7 +67,7 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
       ...await join(account, { id: userId, role: 'owner' }, { by: 'operator' }),
     ])
   } catch (error) {
-    // The write was repeated after a lost response. The account exists, so the first attempt succeeded.
+    // The account exists if an earlier attempt succeeded and its response was lost.
     if (await global.accounts.byId(id)) return { userId, id }
     if (error instanceof GridError && error.code === 'write_conflict') throw linkExpired()
     throw error
@@ -94,7 +94,7 @@ export async function signIn(
   return { userId: user.id, passwordHash: user.passwordHash }
 }
 
-/** Checks the password of a signed-in user. Guesses count as sign-in attempts. Fails with `wrong`. */
+/** Checks a signed-in user's password. Guesses count as sign-in attempts. Fails with `wrong`. */
 export async function checkPassword(
   store: Store,
   user: { email: string; passwordHash: string | null | undefined },
@@ -106,7 +106,7 @@ export async function checkPassword(
   await attempt.succeeded()
 }
 
-/** The normalised address, or an empty string for a malformed one, which fails like an unknown address. */
+/** The normalised address, or an empty string, which no user has, so a malformed address fails like an unknown one. */
 function signInEmail(text: string): string {
   try {
     return normaliseEmail(text, 'email')

@@ -1,5 +1,5 @@
 /**
- * A person's alias in an account: an agent of type `human` without a key. Only the person can act as it, in the
+ * A person's alias in an account: an agent of type `human` without a key. Only that person can act as it, in the
  * browser. See docs/people.md, "People who write".
  */
 import { callingUser, requirePermission, type UserActor } from '../../auth/actor.ts'
@@ -18,18 +18,18 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 export type { PersonAlias }
 
-/** Precision of "last seen", so that not every page view writes to the database. */
+/** Resolution of "last seen", so that not every page view writes to the database. */
 const lastSeenPrecisionMs = minute
 /** How many aliases an account's people can change or give up per day. */
 const maxFormerPerDay = 20
 const maxSuggestions = 9
 
-/** The calling user's person alias; undefined if they have not chosen one. */
+/** The calling user's person alias; undefined until they have chosen one. */
 export async function findPersonAlias(account: AccountStore): Promise<PersonAlias | undefined> {
   return await account.read.personAliases.ofMember(callingUser(account.actor).userId)
 }
 
-/** The calling user's person alias, which writing and reading require. Fails with `alias_required`. */
+/** The calling user's person alias, required before writing or reading. Fails with `alias_required`. */
 export async function callingPersonAlias(account: AccountStore): Promise<PersonAlias> {
   callingUser(account.actor)
   requirePermission(account.actor, 'use')
@@ -41,14 +41,17 @@ export async function callingPersonAlias(account: AccountStore): Promise<PersonA
   return personAlias
 }
 
-/** Records when the person was last seen, as for agents. The caller does not wait for this write. */
+/** Records when the person was last seen, as for any agent. The caller does not wait for the write. */
 function markSeen(account: AccountStore, { agentId, lastSeenAt }: PersonAlias): void {
   const at = account.deps.now()
   if (at - (lastSeenAt ?? 0) < lastSeenPrecisionMs) return
   account.writeLater([account.change.agents.markSeen(agentId, at)])
 }
 
-/** Suggests a free alias based on the calling user's name or email address. Empty if all candidates are taken. */
+/**
+ * Suggests a free alias for the calling user, based on their name or email address. Empty if none of a few candidates
+ * is free.
+ */
 export async function suggestAlias(
   account: AccountStore,
   { name, email }: { name: string; email: string },
@@ -62,7 +65,7 @@ export async function suggestAlias(
   return aliases.find((_, n) => free[n]) ?? ''
 }
 
-/** The words of a name that fit into an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
+/** The words of a name in characters allowed in an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
 function wordsOf(name: string): string[] {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '')
 }
@@ -78,14 +81,14 @@ async function isFree({ deps, read }: AccountStore, alias: string): Promise<bool
 
 interface PersonAliasInput {
   alias: string
-  /** The person's description for agents. Default: the current one, initially empty. */
+  /** The person's description for agents. Default: unchanged, initially empty. */
   description?: string
 }
 
 /**
- * Chooses or changes the calling user's alias in the account. Inbox and channels stay, and the former alias stays
- * reserved. Viewers cannot have an alias. Fails with `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input`
- * or `rate_limit_exceeded`.
+ * Chooses or changes the calling user's alias in the account. Its inbox and channels stay, and the former alias stays
+ * reserved. Viewers cannot have one. Fails with `invalid_alias`, `alias_reserved`, `alias_taken`, `invalid_input` or
+ * `rate_limit_exceeded`.
  */
 export async function chooseAlias(account: AccountStore, input: PersonAliasInput): Promise<PersonAlias> {
   const { userId } = callingUser(account.actor)
@@ -98,7 +101,7 @@ export async function chooseAlias(account: AccountStore, input: PersonAliasInput
     const at = account.deps.now()
     const known = await findPersonAlias(account)
     const description = given ?? known?.description ?? ''
-    // The write was repeated after a lost response. The alias exists, so the first attempt succeeded.
+    // The alias is already stored if an earlier attempt succeeded and its response was lost.
     if (known?.alias === alias && known.description === description) return known
     if (known?.alias !== alias) {
       await refuseTakenAlias(account, alias, { forPerson: true })
@@ -133,7 +136,7 @@ export async function chooseAlias(account: AccountStore, input: PersonAliasInput
   })
 }
 
-/** Every former alias stays reserved, so the number of changes is limited. */
+/** Each former alias stays reserved, so the number of changes is limited. */
 async function refuseManyChanges({ read }: AccountStore, at: number): Promise<void> {
   if (await read.personAliases.givenUpSince(at - day) < maxFormerPerDay) return
   throw limitReached(
@@ -144,7 +147,7 @@ async function refuseManyChanges({ read }: AccountStore, at: number): Promise<vo
   )
 }
 
-/** Gives up the calling user's alias. It stays reserved, and its unread messages are parked. */
+/** Gives up the calling user's alias. Its unread messages are parked, and it stays reserved. */
 export async function giveUpAlias(account: AccountStore): Promise<{ alias: string }> {
   const { userId } = callingUser(account.actor)
   return await retryOnConflict(async () => {
@@ -155,7 +158,7 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
   })
 }
 
-/** Statements that remove a user's person alias. They fail the unit if the alias has changed. */
+/** Statements that end a user's person alias. They fail the unit if it has changed since. */
 export async function endPersonAlias(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const personAlias = await account.read.personAliases.ofMember(userId)
   const { personAliases } = account.change

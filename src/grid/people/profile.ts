@@ -1,4 +1,4 @@
-/** Changes by users to their own profile: name, keyboard, password and email address. */
+/** Users' changes to their own profile: name, keyboard, password and email address. */
 import { hashPassword } from '../../auth/passwords.ts'
 import { normaliseEmail } from '../../lib/names.ts'
 import { invalidInput } from '../../errors.ts'
@@ -18,7 +18,7 @@ export async function setShortcuts(store: Store, userId: string, on: boolean): P
   await store.write([store.global.users.setShortcuts(userId, on)])
 }
 
-/** Changes the password. Sessions and links end. OAuth grants stay, so that clients keep working. */
+/** Changes the password. Sessions and links end; OAuth grants stay, so that clients are not disconnected. */
 export async function changePassword(
   store: Store,
   userId: string,
@@ -54,14 +54,14 @@ export async function requestEmailChange(
   await trySendEmailLink(store, 'change_email', { userId: isFree ? userId : null, email, precedingStatements }, address)
 }
 
-/** Changes the email address to the link's address. All other links end, and the old address gets an email. */
+/** Changes the email address to the link's address. All other links end, and an email informs the old address. */
 export async function confirmEmailChange(store: Store, token: string, userId: string): Promise<string> {
   const link = await findEmailLink(store, 'change_email', token)
   checkLinkOwner(link, userId)
   const { global, deps: { now } } = store
   const user = await findUser(store, userId)
   await redeemEmailLink(store, 'change_email', token, [
-    // This runs before the change, because it also finds links by the old address.
+    // Runs before the change, because it also finds links by the old address.
     global.links.endAll(userId, now()),
     global.users.setEmail(userId, link.email, now()),
   ])

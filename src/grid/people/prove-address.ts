@@ -1,4 +1,4 @@
-/** Verifies an email address by a link that was emailed. See docs/people.md, "Signing in". */
+/** Verifies an email address by a link that was sent to it. See docs/people.md, "Signing in". */
 import type { SignedInUser } from '../../auth/actor.ts'
 import { isSameIssuer } from '../../lib/issuers.ts'
 import type { Identity, LinkedIdentity } from '../../store/global/identities.ts'
@@ -7,12 +7,15 @@ import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
 
-/** The inviter was shown the link, and the address was not verified later. So the user may be the inviter. */
+/** The inviter was shown the link, and the address has not been verified since: the user may be the inviter. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
   return registeredByShownLink && emailVerifiedAt === null
 }
 
-/** Statements that remove all credentials someone else may have, and all identities except `kept`. */
+/**
+ * Statements that remove every way in which someone else could sign in again, including factors and all identities
+ * except `kept`.
+ */
 export function takeOver(store: Store, userId: string, at: number, kept: readonly Identity[] = []): Statement[] {
   const { identities, secondFactors, users } = store.global
   return [
@@ -28,16 +31,16 @@ export function endAccess({ global }: Store, userId: string, at: number): Statem
   return [
     global.sessions.endOthers(userId, '', at),
     global.links.endAll(userId, at),
-    // A consent in progress is already a grant, which is revoked with the others, or it fails because its request is
+    // A consent in progress either is a grant already and is revoked with the others, or fails because its request is
     // gone.
     global.oauth.requests.removeOfUser(userId),
   ]
 }
 
 /**
- * Splits the identities of a user who may be someone else into identities to keep and to remove. Someone may have
- * prepared an identity for the owner of the address. So only two kinds are kept: the identity that started `session`,
- * in which the link is used, and identities whose issuer reported this address and vouches for its domain.
+ * Splits the identities of a user who may be someone else into those to keep and those to remove. Somebody may have
+ * prepared an identity for the address's owner. So only two kinds are kept: the one that started `session`, in which
+ * the link is followed, and those whose issuer reported this address and vouches for addresses of the domain.
  */
 export async function sortIdentities(
   store: Store,
@@ -56,7 +59,7 @@ export async function sortIdentities(
 }
 
 /**
- * Uses an email link, which verifies the address, and takes over a user who may be someone else. Resolves to whether
+ * Uses up an email link, which verifies the address, and takes over a user who may be someone else. Resolves to whether
  * the user lost a provider's identity.
  */
 export async function proveAddress(

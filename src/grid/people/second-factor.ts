@@ -1,4 +1,4 @@
-/** Second factors of users: authenticator apps and recovery codes. See docs/people.md, "Signing in". */
+/** Users' second factor: authenticator apps and recovery codes. See docs/people.md, "Signing in". */
 import { callingUser, requireConfirmed, type SignedInUser } from '../../auth/actor.ts'
 import { newTotpSecret, totpStep, totpUri } from '../../auth/totp.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -37,7 +37,7 @@ export async function listSecondFactors({ global }: Store, userId: string): Prom
   return { passkeys, hasTotp: totp !== undefined && totp.confirmedAt !== null, codesLeft }
 }
 
-/** Verifies the second factor by an app code or a recovery code. Each code works once. */
+/** Verifies the second factor with an app code or a recovery code. Each code works once. */
 export async function useSecondFactorCode(
   store: Store,
   user: { id: string; email: string },
@@ -66,7 +66,7 @@ export async function confirmByPassword(
   return passwordHash!
 }
 
-/** Starts the set-up of an authenticator app with a new secret. A pending set-up ends. */
+/** Starts the set-up of an authenticator app with a new secret. An unfinished set-up ends. */
 export async function beginTotp(store: Store, actor: SignedInUser): Promise<void> {
   const at = store.deps.now()
   requireConfirmed(actor, at)
@@ -76,7 +76,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   if (begun.length === 0) throw hasTotpAlready()
 }
 
-/** The secret of a pending set-up, and its URI for authenticator apps. */
+/** The secret of an unfinished set-up, and its URI for authenticator apps. */
 export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
   requireConfirmed(actor, store.deps.now())
   const { secret } = await readPendingTotp(store, actor.user.id)
@@ -84,7 +84,7 @@ export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ 
   return { secret, uri: await totpUri(secret, { issuer, label: actor.user.email }) }
 }
 
-/** Finishes the set-up with a first code. Resolves to recovery codes for a first factor. */
+/** Finishes the set-up with a first code. Resolves to recovery codes if it is the first factor. */
 export async function finishTotp(
   store: Store,
   actor: SignedInUser,
@@ -119,7 +119,7 @@ export async function removeTotp(store: Store, actor: SignedInUser): Promise<voi
   sendSecondFactorEmail(store, email, 'totp_removed')
 }
 
-/** Replace the recovery codes. Fails with `confirmation_required`, or with `invalid_input` without a second factor. */
+/** Replace the recovery codes. Fails with `confirmation_required`, or `invalid_input` without a second factor. */
 export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): Promise<string[]> {
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user
@@ -133,8 +133,8 @@ export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): P
 }
 
 /**
- * Stores a new factor of the user. For a first factor, resolves to new recovery codes and ends all other sessions,
- * which started without a factor. `own` is the id of the new passkey, or of the attempt that confirms the app.
+ * Stores a new factor of the user. If it is the first one, resolves to new recovery codes and ends all other sessions,
+ * because they started without it. `own` is the id of the new passkey, or of the attempt that confirms the app.
  */
 export async function addFactor(
   store: Store,
@@ -181,7 +181,7 @@ async function readPendingTotp(store: Store, userId: string): Promise<{ secret: 
   return { secret: await store.open('totps', userId, stored), tokenIv: stored.tokenIv }
 }
 
-/** A recovery code in the form for hashing. Users may omit hyphens and type capitals. */
+/** A recovery code normalised for hashing: users may omit the hyphens and type capitals. */
 function plainCode(code: string): string {
   return code.toLowerCase().replace(/[^0-9a-z]/g, '')
 }
@@ -236,7 +236,7 @@ export async function resetMemberSecondFactor(
   return { userId }
 }
 
-/** Removes a user's second factor for the operator, and ends the user's sessions. */
+/** Removes a user's second factor as the operator, and ends their sessions. */
 export async function resetSecondFactor(store: Store, email: string, command: string): Promise<{ userId: string }> {
   const user = await findUser(store, email)
   if (!isProtected(await listSecondFactors(store, user.id))) throw hasNone()

@@ -16,7 +16,7 @@ import type { SentInvitation } from './invitations.ts'
 import { linkExpired, linkLifetimeMs } from './people.ts'
 import { requireEmailAttempt, type SilentPurpose, takeEmailAttempt } from './throttle.ts'
 
-/** The target path and the email of each kind of link. */
+/** The target path of each kind of link, and its email. */
 const links = {
   verify: { path: '/verify', email: 'verify_address' },
   sign_in: { path: '/sign-in-link', email: 'sign_in' },
@@ -28,11 +28,11 @@ interface LinkRecipient {
   userId: string | null
   email: string
   query?: string
-  /** Statements at the start of the unit that stores the link. */
+  /** Statements that run first in the unit that stores the link. */
   precedingStatements?: Statement[]
 }
 
-/** Sends an email link, without revealing whether it was sent. An unknown address causes the same work. */
+/** Sends an email link, without revealing whether it was sent. An unknown address takes the same work. */
 export async function trySendEmailLink(
   store: Store,
   kind: SilentPurpose,
@@ -44,7 +44,7 @@ export async function trySendEmailLink(
   else store.deps.log.info('An email link was not sent: limit reached', { kind })
 }
 
-/** Sends a signed-in user a link that verifies the address. `address` is the network address of the client. */
+/** Sends a signed-in user the link that verifies the address. `address` is the client's network address. */
 export async function sendVerificationLink(
   store: Store,
   { id, email }: { id: string; email: string },
@@ -65,7 +65,7 @@ async function createAndSendLink(
   if (userId !== null) emailSender.send({ to: email, ...linkEmail(config, links[kind].email, url + query) })
 }
 
-/** Sends an invitation. Its limits were checked before its creation. */
+/** Sends an invitation. Its limits were checked before it was created. */
 export function sendInvitationEmail(
   store: Store,
   { email, url, role }: SentInvitation,
@@ -74,7 +74,7 @@ export function sendInvitationEmail(
   store.deps.email.send({ to: email, ...invitationEmail(store.deps.config, url, { ...from, role }) })
 }
 
-/** Notices have no limit: they follow an authenticated change, and an attacker could exhaust a limit first. */
+/** Notices have no limit, because they follow an authenticated change, and an attacker could use up a limit first. */
 export function sendNotice(store: Store, to: string, content: EmailContent): void {
   store.deps.email.send({ to, ...content })
 }
@@ -83,10 +83,10 @@ export function sendSecondFactorEmail(store: Store, to: string, change: SecondFa
   sendNotice(store, to, secondFactorChangedEmail(store.deps.config, change))
 }
 
-/** The kinds of email to existing users. A claim email may go to an address without a user (`claim-email.ts`). */
+/** Kinds of email that go to existing users. A claim email may go to an address without a user (`claim-email.ts`). */
 export type EmailLinkKind = Exclude<LinkKind, 'set_up' | 'claim'>
 
-/** Creates a link. A link with `userId` null never works. It makes unknown addresses cost the same work. */
+/** Creates a link. With `userId` null it can never be used: it makes unknown addresses take the same work. */
 export function createEmailLink(
   { global, deps: { config, now } }: Store,
   kind: EmailLinkKind,
@@ -99,7 +99,7 @@ export function createEmailLink(
   return { url: `${config.appUrl}${links[kind].path}/${token}`, statement: global.links.add(link, at) }
 }
 
-/** The user and address of a valid link, which stays unused. Fails with `link_expired`. */
+/** The user and address of a link that is still valid. Does not use up the link. Fails with `link_expired`. */
 export async function findEmailLink(
   { global, deps: { now } }: Store,
   kind: EmailLinkKind,
@@ -110,7 +110,7 @@ export async function findEmailLink(
   return { userId: link.userId, email: link.email }
 }
 
-/** Uses a link and runs `statements` in the same unit. Fails with `link_expired` if another request was first. */
+/** Uses up a link and runs `statements` in the same unit. Fails with `link_expired` if another request was first. */
 export async function redeemEmailLink(
   store: Store,
   kind: EmailLinkKind,

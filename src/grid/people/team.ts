@@ -1,4 +1,4 @@
-/** The members of an account. It always has an owner. See docs/people.md, "Roles". */
+/** Members of an account, which always has an owner. See docs/people.md, "Roles". */
 import { allows, callingUser, type Permission, requireConfirmed, type Role, roles } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -15,10 +15,10 @@ export function assignableRoles(role: Role): readonly Role[] {
 }
 
 /**
- * Changes a member's role. Everything that the new role does not permit ends: admin keys that the member created, their
- * alias, OAuth grants, fetched agent keys, and invitations to roles that they may no longer assign. `isByClaim` means
- * that the account's provider set the role. Fails with `confirmation_required` (a new owner), `member_not_found`,
- * `invalid_input` or `last_owner`.
+ * Changes a member's role. Whatever the new role does not permit ends: admin keys that the member created, their alias,
+ * OAuth grants, fetched agent keys, and invitations to roles that they may no longer assign. `isByClaim`: the account's
+ * provider set the role. Fails with `confirmation_required` (a new owner), `member_not_found`, `invalid_input` or
+ * `last_owner`.
  */
 export async function setMemberRole(
   account: AccountStore,
@@ -42,8 +42,8 @@ export async function setMemberRole(
 }
 
 /**
- * Removes a member from the account. Their alias, admin keys, invitations and OAuth grants end, and invitations to
- * their address too. The account's provider does not let them in again unless an owner allows it.
+ * Removes a member from the account. Their alias, admin keys, invitations and OAuth grants end, and so do invitations
+ * to their address. The account's provider does not let them in again unless an owner allows it.
  */
 export async function removeMember(account: AccountStore, userId: string): Promise<{ userId: string }> {
   return await retryOnConflict(async () => {
@@ -74,7 +74,7 @@ export async function stopRequiringProvider(account: AccountStore): Promise<void
 }
 
 /**
- * Leaves the account. The caller's alias, admin keys, invitations and OAuth grants end. The last member may leave an
+ * Leaves the account. The caller's alias, admin keys, invitations and OAuth grants end. The only member may leave an
  * account without agents. Fails with `last_owner`.
  */
 export async function leaveAccount(account: AccountStore): Promise<void> {
@@ -113,7 +113,7 @@ export function checkRole(text: string): Role {
   return role
 }
 
-/** Requires that a member with `role` may assign and remove the roles `others`. */
+/** Requires that a member with `role` may assign and remove `others`. */
 export function requireAssignable(role: Role, others: Role[]): void {
   if (others.every((other) => assignableRoles(role).includes(other))) return
   throw new GridError('not_allowed', 'Only owners of the account can appoint owners or change their roles.', {
@@ -136,12 +136,15 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
   ]
 }
 
-/** People who return through the account's provider become members. A viewer, whose role a person chose, stays out. */
+/**
+ * People who come back through the account's provider become members. So a viewer, whose role a person chose, stays
+ * out.
+ */
 function keepViewerOut({ change, deps }: AccountStore, { userId, role, roleByClaim }: AccountMember): Statement[] {
   return role === 'viewer' && !roleByClaim ? [change.team.keepOut(userId, deps.now())] : []
 }
 
-/** Fails if no owner would be left; its statements check this again. `to` is undefined for a removal. */
+/** Fails if no owner would be left; the statements check this again. `to` is undefined for a removal. */
 async function roleChangePreconditions(
   account: AccountStore,
   { userId, role }: AccountMember,
@@ -161,7 +164,7 @@ async function roleChangePreconditions(
   return [team.requireRole(userId, [role]), team.requireOtherOwner(userId)]
 }
 
-/** Statements that end everything that the new role does not permit. `role` is undefined for a removal. */
+/** Statements that end whatever the new role does not permit. `role` is undefined for a removal. */
 async function revokeLostRights(
   account: AccountStore,
   userId: string,
@@ -174,7 +177,8 @@ async function revokeLostRights(
   return [
     change.team.endInvitationsBy(userId, assignable, now()),
     ...(mayStill('manage') ? [] : [change.keys.revokeAdminKeysOfUser(userId, now())]),
-    // Each use checks the role anyway. Without this, grants and their keys would work again after the role is restored.
+    // Each use checks the role anyway. Without this, the grants and their keys would work again when the role is
+    // restored.
     change.grants.revokeOfUser(userId, scopes, now()),
     ...(mayStill('use') ? [] : await endPersonAlias(account, userId)),
   ]

@@ -17,7 +17,7 @@ import {
   tooMany,
 } from './attempts.ts'
 
-/** The rates of each limit. All of them apply together. */
+/** The rates of each limit, all of which apply together. */
 const rates = {
   /** Per email address and client address. Each step doubles the pause. */
   signIn: [
@@ -27,9 +27,7 @@ const rates = {
   /** Per email address, from all clients. `signInInCrowd` applies when this or the total is exceeded. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /**
-   * Per client address, for all users. The limit is generous, because many people of an office may share an address.
-   */
+  /** One client address for all users. Generous, because a whole office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
   /** Second-factor codes per user, from one client address and from all unfamiliar addresses. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
@@ -38,26 +36,26 @@ const rates = {
   emailFrom: [[5, hour]],
   registrations: [[60, hour]],
   pauses: [[1, hour]],
-  /** Email links of one purpose per client address, whether or not they are sent. */
+  /** Email links of one purpose requested by one client address, whether or not they are sent. */
   linkRequests: { sign_in: [[20, hour]], reset: [[20, hour]], change_email: [[5, hour]] },
 } as const satisfies Record<string, unknown>
 
-/** The share of the grid's hourly emails that claims and invitations may use. Email links use the rest. */
+/** The share of the grid's hourly emails for claims and for invitations. The rest is for email links. */
 const shareOfGrid = 0.4
-/** Failed sign-ins of the whole grid. Beyond this, users at addresses where they have never signed in must wait. */
+/** Failed sign-ins of the whole grid; beyond them, addresses from which the user has never signed in must wait. */
 const signInsPerHour = 6_000
-/** Invitations by one user per hour. Three times as many are allowed per day. */
+/** Invitations by one user per hour; three times as many per day. */
 const invitationsPerHour = 100
 
 interface SignInAttempt {
   isFamiliar: boolean
-  /** Called after a correct password. Removes this user's and client's attempts from the counters. */
+  /** Call this after a correct password: it removes the attempts of this user and client from the counters. */
   succeeded(): Promise<void>
 }
 
 /**
- * Counts one sign-in attempt as `email` from the client at `address`, before the password is verified and also for
- * unknown users. Fails with `rate_limit_exceeded` and the time to wait. For a familiar address, only the limit of this
+ * Counts one attempt to sign in as `email` from the client at `address`, before the password is verified and also for
+ * unknown users. Fails with `rate_limit_exceeded` and the time to wait. From a familiar address only the limit of this
  * user and address applies, so others' guesses do not lock a user out.
  */
 export async function takeSignInAttempt(store: Store, email: string, address: string): Promise<SignInAttempt> {
@@ -118,7 +116,9 @@ export async function take(
   return () => forgetAttempts(store, counts[0], attempts)
 }
 
-/** Counts an attempt and resolves to undefined. If a limit is reached, it counts nothing and resolves to the limits. */
+/**
+ * Counts an attempt and resolves to undefined, or counts nothing and resolves to the limits if one of them is reached.
+ */
 export async function tryTake(
   store: Store,
   counts: Count[],
@@ -128,23 +128,23 @@ export async function tryTake(
   return await takeAttempts(store, attemptsOf(newId(), counts), limits, at) ? undefined : limits
 }
 
-/** Purposes that need no sign-in, or must not reveal whether a user has the address. */
+/** Purposes that need no sign-in, or must not reveal whether an address has a user. */
 export type SilentPurpose = keyof typeof rates.linkRequests
 
-/** An email to be sent. Each purpose has limits of its own. */
+/** An email to be sent. Each purpose has its own limits. */
 export interface EmailAttempt {
   purpose: SilentPurpose | 'verify' | 'claim' | 'invitation'
   email: string
   address: string
   sender?: string
-  /** False if nothing is sent, because no user has the address. It then counts separately from all emails. */
+  /** False if nothing will be sent because the address has no user. It then counts separately from all emails. */
   isSent?: boolean
 }
 
 /**
- * Counts one email. Resolves to false if a limit is reached. Never tell an unauthenticated caller, because it would
- * reveal others' requests. For a silent purpose, requests that send nothing also count. Otherwise callers could find
- * out which addresses have users.
+ * Counts one email. Resolves to false if a limit is reached; never tell an unauthenticated caller, because it would
+ * reveal others' requests. For a silent purpose, requests that send nothing count too, or callers could find out which
+ * addresses have users.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
   const { purpose, address } = attempt
@@ -155,7 +155,7 @@ export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Pro
   return !await tryTakeEmail(store, await countsOfEmail(store, attempt))
 }
 
-/** Like `takeEmailAttempt`, for a caller that may know about other emails to the recipient. */
+/** Like `takeEmailAttempt`, for a caller that may learn about other emails to this recipient. */
 export async function requireEmailAttempt(
   store: Store,
   attempt: EmailAttempt & { purpose: 'verify' | 'invitation' },
@@ -167,7 +167,7 @@ export async function requireEmailAttempt(
   throw await tooMany(store, limits, at, 'emails', isSent ? 'Too many emails were sent.' : 'Too many invitations.')
 }
 
-/** Like `tryTake`, but logs an error if the grid's own limit is reached. */
+/** Like `tryTake`, but logs an error if the limit of the whole grid is reached. */
 async function tryTakeEmail(store: Store, counts: Count[], at?: number): Promise<AttemptLimit[] | undefined> {
   const limits = await tryTake(store, counts, at)
   if (limits) await logReached(store, limits, 'The hourly email limit of the grid is reached')
@@ -180,10 +180,10 @@ async function countsOfEmail(
 ): Promise<Count[]> {
   const { limits } = store.deps
   const kind = isSent ? 'mail' : 'no_mail'
-  // Anonymous requests never use up the limits of users at addresses where they have signed in.
+  // Anonymous requests never use up the limits of users at addresses where they have signed in before.
   const own = isSilent(purpose) && await isFamiliarAddress(store, email, address) ? '\nown' : ''
   const to = { kind: `${kind}_to`, subject: hashForLookup(`${purpose}\n${email}${own}`), rates: rates.emailTo }
-  // An email that is not sent obeys this limit without counting. So known and unknown addresses behave alike.
+  // An email that is not sent obeys this limit without counting, so known and unknown addresses behave alike.
   const total: Count = { kind: 'mail', subject: 'all', rates: [[limits.emailsPerHour, hour]], storedAs: kind }
   if (isSilent(purpose)) return [to, total]
 
@@ -210,14 +210,14 @@ function isSilent(purpose: EmailAttempt['purpose']): purpose is SilentPurpose {
   return purpose in rates.linkRequests
 }
 
-/** Whether the user has signed in from this client address before. The work is the same for unknown users. */
+/** Whether the user has signed in from this client address before. Takes the same work for unknown users. */
 async function isFamiliarAddress(store: Store, email: string, address: string): Promise<boolean> {
   return await store.global.sessions.beganAt(email, address) && address !== unknownAddress
 }
 
 /**
  * Counts one email of an optional feature to a recipient. Each kind has a share of the grid's emails. Resolves to false
- * if a limit is reached. Logs an error if it is the grid's limit.
+ * if a limit is reached, and logs an error for the grid's limit.
  */
 export async function takeEmailOfKind(
   store: Store,
@@ -231,10 +231,12 @@ export async function takeEmailOfKind(
   ])
 }
 
-/** Counts one notice of paused conversations to an account's owners. False if they got one in the last hour. */
+/**
+ * Counts one notice of paused conversations to an account's owners. Resolves to false if they got one in the last hour.
+ */
 export async function takePauseAttempt(store: Store, account: string): Promise<boolean> {
   const counts: Count[] = [{ kind: 'pauses', subject: account, rates: rates.pauses }]
-  // Read first, because otherwise each check of pending pauses would commit.
+  // Read first, because otherwise every check of pending pauses would commit.
   const [limit] = limitsOf(counts, store.deps.now())
   return await store.global.attempts.blockedSince(limit) === undefined && !await tryTake(store, counts)
 }

@@ -1,4 +1,4 @@
-/** Stores the answers of a remote agent as messages of that agent. */
+/** Stores a remote agent's answers as messages of that agent. */
 import { GridError } from '../../errors.ts'
 import { withoutInvisible } from '../../lib/invisible-text.ts'
 import { hasAtMost } from '../../lib/text.ts'
@@ -13,10 +13,10 @@ import type { Attempt } from '../outboxes/attempt.ts'
 
 /** Maximum length of a remote agent's text in a message's timeline. */
 const maxReason = 200
-/** How the end of a task without a result is reported to the message's sender. */
+/** How a task without a result is reported to the message's sender. */
 const endings = { failed: 'It failed.', rejected: 'It rejected the message.', canceled: 'It canceled its work.' }
 const noText = 'This message has no text.'
-/** Temporary errors, after which storing the answer is retried. */
+/** Temporary errors, after which the answer is stored later. */
 export const temporary: readonly GridError['code'][] = [
   'unavailable',
   'storage_full',
@@ -54,8 +54,8 @@ export async function deliverAnswer(
 }
 
 /**
- * Notifies the sender that a message has no answer, and why. The remote agent's own words, `said`, are sent in a
- * separate message. Resolves to the reason that people see.
+ * Notifies the sender that a message has no answer, and why. The remote agent's own words, `said`, are sent as a
+ * separate message. Resolves to the reason shown to people.
  */
 export async function notifyOfFailure(
   { account, system }: Attempt,
@@ -73,7 +73,7 @@ export async function notifyOfFailure(
       const reply = { to: `@${message.fromAlias}`, replyToMessageId: message.id }
       if (said !== '') {
         const words = { ...reply, text: said, idempotencyKey: `said:${message.id}` }
-        // A guardrail may block the remote agent's words, so the notice does not contain them.
+        // A guardrail may block the remote agent's words, so the notice contains none of them.
         await unlessRefused(async () => void await sendMessage(account, account.actor, words))
       }
       await sendMessage(system, account.actor, { ...reply, text, idempotencyKey })
@@ -82,14 +82,14 @@ export async function notifyOfFailure(
   return refused ?? (said === '' ? reason : `${reason} "${said.slice(0, maxReason)}"`)
 }
 
-/** Resolves to the error text of a refusal that a retry would get again. */
+/** Resolves to the error text of a refusal, which a retry would get again. */
 async function unlessRefused(send: () => Promise<void>): Promise<string | null> {
   try {
     await send()
     return null
   } catch (error) {
     if (!(error instanceof GridError) || temporary.includes(error.code)) throw error
-    // An earlier attempt has stored the answer.
+    // An earlier attempt stored the answer.
     return error.code === 'idempotency_conflict' ? null : error.message
   }
 }
@@ -98,7 +98,7 @@ function isEnding(state: RemoteAnswer['state']): state is keyof typeof endings {
   return state in endings
 }
 
-/** The part, if the grid can store it, or no parts. */
+/** A part that the grid can store, or none. */
 function usable(given: Record<string, unknown>): Part[] {
   try {
     return [asPart(given)]

@@ -9,7 +9,9 @@ import { isSameSecret } from '../../lib/secrets.ts'
 import type { Callback } from '../../remote/client.ts'
 import type { Store } from '../../store/store.ts'
 
-/** The callback URL for a message, with the same token in each attempt. Undefined if agents cannot reach this grid. */
+/**
+ * The callback URL for a message. Undefined if agents cannot reach this grid. The token is the same for each attempt.
+ */
 export function callbackOf(config: Config, secret: string, message: string): Callback | undefined {
   if (!parseAllowedTarget(config.baseUrl, config)) return undefined
   return { url: `${config.baseUrl}/a2a/v1/callbacks/${message}`, token: tokenOf(secret, message) }
@@ -21,8 +23,8 @@ function tokenOf(secret: string, message: string): string {
 
 /**
  * Polls the state of a message, because its agent reports news. The rest of the callback is ignored. Returns false if
- * no message has this id and token. If a callback arrives before the response to the message, that response causes a
- * poll anyway.
+ * no message has this id and token. A callback may arrive before the response to the message; in this case the response
+ * is followed by a poll anyway.
  */
 export async function calledBack(store: Store, message: string, token: string): Promise<boolean> {
   const { global: { outboxes }, deps } = store

@@ -19,18 +19,18 @@ import { withRetries } from '../outboxes/retry.ts'
 const maxCrossings = 8
 /** Maximum duration of a remote task. */
 const maxWorkMs = 7 * day
-/** The polling interval while the sender waits. */
+/** Polling interval while the sender is waiting. */
 const pauseWhileAwaitedMs = 2 * second
-/** The polling interval for an agent whose feature this grid does not have. */
+/** Polling interval for an agent whose feature is disabled on this grid. */
 const withoutFeatureMs = hour
 
 /**
- * Sends the oldest unread message of a sender, through the agent's transport if it has one. Resolves to whether the
- * server responded correctly. Without the transport's feature, messages stay unsent.
+ * Sends the oldest unread message of a sender, by the agent's transport if it has one. Resolves to whether the server
+ * responded correctly. Without the transport's feature, messages wait.
  */
 export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<string, Transport>): Promise<boolean> {
   const { account: { actor, read, write, change: { inbox, remoteAgents }, deps }, outbox, messageId } = attempt
-  // A claimed message no longer expires.
+  // Once claimed, the message no longer expires.
   const message = messageId === undefined ? undefined : await read.inbox.message(actor.agentId, messageId, 0)
   if (!message) {
     await write(remoteAgents.accepted(outbox, deps.now()))
@@ -120,7 +120,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   })
 }
 
-/** Forwards an answer. Resolves to the state of the remote task. */
+/** Passes on an answer. Resolves to the state of the remote task. */
 async function passedOn(
   attempt: Attempt,
   message: InboxMessage,

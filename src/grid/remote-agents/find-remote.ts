@@ -1,4 +1,4 @@
-/** The address and the card of a remote agent. */
+/** A remote agent's address and card. */
 import { hour } from '../../lib/time.ts'
 import { readCard, type RemoteAddress, type RemoteCard } from '../../remote/card.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -8,7 +8,7 @@ import type { Attempt } from '../outboxes/attempt.ts'
 
 const cardLifetimeMs = hour
 
-/** The agent's address and its token. */
+/** The agent's address, with its token. */
 export async function addressOf(account: AccountStore, agentId: string, row: RemoteAgentRow): Promise<RemoteAddress> {
   const { remoteUrl: url, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = row
   if (encryptedToken === null) return { url }
@@ -16,12 +16,12 @@ export async function addressOf(account: AccountStore, agentId: string, row: Rem
   return { url, token: await account.open('agents', agentId, sealed) }
 }
 
-/** Requests that are aborted with their attempt. */
+/** Requests of an attempt, aborted together with it. */
 export function streamOf({ account: { deps, trace: { spans } }, signal }: Attempt): typeof deps.safeStream {
   return (url, init) => deps.safeStream(url, { ...init, signal, spans, passesTrace: true })
 }
 
-/** The agent's address and card. The card is fetched again after an hour. */
+/** The agent's address and its card, which is fetched again after an hour. */
 export async function findRemote(
   attempt: Attempt,
 ): Promise<{ address: RemoteAddress; card: RemoteCard } & Pick<RemoteAgentRow, 'callbackSecret' | 'answerMs'>> {
@@ -41,7 +41,7 @@ export async function findRemote(
     await write([remoteAgents.putCard(agentId, JSON.stringify(card), deps.now())])
     return { address, card, callbackSecret, answerMs }
   } catch (error) {
-    // The agent may work while its card is temporarily unreachable.
+    // The agent may work although its card is temporarily unreachable.
     if (kept && !(error instanceof RemoteRefusal)) return { address, card: kept, callbackSecret, answerMs }
     throw error
   }

@@ -8,10 +8,12 @@ import type { RemoteAgentRow } from '../../store/account/remote-agents.ts'
 import { findProgram } from '../agents/find-agent.ts'
 import { addressOf } from './find-remote.ts'
 
-/** The result of fetching a card: the card or the reason why there is none. */
+/** The result of fetching a card: the card, or the reason for its absence. */
 export type FoundCard = { card: RemoteCard } | { problem: string }
 
-/** Fetches the card at a URL. A card that cannot be read is no error, because the agent may be temporarily down. */
+/**
+ * Fetches the card at a URL. Failing to read the card is no error, because the agent may be temporarily unreachable.
+ */
 export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: RemoteAddress): Promise<FoundCard> {
   try {
     return { card: await readCard(deps.safeStream, address) }
@@ -23,7 +25,7 @@ export async function findCard({ deps }: Pick<AccountStore, 'deps'>, address: Re
   }
 }
 
-/** Fetches and stores the card of an agent (id or alias). Fails with `agent_not_found`. */
+/** Fetches and stores an agent's card. `agent` is an id or alias. Fails with `agent_not_found`. */
 export async function readCardAgain(account: AccountStore, ref: string): Promise<FoundCard> {
   requireAdmin(account.actor)
   const { id: agentId } = await findProgram(account, ref)
@@ -38,14 +40,14 @@ export async function readCardAgain(account: AccountStore, ref: string): Promise
   return found
 }
 
-/** Sends an agent's waiting messages now, not at the next scheduled attempt. `agent` is an id or alias. */
+/** Sends an agent's waiting messages now, instead of at the next scheduled attempt. `agent` is an id or alias. */
 export async function tryNow(account: AccountStore, ref: string): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
   await account.write([account.change.remoteAgents.tryNow(id, account.deps.now())])
 }
 
-/** Pauses or resumes delivery to an agent (id or alias). Messages that the agent has accepted are still polled. */
+/** Pauses delivery to an agent (id or alias), or resumes it. Messages that the agent has accepted are still polled. */
 export async function setPaused(account: AccountStore, ref: string, isPaused: boolean): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, ref)
@@ -55,14 +57,14 @@ export async function setPaused(account: AccountStore, ref: string, isPaused: bo
 
 type Shown = 'dueAt' | 'attempts' | 'failingSince' | 'error' | 'triedAt' | 'pausedAt' | 'answerMs' | 'transport'
 
-/** The waiting messages, the start of failures, and the next attempt, in milliseconds since the epoch. */
+/** The state of deliveries to a remote agent. Times are in milliseconds since the epoch. */
 export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
   url: string
   card?: RemoteCard
   unread: number
 }
 
-/** The state of a remote agent. Undefined for other agents. */
+/** Undefined for an agent that is not remote. */
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
   const [row, unread] = await Promise.all([
     account.read.remoteAgents.byId(agentId),

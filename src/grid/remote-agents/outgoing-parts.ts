@@ -7,7 +7,7 @@ import type { PartHandle } from '../message/parts.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
 import { findPart } from '../message/read-part.ts'
 
-/** A larger part would be held in memory several times. */
+/** A larger part would be in memory several times. */
 const maxFileBytes = 1024 * 1024
 
 /** The parts in A2A 1.0 form, including the text. Fails with a `RemoteRefusal` if a file is too large. */

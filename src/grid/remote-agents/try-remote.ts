@@ -1,4 +1,4 @@
-/** Tests the address of a remote agent. See docs/protocol/a2a.md, "Remote agents". */
+/** Tests a remote agent's address. See docs/protocol/a2a.md, "Remote agents". */
 import { invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
@@ -17,7 +17,7 @@ export interface TriedRemote extends Record<string, unknown> {
   milliseconds: number | null
 }
 
-/** Fetches the card of an address and sends one message to it directly. Fails with `invalid_input`. */
+/** Fetches the card at an address and sends one message, bypassing all inboxes. Fails with `invalid_input`. */
 export async function tryRemote(
   store: Pick<AccountStore, 'deps'>,
   address: RemoteAddress,

@@ -10,14 +10,14 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkNames } from './names.ts'
 
-/** How long after a refusal an agent is still notified that the name is free. */
+/** How long after a refusal an agent is notified when the name becomes free. */
 export const wantedMs = hour
 const maxRead = 1_000
 const maxListed = 5
 
 /**
- * Releases names that the calling agent has reserved: the given names, or all, optionally of one space. Resolves to the
- * released names.
+ * Releases names that the calling agent has reserved: the given ones, or all, optionally of one space. Resolves to the
+ * names.
  */
 export async function release(
   account: AccountStore,
@@ -34,7 +34,7 @@ export async function release(
   })
 }
 
-/** Ends an agent's reservation on behalf of a person. Fails with `reservation_not_found`. */
+/** Ends an agent's reservation, as a person. Fails with `reservation_not_found`. */
 export async function endReservation(account: AccountStore, id: string): Promise<string> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
@@ -45,7 +45,7 @@ export async function endReservation(account: AccountStore, id: string): Promise
   })
 }
 
-/** Ends the reservations of one agent that have expired or whose task has ended. */
+/** Ends one agent's reservations that have expired or whose task has ended. */
 export async function endDue(account: AccountStore, ids: readonly string[], isOfTask: boolean): Promise<void> {
   await end(
     account,
@@ -54,7 +54,7 @@ export async function endDue(account: AccountStore, ids: readonly string[], isOf
   )
 }
 
-/** Ends reservations of one agent. `why` is the reason in the agent's notice, unless the agent ended them. */
+/** Ends one agent's reservations. `why`: the reason in the notice to the agent, unless it ended them itself. */
 async function end(
   account: AccountStore,
   ids: readonly string[],

@@ -5,18 +5,18 @@ import { maxNameLength, normaliseName, overlaps } from '../../lib/name-patterns.
 import type { AccountStore } from '../../store/account.ts'
 
 export const maxNames = 20
-/** The unit is compared pairs of characters. This takes a few milliseconds with the slowest patterns. */
+/** In compared pairs of characters: a few milliseconds with the slowest patterns. */
 const pieceOfWork = 1_000_000
 
-/** The given names, normalised and without duplicates. Fails with `invalid_input`. */
+/** Normalises and deduplicates the given names. Fails with `invalid_input`. */
 export function checkNames(names: readonly string[], max = maxNames): string[] {
   if (names.length > max) throw invalidInput(`Give at most ${max} names.`, 'names')
   return [...new Set(names.map(checkName))]
 }
 
 /**
- * The reservations that overlap one of the names. Malicious patterns can take seconds, so the comparison yields to
- * other calls, and only one long comparison runs at a time.
+ * The reservations that overlap one of the names. With malicious patterns this takes seconds, so it yields to other
+ * calls, and only one long comparison runs at a time.
  */
 export async function meeting<R extends { name: string }>(
   { waiting }: { waiting: Pick<AccountStore['waiting'], 'reservations'> },

@@ -1,4 +1,4 @@
-/** Reserves names, to tell other agents "I work on this". See docs/protocol/reservations.md. */
+/** Reserves names, which tells others "I work on this". See docs/protocol/reservations.md. */
 import { type AgentActor, callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -17,13 +17,13 @@ export const reservationSeconds = { min: 60, max: 7 * day / second, default: 3_6
 export const maxNoteLength = 300
 const maxOfAgent = 200
 const maxInSpace = 2_000
-/** Maximum number of refused agents that a reservation records. */
+/** Maximum number of refused agents that a reservation remembers. */
 const maxRefused = 20
 /** Maximum number of others' reservations named in a refusal. */
 const maxShown = 3
 /** Maximum length of others' notes in a refusal, in characters. */
 const maxShownNote = 120
-/** Maximum attempts when other processes reserve names in the same space at the same time. */
+/** Number of retries when other processes reserve in the same space at the same time. */
 const maxAttempts = 20
 
 export interface ReserveInput {
@@ -54,8 +54,8 @@ interface Refused {
 }
 
 /**
- * Reserves names for the calling agent, all or none, and waits while other agents hold them. Names that it already
- * holds are renewed. Fails with `already_reserved`, `reservation_limit_reached` or `invalid_input`.
+ * Reserves names for the calling agent, all or none, and waits while others hold them. Names it already holds are
+ * renewed. Fails with `already_reserved`, `reservation_limit_reached` or `invalid_input`.
  */
 export async function reserve(account: AccountStore, input: ReserveInput, wait: WaitOptions): Promise<Reserved> {
   const agent = callingAgent(account.actor)
@@ -103,7 +103,7 @@ async function whenFree(account: AccountStore, wanted: Wanted, wait: WaitOptions
           const news = 'by' in found ? found.by.filter(({ id }) => !watched.has(id)) : []
           if (news.length === 0) return found
           await account.write([account.change.reservations.forget(agent.agentId, news.map(({ id }) => id))])
-          // The reservation may have ended before the watch began, so check again.
+          // The reservation may have ended before it was watched, so check again.
           for (const { id } of news) watched.set(id, notifier.watch(id, raised))
         }
       },
@@ -114,7 +114,7 @@ async function whenFree(account: AccountStore, wanted: Wanted, wait: WaitOptions
   }
 }
 
-/** Runs for one agent at a time per space, because the reservations must not change between read and commit. */
+/** One agent at a time per space: the reservations must not have changed between the read and the commit. */
 async function tryReserve(account: AccountStore, agent: AgentActor, wanted: Wanted): Promise<Reserved | Refused> {
   const turn = `${account.owner} ${wanted.space}`
   return await account.waiting.reservations.run(turn, async () => {

@@ -1,4 +1,6 @@
-/** Stores a message if its recipient accepts the sender. `resolve`, which runs again, explains a refusal. */
+/**
+ * Stores a message if its recipient accepts this sender. `resolve` explains a refusal, because the retry reads again.
+ */
 import { requirePerson } from '../message/choices.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 import { quotasOf } from '../message/quota.ts'

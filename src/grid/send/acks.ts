@@ -22,7 +22,7 @@ export const acks: Concern = {
   },
 }
 
-/** A repeat of a send acks the messages in `acks` now, if the first send did not. */
+/** A repeated send with `acks`: the answered messages are acked now, unless the first send did so. */
 export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
   const { move, close } = account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now())
   await account.write([move, close])
@@ -54,13 +54,13 @@ export function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
   }
 }
 
-/** Called after one of the calling agent's leases has ended. The other leases show whether a runner is working. */
+/** One of the calling agent's leases has ended; the remaining leases show whether a runner is working. */
 export async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   leaseLeft(account, await account.read.timedLeases.lastExpiry(agentId, account.deps.now()))
 }
 
-/** `until` is when the last remaining lease expires, by the database's clock. */
+/** `until`: when the last remaining lease expires, by the database's clock. */
 export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until: unknown): void {
   const { agentId } = callingAgent(actor)
   if (until === null) presence.leaseEnded(agentId)
@@ -68,8 +68,8 @@ export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until:
 }
 
 /**
- * The error `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease looks like one
- * that has ended.
+ * `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease looks like one that has
+ * ended.
  */
 export async function noLease(
   { actor, read }: AccountStore,

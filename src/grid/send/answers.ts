@@ -1,4 +1,6 @@
-/** The effect of a message on a task. A reply completes the task. See docs/protocol/messages.md, "Tasks". */
+/**
+ * A message's effect on a task: a reply to a task's message completes the task. See docs/protocol/messages.md, "Tasks".
+ */
 import type { AccountStore } from '../../store/account.ts'
 import type { TaskMode } from '../../store/account/task-ends.ts'
 import type { Concern, Recipient, RepliedTo, Sender, TaskStep } from '../message/outgoing-message.ts'
@@ -9,13 +11,13 @@ export const answers: Concern = {
     const { taskId } = step
     const open = step.open?.(message.id)
     const part = { ...(open && { preconditions: [open] }), needsMessage: true, explain: step.check }
-    // A held message takes effect only when it is delivered.
+    // A held message takes effect when it is delivered.
     if (message.held && step.later) return part
     return { ...part, statements: step.statements(message), stored: () => ({ taskId }) }
   },
 }
 
-/** The step for a reply from the task's recipient to the task's message: it completes an open task. */
+/** The step that completes the open task if the task's recipient replies to its message. */
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,

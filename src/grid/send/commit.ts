@@ -1,4 +1,4 @@
-/** Commits a message with the statements of its concerns in one unit. */
+/** Commits a message with its concerns' statements as one unit. */
 import { GridError } from '../../errors.ts'
 import { presenceWord } from '../../presence.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -38,8 +38,8 @@ export async function commit(
 }
 
 /**
- * The recipient's presence: connected clients from memory, the server of a remote agent from the receipt. Unset for
- * channels and agents of other accounts.
+ * The recipient's presence: connected clients from memory, a remote agent's server from the receipt. Never set for
+ * agents of other accounts or for channels.
  */
 export function presenceAt(
   { waiting, deps: { now } }: AccountStore,

@@ -1,4 +1,4 @@
-/** Composes the draft of a message: its content and its position in a conversation. */
+/** Composes a message's draft: its content and its place in a conversation. */
 import type { Actor } from '../../auth/actor.ts'
 import { newId } from '../../lib/id.ts'
 import { second } from '../../lib/time.ts'
@@ -12,7 +12,7 @@ import { withUploads } from './files.ts'
 import { hopsOf } from './in-turn.ts'
 import { keyLifetimeMs } from './once.ts'
 
-/** The author type of a message depends on the caller, not the sending agent. Keys and OAuth clients are programs. */
+/** The author shown with a message: the caller, not the sending agent. Keys and OAuth clients count as programs. */
 const messageTypes: Record<Actor['type'], MessageType> = {
   agent: 'agent',
   admin: 'agent',
@@ -70,7 +70,7 @@ export async function compose(
   }
 }
 
-/** The message as stored. `task` is the task to which it belongs, if any. */
+/** The message as stored. `task`: the task it belongs to, if any. */
 export function messageOf(
   { message }: Draft,
   review: Review,

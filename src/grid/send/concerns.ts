@@ -1,4 +1,4 @@
-/** The concerns of every send, in the order of their statements. */
+/** The concerns of every send, in the order of their statements. Features add their own. */
 import type { Concern } from '../message/outgoing-message.ts'
 import { accepts } from './accepts.ts'
 import { acks } from './acks.ts'
@@ -14,7 +14,7 @@ import { paysToken } from './pays-token.ts'
 export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Concern>): readonly Concern[] {
   return [
     accepts,
-    // Depends on the result of the statement of `accepts`.
+    // Checks the result of the statement of `accepts`.
     fits,
     delivers,
     inTurn,
@@ -24,7 +24,7 @@ export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Conce
     guarded,
     acks,
     answers,
-    // Changes the task that `answers` creates.
+    // Changes the task created by `answers`.
     held,
     once,
   ]

@@ -1,4 +1,4 @@
-/** The content of a send without invisible characters. It is checked, hashed and stored in this form. */
+/** A send's content as it is checked, hashed and stored: without invisible characters. */
 import { Buffer } from 'node:buffer'
 import { GridError } from '../../errors.ts'
 import { cleanedLine, withoutInvisible, withoutInvisibleIn } from '../../lib/invisible-text.ts'
@@ -13,7 +13,7 @@ export interface Content extends Keyed {
   sanitized: boolean
 }
 
-/** The checked content. Fails with `invalid_input` or `message_too_long`. */
+/** Fails with `invalid_input` or `message_too_long`. */
 export function contentOf(input: SendInput): Content {
   const { conversationId } = input
   if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
@@ -26,7 +26,7 @@ export function contentOf(input: SendInput): Content {
   return { text, details, sanitized: isCleaned || details !== given, key, requestHash }
 }
 
-/** Well-formed, non-empty text without invisible characters. `isCleaned` means that some were removed. */
+/** Well-formed, non-empty text without invisible characters. `isCleaned`: some were removed. */
 export function checkText(text: string, maxBytes = maxTextBytes): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
@@ -43,7 +43,7 @@ export function checkText(text: string, maxBytes = maxTextBytes): { text: string
 
 function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | undefined {
   if (parts.length + choices.length === 0) return undefined
-  // `choices` comes first, because the index of messages with choices requires it.
+  // Choices come first, because the index of messages with choices requires it.
   return { ...(choices.length > 0 && { choices }), ...(parts.length > 0 && { parts }) }
 }
 
@@ -55,7 +55,7 @@ function cleanedDetails(given: A2aDetails): A2aDetails {
   return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
 }
 
-/** The parts with single-line file names, without invisible characters. Returns the same array if nothing changed. */
+/** Parts with single-line file names and without invisible characters. Returns the same object if nothing changed. */
 function withCleanNames(parts: unknown[]): unknown[] {
   const cleaned = parts.map((part) => {
     const { filename } = part as { filename?: unknown }

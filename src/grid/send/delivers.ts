@@ -10,8 +10,8 @@ export const delivers: Concern = {
 }
 
 /**
- * Delivers a message, and hands an answer to the call that waits for it. A message sent before the wait began is no
- * answer, so only waiting recipients are considered. See docs/conversations.md, "Asking".
+ * Delivers a message, and hands an answer to the call that waits for it. A message addressed before anyone waited is no
+ * answer, so only recipients that were already waiting are considered. See docs/conversations.md, "Asking".
  */
 export function delivery({ change }: AccountStore, recipient: Recipient, message: ReviewedMessage): Statement[] {
   const { inbox, isWaiting = true } = recipient

@@ -1,4 +1,4 @@
-/** The separately stored parts and uploads of a message. See docs/protocol/rest.md, "Uploads". */
+/** A message's separately stored parts and its uploads. See docs/protocol/rest.md, "Uploads". */
 import { invalidInput } from '../../errors.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { StoredPart } from '../../store/account/new-message.ts'
@@ -6,7 +6,7 @@ import type { A2aDetails, Concern, Sender } from '../message/outgoing-message.ts
 import { openUpload, uploaderOf } from '../message/open-upload.ts'
 import { hasUploads, isUploadPart } from '../message/parts.ts'
 
-/** Links a message's uploads in its unit. Uploads replaced by guardrails stay unlinked and are removed later. */
+/** Links a message's uploads in its unit. Uploads that guardrails replaced stay unlinked, and are removed. */
 export const files: Concern = {
   plan({ account, sender, message, draft: { details } }) {
     if (message.largeParts === null) return undefined

@@ -1,4 +1,6 @@
-/** Counts a message against its account's daily quota. Must follow `accepts`, whose statement checks the quotas. */
+/**
+ * Counts a message against its account's daily quota. Comes right after `accepts`, whose statement checks the quotas.
+ */
 import type { Concern } from '../message/outgoing-message.ts'
 import { countMessage, refuseBeyondQuotas } from '../message/quota.ts'
 

@@ -6,7 +6,7 @@ import { refuseBeyondQuotas } from '../message/quota.ts'
 export const guarded: Concern = {
   async review(outgoing) {
     if (outgoing.recipient.guards === 0) return undefined
-    // Quotas are checked first, because guardrails may call other services.
+    // Guardrails may call other services, so quotas are checked first.
     await refuseBeyondQuotas(outgoing.account, outgoing.recipient)
     return await checkGuardrails(outgoing)
   },

@@ -20,12 +20,12 @@ import type {
 /** Maximum number of agents named in an error. */
 const maxNamed = 8
 
-/** Counts a message if it is a turn of its conversation. A person's message resets the counts. */
+/** Counts a message if it is a turn of its conversation. A person's message resets the counts of its conversations. */
 export const inTurn: Concern = {
   async plan(send) {
     const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
     if (message.type === 'human' || program !== undefined) return begin(send)
-    // A message that is only in a task is in no inbox, so nobody answers it without a request.
+    // A message that exists only in a task is in no inbox, so nobody answers it without a request.
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
     const key = keyOf(alias, label)
     const named = namedKey(inbox, message)
@@ -47,8 +47,8 @@ export const inTurn: Concern = {
 }
 
 /**
- * The known turns of a message's conversations, before the message that it replies to is read. A reply belongs to the
- * conversation of that message, unless it names another conversation. It also counts hops.
+ * What is known of a message's conversations before the message it replies to was read. A reply belongs to that
+ * message's conversation, unless it names another, and counts hops.
  */
 export function readTurns(account: AccountStore, { agentId, alias }: Sender, input: SendInput): Promise<ReadTurns> {
   const key = keyOf(alias, labelOf(input.to))
@@ -85,7 +85,7 @@ function countMembers({ account, message: { replyFrom } }: Send, channel: string
       if (rows.length === 0) return undefined
       const { key: pair, agents, turns, notify_turns: notify } = rows[0]
       const last = { key: String(pair), agents: JSON.parse(String(agents)), turns: Number(turns) }
-      // The message is already stored. The next turn tries to pause the group again.
+      // The message is stored; the next turn tries again.
       await pauseGroup(account, channel, last, turn.at)
         .catch((error) => account.deps.log.warn('A conversation could not be paused', { error }))
       return Number(notify) > 0 ? { turns: Number(notify) } : undefined
@@ -98,7 +98,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
   const { label, inbox } = recipient
   const agents = inbox ? [turn.alias, label.slice(1)].sort() : [turn.alias]
   const here = counted === undefined ? [] : [turns.count(counted, agents, turn, inbox)]
-  // The account of the recipient has its own limits.
+  // The recipient's account has its own limits.
   const there = inbox?.home === undefined ? [] : [turns.countThere(key, agents, turn, { ...inbox, home: inbox.home })]
   return {
     statements: [...here, ...there],
@@ -110,8 +110,8 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
 }
 
 /**
- * Pauses the channel members who answer each other and have reached the limit together. Pairs with more than a tenth of
- * the limit link them. A loop is concentrated on a few pairs; posts that answer nobody spread over many.
+ * Pauses the channel members who answer each other and have reached the limit together: those linked by pairs with more
+ * than a tenth of the limit. Posts that answer nobody spread over many pairs, and a loop concentrates on few.
  */
 async function pauseGroup(
   account: AccountStore,
@@ -181,7 +181,8 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
 }
 
 /**
- * The number of answers before a message: one more than for the message it replies to. `metadata.hops` counts as one.
+ * The number of answers that led to a message: one more than for the message it replies to. `metadata.hops` counts as
+ * one.
  */
 export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
   const given = numberOf(details?.metadata?.hops)
@@ -194,12 +195,12 @@ function paused(reason: string, limit: number, text: string): GridError {
   return new GridError('conversation_paused', text, { info: { reason, limit: String(limit) } })
 }
 
-/** The key of a pair or a channel. `label` is `@alias` or `#name`. */
+/** The key of a pair or channel. `label` is `@alias` or `#name`. */
 export function keyOf(sender: string, label: string): string {
   return isChannel(label) ? label : [`@${sender}`, label].sort().join(' ')
 }
 
-/** Whether the string is a channel label or key, or the key of two members. */
+/** Whether the string is the label or key of a channel, or the key of two of its members. */
 export function isChannel(label: string): boolean {
   return label.startsWith('#')
 }
@@ -208,7 +209,9 @@ export function keyOfId(id: string): string {
   return `id ${id}`
 }
 
-/** The key of the conversation id that a message names. Another account's agent could guess an id, so it gets none. */
+/**
+ * The key of the conversation id that a message names. Another account's agent could guess an id, so it gets no key.
+ */
 function namedKey(
   inbox: InboxAddress | undefined,
   { contextId, conversationId }: Pick<NewMessage, 'contextId' | 'conversationId'>,

@@ -2,26 +2,26 @@
 import type { AgentType } from '../../store/account/agents.ts'
 import type { ActiveApprovalRule } from '../../store/account/approval-rules.ts'
 
-/** A message as one account's rules see it. */
+/** A message from the point of view of one account's rules. */
 export interface Candidate {
-  /** Whether the sender belongs to the account of the rules. */
+  /** The sender belongs to the rules' account. */
   isOwnSender: boolean
-  /** The id of the sender, and of the program that delivers a text written elsewhere. */
+  /** The ids of the sender, and of the program that delivers text written elsewhere. */
   fromIds: readonly string[]
   /** The type of the program, if any, or of the sender. */
   fromType: AgentType
   /** Undefined for a channel. */
   toType?: AgentType
-  /** The id of the recipient agent or channel. */
+  /** The id of an agent or a channel. */
   toId: string
   isOwnRecipient: boolean
   isChannel: boolean
-  /** The objections of guardrails of this account. */
+  /** The objections of this account's guardrails. */
   findings: readonly { guardrailId: string }[]
   parts: readonly { mediaType: string; bytes: number }[]
 }
 
-/** The first rule that holds the message, or undefined. `rules` are the account's active rules in order. */
+/** The first rule that holds a message, or undefined. `rules` are the active ones of an account, in their order. */
 export function holdingRule(
   rules: readonly ActiveApprovalRule[],
   candidate: Candidate,

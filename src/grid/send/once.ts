@@ -1,4 +1,4 @@
-/** A repeat with the same idempotency key stores nothing. See docs/delivery.md, "Idempotency keys". */
+/** A repeat under the same idempotency key stores nothing. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { digestOf } from '../../lib/digest.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
@@ -13,13 +13,13 @@ import { presenceAt } from './commit.ts'
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-/** The key of a call, and the content that a repeat must match. Null and empty without a key. */
+/** A call's key, and the content a repeat must match. Null and empty without a key. */
 export interface Keyed {
   key: string | null
   requestHash: string
 }
 
-/** Stores the key of a message. `findRepeat` explains a refusal by the send that was stored first. */
+/** Stores a message's key. `findRepeat` explains a refusal by the send that was stored first. */
 export const once: Concern = {
   plan: ({ account, message, draft }) =>
     message.key === null ? undefined : { statements: [account.change.messages.addKey(message, draft.requestHash)] },
@@ -32,12 +32,12 @@ function checkKey(key: string): string {
   return key
 }
 
-/** The key of a call, and the hash that a repeat must match, if a key is given. Fails with `invalid_input`. */
+/** A call's key and the hash that a repeat must match, if it has a key. Fails with `invalid_input`. */
 export function keyOf(key: string | undefined, request: () => string): Keyed {
   return key === undefined ? { key: null, requestHash: '' } : { key: checkKey(key), requestHash: digestOf(request()) }
 }
 
-/** The earlier send with the same idempotency key. `home` is the agent's account at that time, if different. */
+/** The send that was already made under its idempotency key. `home`: the agent's account at that time, if different. */
 export async function findRepeat(
   account: AccountStore,
   { agentId }: Sender,
@@ -57,7 +57,7 @@ export async function findRepeat(
     const { message, info } = JSON.parse(error) as BlockedError
     throw new GridError('guardrail_blocked', message, { info })
   }
-  // A task update has no receipt.
+  // An update of a task has no receipt.
   const stored: SendReceipt = JSON.parse(receipt ?? '{"unread":0}')
   return { sent: { ...sent, ...(sanitized && { sanitized }), ...stored }, home: home ?? undefined }
 }
@@ -72,13 +72,13 @@ export function requestOf(
   return request ?? JSON.stringify([address, text, replyToMessageId, conversationId, details, expiresInSeconds])
 }
 
-/** Returns the earlier send with the same key. Its `acks` are acked now if the first send did not ack them. */
+/** Returns a send that was already made under its key. Its `acks` are acked now, unless the first send did so. */
 export async function repeated(account: AccountStore, sent: SentMessage, acks?: LeasePart): Promise<SentMessage> {
   if (acks) await ackAgain(account, acks)
   return await withPresence(account, sent)
 }
 
-/** The receipt of the first send, with the recipient's current presence. */
+/** A repeat returns the first send's receipt, with the recipient's current presence. */
 export async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
   if (sent.recipientUnread === undefined) return sent
   const agent = await account.read.agents.byAlias(sent.recipient.slice(1))

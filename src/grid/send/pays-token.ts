@@ -1,4 +1,4 @@
-/** Counts a message to another account's remote agent, whose token sends it. */
+/** Counts a message to another account's remote agent, which is sent with that account's token. */
 import { hour, second } from '../../lib/time.ts'
 import type { Concern } from '../message/outgoing-message.ts'
 import { exceeded } from '../message/quota.ts'

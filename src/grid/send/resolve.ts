@@ -1,4 +1,4 @@
-/** Finds the recipient of a message. Each kind of recipient adds its own conditions and statements to the commit. */
+/** Resolves a message's recipient. Each kind of recipient adds its own conditions and statements to the commit. */
 import { GridError, invalidInput } from '../../errors.ts'
 import { didYouMean } from '../../lib/did-you-mean.ts'
 import { aliasPattern, namedAliases, normaliseAlias, normaliseChannelName } from '../../aliases.ts'
@@ -6,9 +6,9 @@ import { minute } from '../../lib/time.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { Recipient, Sender } from '../message/outgoing-message.ts'
 
-/** Channel members seen within this time are active. */
+/** Channel members seen within this time count as active. */
 const activeMs = 10 * minute
-/** Maximum aliases that are compared with an unknown alias for suggestions. */
+/** Maximum number of aliases compared with an unknown one for suggestions. */
 const maxCompared = 1_000
 
 export async function resolve(account: AccountStore, sender: Sender, to: string): Promise<Recipient> {
@@ -37,7 +37,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
   if (found) return inboxOf(account, label, found)
 
   const other = await account.read.directory.recipient(alias, sender)
-  // Agents of other accounts that refuse the caller look like missing agents.
+  // Agents of other accounts that refuse the caller are indistinguishable from missing ones.
   if (!other) throw await notFound(account, label)
   return inboxOf(account, label, other)
 }

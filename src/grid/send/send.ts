@@ -23,7 +23,7 @@ import { resolve } from './resolve.ts'
 /** How often a commit is tried if its conditions change between reading and writing. */
 const maxAttempts = 3
 
-/** Sends a message with these concerns. See `sendMessage`. */
+/** See `sendMessage`. */
 export async function send(
   account: AccountStore,
   sender: Sender,
@@ -58,7 +58,7 @@ export async function send(
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     for (const part of parts) await part.explain?.()
-    // The earlier checks were for another recipient or other guardrails.
+    // The checks were made for another recipient or with other guardrails.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
       reviewed = await review({ account, sender, recipient, draft }, concerns)
     }

@@ -1,5 +1,5 @@
 /**
- * Held chunks of an artifact. The next chunk includes their content, so that people decide on the complete artifact.
+ * Held chunks of an artifact: the next chunk includes their content, so that people decide on the artifact as a whole.
  */
 import { callingAgent } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -15,7 +15,7 @@ export interface HeldArtifact {
   parts: unknown[]
 }
 
-/** The held content of an artifact that the calling agent continues, or ends by writing something else in the task. */
+/** The held content of an artifact that the calling agent continues, or ends by writing something else in its task. */
 export async function heldBefore(
   account: AccountStore,
   task: string,
@@ -30,7 +30,7 @@ export async function heldBefore(
   return { id, chunk: later.step!.chunk!, parts: withText(body, a2a, given) }
 }
 
-/** The new message includes the held content, so people no longer decide on it separately. */
+/** The message now includes the held content, which is no longer decided on separately. */
 export function joinPart(
   { change: { held } }: AccountStore,
   { id }: HeldArtifact,

@@ -1,4 +1,4 @@
-/** The webhooks of a task, which clients set, list and delete. See docs/protocol/a2a.md, "Push notifications". */
+/** A task's webhooks: clients set, list and delete them. See docs/protocol/a2a.md, "Push notifications". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -21,14 +21,14 @@ export interface PushConfigInput extends PushSecrets {
   url: string
   scheme?: string
   version: PushConfig['version']
-  /** The path of the URL in the request, for errors. */
+  /** The URL's path in the request, for errors. */
   urlField: string
 }
 
 /** Validates a webhook and encrypts its secrets. Fails with `invalid_input`, or `not_allowed` if unclaimed. */
 export async function newPushConfig(account: AccountStore, input: PushConfigInput): Promise<NewPushConfig> {
   const { configId, scheme = null, token, credentials, version, urlField } = input
-  // Anyone can sign up, so an unclaimed agent must not be able to make the grid send requests.
+  // Anyone can sign up, so unclaimed agents must not make the grid send requests.
   if (!await account.read.profile.isClaimed()) {
     throw new GridError('not_allowed', 'Push notifications begin when the owner has claimed the agent. Poll the task.')
   }
@@ -41,7 +41,9 @@ export async function newPushConfig(account: AccountStore, input: PushConfigInpu
   return { ...config, secrets: await account.seal('task_push_configs', id, JSON.stringify(secrets)) }
 }
 
-/** Registers a webhook for one of the calling agent's tasks. Fails with `task_not_found`, or like `newPushConfig`. */
+/**
+ * Registers a webhook for one of the calling agent's tasks. Fails with `task_not_found`, and as `newPushConfig` does.
+ */
 export async function setPushConfig(
   account: AccountStore,
   taskId: string,

@@ -1,4 +1,4 @@
-/** Sends the events of a task to a webhook. See docs/protocol/a2a.md, "Push notifications". */
+/** Sends a task's events to a webhook. See docs/protocol/a2a.md, "Push notifications". */
 import { RemoteError } from '../../lib/outbound/remote-error.ts'
 import { second } from '../../lib/time.ts'
 import { RemoteRefusal } from '../../remote/refusal.ts'
@@ -17,16 +17,16 @@ export interface PushNotice extends PushSecrets {
   config: PushConfig
   task: Pick<Task, 'id' | 'contextId'>
   event: TaskEvent
-  /** The complete task as of the event. */
+  /** The whole task as of the event. */
   taskThen(): Promise<Task>
 }
 
 /** Sends an event. Resolves to the HTTP status, or fails with a `RemoteError`. */
 export type SendNotice = (attempt: Attempt, notice: PushNotice) => Promise<number>
 
-/** The timeout of one attempt, so that a slow webhook does not block others. */
+/** Timeout of one attempt, so that a slow webhook does not block others. */
 const maxAttemptMs = 10 * second
-/** The pause before a retry if other uses of the account take the memory for a complete task. */
+/** The pause of a webhook while other tasks of its account use the memory that a complete task needs. */
 const noRoomMs = 5 * second
 
 /** Sends a webhook's pending events, one at a time. Resolves like an `OutboxAttempt`. */
@@ -63,7 +63,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
     }
     await endAttempt(0)
   })
-  // A refused path means that the server was reached. Other paths of the server may work.
+  // A refusal at one path says nothing about a server's other paths.
   return isReached || (status >= 400 && status < 500)
 }
 

@@ -23,9 +23,9 @@ type ClientMessage = Omit<TaskMessage, 'role'>
 interface NewTask {
   to: string
   message: ClientMessage
-  /** The client's id for the context. By default, the server generates one. */
+  /** The client's id of the context; by default, the server generates one. */
   contextId?: string
-  /** `message` if the recipient replies by messages, otherwise `task`. */
+  /** `message` if the recipient replies with messages, otherwise `task`. */
   mode: TaskMode
   idempotencyKey?: string
   request?: string
@@ -36,7 +36,7 @@ interface NewTask {
 interface TaskContinuation {
   taskId: string
   contextId?: string
-  /** The endpoint's alias. Tasks with another recipient are reported as missing. */
+  /** The endpoint's alias: tasks with another recipient appear as missing. */
   recipient?: string
   message: ClientMessage
   idempotencyKey?: string
@@ -46,14 +46,14 @@ interface TaskContinuation {
 
 export interface SentTask {
   sent: SentMessage
-  /** `home` is the client's earlier account, to which the task belongs. */
+  /** `home`: the client's earlier account, which the task belongs to. */
   task: Pick<TaskRow, 'id' | 'contextId' | 'mode'> & { home?: string }
-  /** The message repeats one of an open task. It was not sent again. */
+  /** The message repeats one of an open task, and was not sent again. */
   isDuplicate?: true
 }
 
 const maxTaskMs = 7 * day
-/** The text for a recipient of a message that has only files or data. */
+/** The text that a recipient reads if a message has only files or data. */
 const noText = 'This message has no text. What it brings is in a2a.parts.'
 
 /** Sends a message that creates a task, in one unit. A repeat returns the existing task. */
@@ -113,11 +113,11 @@ export async function startTask(account: AccountStore, sender: Sender, input: Ne
     acceptedOutputModes,
     waiting,
   })
-  // Another send with the same key was stored at the same time.
+  // Another send with the same key was stored concurrently.
   return { sent, task: sent.taskId === id ? { id, contextId, mode } : await taskOfRepeat(account, sender, sent) }
 }
 
-/** Sends another message of a task to its recipient. A task that waits for its client continues. */
+/** Sends a further message of a task to its recipient. A task that waits for its client continues. */
 export async function continueTask(account: AccountStore, sender: Sender, input: TaskContinuation): Promise<SentTask> {
   const { taskId, message, recipient } = input
   const request = input.request ?? canonicalJson([taskId, message])
@@ -142,7 +142,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     check: async () => refuseEnded(await findTask(account, taskId, recipient)),
     open: (id) => tasks.requireOpen(changer, taskId, id),
     statements: ({ id, at }) => [
-      // The subscription comes first, so that the message's own changes are reported.
+      // Subscribes first, so that it notices the message's own changes.
       ...pushOf(account, sender, taskId, push, at),
       tasks.addMessage(changer, taskId, id, 'user'),
       tasks.setRepeatHash(sender.agentId, taskId, id, repeatHash),
@@ -177,7 +177,7 @@ function pushOf(
   return push ? [account.change.pushConfigs.put(agentId, taskId, push, at)] : []
 }
 
-/** The earlier send with this key, and its task. Fails with `idempotency_conflict`. */
+/** The send already made with this key, and its task. Fails with `idempotency_conflict`. */
 async function repeatOf(
   account: AccountStore,
   sender: Sender,
@@ -190,7 +190,7 @@ async function repeatOf(
   return { sent: await withPresence(account, sent), task: await taskOfRepeat(account, sender, sent, home) }
 }
 
-/** Identifies a retry of a client after a lost response. Only UUIDs count, because scripts use constant ids. */
+/** Identifies a client's retry after a lost response. Scripts use constant ids, so only a UUID counts. */
 function repeatHashOf(message: ClientMessage, place: readonly (string | null)[]): string | null {
   return isId(message.messageId) ? digestOf(canonicalJson([withoutInvisibleIn(message), ...place])) : null
 }
@@ -233,7 +233,7 @@ type SendInTask = Pick<SendInput, 'to' | 'conversationId' | 'idempotencyKey' | '
   waiting?: string[]
 }
 
-/** Sends a client's message. Its parts are stored unless they are a single text. */
+/** Sends a client's message. Its parts are stored if they are more than one text. */
 async function sendInTask(
   account: AccountStore,
   sender: Sender,

@@ -1,7 +1,7 @@
-/** Tasks without regard to the A2A version. See docs/protocol/messages.md, "Tasks". */
+/** Tasks, independent of the A2A version. See docs/protocol/messages.md, "Tasks". */
 import type { Part } from '../message/part.ts'
 
-/** The states of a task in the spelling of A2A 0.3. */
+/** The states of a task, as A2A 0.3 spells them. */
 export const taskStates = [
   'submitted',
   'working',
@@ -25,7 +25,7 @@ export function isInterrupted(state: TaskState): boolean {
   return interruptedStates.includes(state)
 }
 
-/** Whether a task stream ends in this state. The response to a send also ends when the task waits for its client. */
+/** Whether a task stream ends with this state. The response to a send also ends when the task waits for its client. */
 export function endsStream(state: TaskState, isOfSend: boolean): boolean {
   return isTerminal(state) || (isOfSend && isInterrupted(state))
 }
@@ -56,7 +56,7 @@ export interface TaskStatus {
 
 export interface Task {
   id: string
-  /** The client's id for the context, or an id that the server generated. */
+  /** The client's id of the context, or the id that the server generated. */
   contextId: string
   recipient: string
   status: TaskStatus
@@ -66,23 +66,23 @@ export interface Task {
   mode: TaskMode
 }
 
-/** An event of a task. `n` counts from 1 with no gaps. `at` is in milliseconds since the epoch. */
+/** An event of a task. `n` counts from 1 without gaps. `at` is milliseconds since the epoch. */
 export type TaskEvent =
   & { n: number; at: number }
   & (
     | { type: 'status'; status: TaskStatus }
-    /** `append` means that the parts are added to the artifact with this id. Otherwise they replace it. */
+    /** `append`: the parts are appended to the artifact with this id. Otherwise they replace it. */
     | { type: 'artifact'; artifact: Artifact; append: boolean; lastChunk: boolean }
   )
 
 /**
- * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go to its
- * inbox. `task`: its client follows the task, and replies are only in the task. `message`: like `task`, but its client
- * does not know the task yet and gets a plain reply directly. See docs/protocol/a2a.md, "Message replies".
+ * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go into its
+ * inbox. `task`: its client follows the task, and replies are in the task alone. `message`: as `task`, but its client
+ * has not been shown the task, and gets a plain reply itself. See docs/protocol/a2a.md, "Message replies".
  */
 export type TaskMode = 'receipt' | 'task' | 'message'
 
-/** The plain reply that a task's client gets in place of the task. Undefined if it gets the task. */
+/** The plain reply that a task's client gets instead of the task; undefined if it gets the task. */
 export function bareReply({ mode, status, artifacts: [artifact] }: Task): TaskMessage | undefined {
   if (mode !== 'message' || status.state !== 'completed' || !artifact) return undefined
   return { messageId: artifact.artifactId, role: 'agent', parts: artifact.parts }

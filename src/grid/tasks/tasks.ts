@@ -1,4 +1,4 @@
-/** A client's operations on its tasks: get, list and cancel. See docs/protocol/messages.md. */
+/** The client's operations on its tasks: get, list and cancel. See docs/protocol/messages.md. */
 import { Buffer } from 'node:buffer'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -11,20 +11,20 @@ import { type AnswerRoom, answerRoom } from '../answer-room.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
 import type { Task, TaskState } from './task.ts'
 
-/** `recipient` is the endpoint's alias. Tasks with another recipient are reported as missing. */
+/** `recipient`: the endpoint's alias. Tasks with another recipient appear as missing. */
 export interface TaskScope {
   recipient?: string
 }
 
 /** Options for reading a task. */
 export interface TaskRead extends TaskScope {
-  /** Maximum number of the newest messages in the history. */
+  /** Limits the history to this many of the newest messages. */
   historyLength?: number
-  /** The memory that the response reserves. */
+  /** Where the response reserves memory. */
   room?: AnswerRoom
-  /** Whether to wait for memory, because the call has already changed something. */
+  /** Wait for memory, because the call has already changed something. */
   waits?: boolean
-  /** The calling agent's earlier account, to which the task belongs. */
+  /** The calling agent's earlier account, which the task belongs to. */
   home?: string
 }
 
@@ -35,7 +35,7 @@ interface TaskListInput extends TaskScope {
   pageSize: number
   pageToken?: string
   historyLength?: number
-  /** Only tasks with a status change at this time or later, in milliseconds since the epoch. */
+  /** Only tasks whose status changed at this time or later, in milliseconds since the epoch. */
   since?: number
   includeArtifacts?: boolean
 }
@@ -47,12 +47,12 @@ export interface TaskPage {
   totalSize: number
 }
 
-/** Maximum size of a task or of a page of tasks. libsql-server returns at most 10 MB from one statement. */
+/** Maximum size of a task or a page of tasks: libsql-server returns at most 10 MB from one statement. */
 export const maxTaskBytes = 8 * 2 ** 20
 
 /**
- * One of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is not enough
- * memory.
+ * One of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no memory
+ * for it.
  */
 export async function getTask(
   account: AccountStore,
@@ -93,7 +93,9 @@ export async function listTasks(account: AccountStore, input: TaskListInput): Pr
   return { tasks: shown, nextPageToken: last ? tokenOf(last, ofList) : '', pageSize, totalSize }
 }
 
-/** Cancels one of the calling agent's tasks. An unread message is withdrawn. A recipient who read it is notified. */
+/**
+ * Cancels one of the calling agent's tasks. An unread message is withdrawn; a recipient that has read it is notified.
+ */
 export async function cancelTask(
   account: AccountStore,
   id: string,
@@ -130,13 +132,13 @@ export function refuseIfFull({ bytes }: TaskRow): void {
   throw new GridError('payload_too_large', `The task has reached its limit of ${most}. End it.`)
 }
 
-/** From now on, the client gets the task and no plain reply of its recipient. */
+/** From now on the client gets the task, instead of its recipient's plain reply. */
 export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
   const { agentId: agent } = callingAgent(account.actor)
   await account.write(account.change.tasks.show({ end, agent }, id))
 }
 
-/** After a wait, the client gets the task, unless a plain reply has ended the task (`bareReply`). */
+/** After a wait, the task's client gets the task, unless a plain reply has ended it (`bareReply`). */
 export async function showIfOpen(account: AccountStore, id: string, home?: string): Promise<void> {
   const { mode, expiresAt } = await findTask(account, id, undefined, home)
   if (mode === 'message' && expiresAt !== null) await showTask(account, id, 'client')

@@ -1,4 +1,4 @@
-/** Updates of a task by its recipient. See docs/protocol/mcp.md, "update_task". */
+/** A recipient's updates of its tasks. See docs/protocol/mcp.md, "update_task". */
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
 import { canonicalJson } from '../../lib/encoding.ts'
@@ -25,7 +25,7 @@ import { isBareText, textOf } from '../message/part.ts'
 import { refuseEnded, refuseIfFull, showTask, taskNotFound } from './tasks.ts'
 
 interface TaskUpdate {
-  /** Exactly one of `taskId`, or `messageId` of a message in the task that the caller received. */
+  /** Exactly one of: the task's id, or the id of one of its messages that the caller received. */
   taskId?: string
   messageId?: string
   state?: TaskState
@@ -38,10 +38,12 @@ interface TaskUpdate {
 
 export const givenStates = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'rejected'] as const
 
-/** How many characters at the end of an artifact are checked again with the next chunk. */
+/** How many characters of an artifact's end are checked again with its next chunk. */
 const maxEndLength = 1_000
 const maxEvents = 10_000
-/** Repeating `working` within this time adds no event. The client is notified after an hour without one. */
+/**
+ * A recipient that repeats `working` within this time adds no event. Its client is notified after an hour without one.
+ */
 const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'
@@ -73,9 +75,9 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   }
   checkSize(updating, update)
   const isAppended = artifact?.append === true && state === undefined && idempotencyKey === undefined
-  // From now on, the task's client gets the task and no longer a message.
+  // From now on, the task's client gets the task instead of a message.
   if (task.mode === 'message') await showTask(account, task.id, 'recipient')
-  // Pending appends are stored before this update.
+  // Pending appended content is stored first.
   if (!isAppended) await account.waiting.appends.flush(task.id)
   if (artifact) await putArtifact(updating, artifact, state)
   else if (parts.length > 0) await say(updating, state)
@@ -83,7 +85,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   return await statusOf(account, task.id)
 }
 
-/** Checks the limits of a task. Even a full task can still be ended. */
+/** A full task can still be ended. */
 function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
   if (ends) return
@@ -100,13 +102,13 @@ interface Updating {
   once?: Once
 }
 
-/** The key of an update, and the content that a repeat must match. */
+/** An update's key, and the content a repeat with the same key must match. */
 interface Once {
   idempotencyKey: string
   request: string
 }
 
-/** Whether the update was stored before. Fails with `idempotency_conflict`, or like the guardrail that refused it. */
+/** Whether the update was stored before. Fails with `idempotency_conflict`, or as the guardrail that refused it. */
 async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
   if (!once) return false
   const keyed = keyOf(once.idempotencyKey, () => once.request)
@@ -124,7 +126,7 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   return task
 }
 
-/** Sends the content as a message to the client: the task's answer, a comment on a state, or a chunk to be checked. */
+/** The content is a message to the client: the task's answer, a comment on a state, or a chunk to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const held = await heldBefore(account, task.id, chunk)
@@ -186,7 +188,7 @@ export function saidStep(
   }
 }
 
-/** The chunk after its guardrails. If it changed the artifact id, the earlier end was not checked together with it. */
+/** A chunk after its guardrails. The earlier end of an artifact that now has another id was not checked with it. */
 function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
   const artifactId = String(detailOf(message, 'artifactId'))
   const name = chunk.name === null ? null : String(detailOf(message, 'artifactName'))
@@ -204,7 +206,7 @@ async function putArtifact(
   const chunk: Chunk = { artifactId: id, append, lastChunk, name: name ?? null }
   const sender = callingAgent(account.actor)
   const recipient = await resolve(account, sender, `@${task.clientAlias}`)
-  // Content that guardrails must check becomes a message. Uploads also belong to messages.
+  // Guardrails check messages, so content to be checked becomes a message. Uploads belong to messages too.
   if (recipient.guards > 0 || hasUploads({ parts })) {
     return await account.waiting.checkedChunks.run(task.id, () => say(updating, state, chunk))
   }
@@ -216,7 +218,7 @@ async function putArtifact(
   } else await change(updating, { state: state ?? null, recipient, chunks: [{ ...chunk, parts }] })
 }
 
-/** Stores content that was appended at about the same time. Each artifact becomes one event, up to its last chunk. */
+/** Stores content that was appended at about the same time, as one event for each artifact, up to its last chunk. */
 async function addAll(
   account: AccountStore,
   task: TaskRow,
@@ -271,7 +273,7 @@ async function change(
   }
   const rows = await account.write([...statements, tasks.outcome(changer, task.id, first.event)]).catch(
     async (error) => {
-      // The same update was stored at the same time.
+      // The same update was stored concurrently.
       if (!await isRepeat(account, once)) throw error
     },
   )
@@ -279,7 +281,7 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** An agent that already works on a task adds no event, unless it was silent for a while. */
+/** An agent that already works on a task need not repeat it, unless it has been silent. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
   const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
   const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }
@@ -293,7 +295,7 @@ async function statusOf(account: AccountStore, id: string): Promise<Pick<Task, '
   return { id, status: { state: row.state, at: row.statusAt } }
 }
 
-/** Concatenates parts. Adjacent texts become one, because a chunk would otherwise need more space than its text. */
+/** Concatenates parts. Adjacent texts are merged, because otherwise a chunk would need more space than its text. */
 function joined(parts: Part[], more: readonly Part[]): Part[] {
   const [first, ...others] = more
   const last = parts.at(-1)

@@ -1,4 +1,4 @@
-/** Waits for the answer to a task, or streams the task's events. See docs/delivery.md, "Tasks". */
+/** Follows a task: waits for its answer, or streams its events. See docs/delivery.md, "Tasks". */
 import { callingAgent } from '../../auth/actor.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GridError } from '../../errors.ts'
@@ -12,9 +12,9 @@ import { endsStream, isInterrupted, type Task, type TaskEvent, type TaskState } 
 import { clientOf, findTask, maxTaskBytes, refuseEnded, showIfOpen, type TaskScope } from './tasks.ts'
 
 interface TaskListener {
-  /** The signal is aborted when the caller disconnects. */
+  /** Its signal aborts when the caller leaves. */
   caller?: { readonly signal: AbortSignal }
-  /** Fails when the credential has expired or was revoked. Called before each value that follows a wait. */
+  /** Fails when the credential has ended. Called before each value that follows a wait. */
   check?(): Promise<unknown>
 }
 
@@ -23,13 +23,13 @@ interface TaskWait extends TaskListener, TaskScope {
 }
 
 interface TaskWatch extends TaskListener, TaskScope {
-  /** The calling agent's earlier account, to which the task belongs. */
+  /** The calling agent's earlier account, which the task belongs to. */
   home?: string
-  /** Stream only the events after this number. The task itself is omitted. */
+  /** Stream only the events after this number, without the task first. */
   after?: number
   /** How many of the newest messages the initial task includes. */
   historyLength?: number
-  /** Whether the stream is the response to a send, which also ends when the task waits for its client. */
+  /** The stream is the response to a send. It also ends when the task waits for its client. */
   isOfSend?: boolean
   /** How long to wait for the recipient's plain reply before the task is returned, if the task has mode `message`. */
   replyMs?: number
@@ -39,18 +39,18 @@ interface TaskWatch extends TaskListener, TaskScope {
 /** The values of a task stream: the current task, a later event, or a heartbeat. */
 export type TaskNews = { first: Task } | TaskEvent | 'heartbeat'
 
-/** A recipient that waited for messages within this time counts as connected. */
+/** A recipient that waited for messages this recently counts as connected. */
 const connectedMs = 10 * second
 const maxAgeMs = 15 * minute
-/** How often a stream or a wait checks its credential, in case no event reports its end. */
+/** How often a stream or a wait checks whether its credential has ended, in case no event reports it. */
 const checkMs = 15 * second
 const maxEventsRead = 200
 /** Stream consumers hold the last value in memory. After this many bytes, a heartbeat replaces it. */
 const muchBytes = 64 * 1024
 
 /**
- * Resolves when the task has ended or waits for its client, or after the timeout. Resolves at once if callers do not
- * wait for this recipient, or if there are too many streams. Fails with `task_not_found`.
+ * Resolves once the task has ended or waits for its client, or after the timeout. Resolves at once if callers do not
+ * wait for the recipient, or if there are too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
@@ -73,7 +73,7 @@ export async function waitForTask(
   }
 }
 
-/** The setting of the recipient. By default, callers wait if it is connected or works under a timed lease. */
+/** Whether callers wait: as configured, or by default while the recipient is connected or holds a timed lease. */
 async function doCallersWait(account: AccountStore, { id, recipientAgentId }: TaskRow): Promise<boolean> {
   const { deps: { now }, read: { tasks }, waiting: { notifier } } = account
   const recipient = await tasks.recipientOf(callingAgent(account.actor).agentId, id, now())
@@ -81,7 +81,7 @@ async function doCallersWait(account: AccountStore, { id, recipientAgentId }: Ta
   return recipient.hasLeased === 1 || notifier.wasAwaited(recipientAgentId, connectedMs)
 }
 
-/** Heartbeats while `isSo` holds for the task, for at most `ms`. Fails like `check`. */
+/** Heartbeats while `isSo` holds for the task, at most for `ms`. Fails as `check` does. */
 async function* whileIts(
   isSo: (row: TaskRow) => boolean,
   account: AccountStore,
@@ -103,9 +103,9 @@ async function* whileIts(
 }
 
 /**
- * The task, then its events until it has ended, for at most 15 minutes. Before the first value it fails with
+ * The task and then its events, until it has ended, for at most 15 minutes. Before the first value it fails with
  * `task_not_found`, and without `isOfSend` with `unsupported_operation` (the task has ended) or `rate_limit_exceeded`.
- * Values use memory until they are sent. While none is free, it sends heartbeats.
+ * Its values use memory until they are sent; while none is free, it sends heartbeats.
  */
 export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { credentialId } = callingAgent(account.actor)
@@ -113,7 +113,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const row = await findTask(account, id, watch.recipient, home)
   if (after === undefined && !isOfSend) refuseEnded(row)
   const releaseStream = account.waiting.taskStreams.acquire(credentialId)
-  // The response to the send then contains only the task.
+  // The response to the send is the task alone.
   if (!releaseStream && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
@@ -171,7 +171,7 @@ async function* untilReply(
   return await findTask(account, row.id, undefined, home)
 }
 
-/** Heartbeats until this many bytes of memory are available. Returns a function that releases them. */
+/** Heartbeats until this many bytes of memory are free. Returns the function that releases them. */
 async function* takeRoom(account: AccountStore, bytes: number): AsyncGenerator<'heartbeat', () => void> {
   for (;;) {
     const release = roomFor(account, Math.min(bytes, maxTaskBytes))
@@ -181,7 +181,7 @@ async function* takeRoom(account: AccountStore, bytes: number): AsyncGenerator<'
   }
 }
 
-/** Fails with `rate_limit_exceeded` if `watchTask` would. Calls that change something before watching use it. */
+/** Fails with `rate_limit_exceeded` if `watchTask` would. For callers that change something before they follow it. */
 export function requireTaskStream(account: AccountStore): void {
   if (account.waiting.taskStreams.reached(callingAgent(account.actor).credentialId)) throw tooManyStreams(account)
 }
@@ -191,7 +191,7 @@ function tooManyStreams({ waiting, actor }: AccountStore): GridError {
   return refusal('task-streams', reached, 'streams of tasks', 'Close one, or try again later.', 5)
 }
 
-/** The events after a number. `bytes` is approximately the memory that the task used before them. */
+/** The events after a number. `bytes`: approximately what the task used before them. */
 async function* eventsOf(
   account: AccountStore,
   id: string,
@@ -239,10 +239,10 @@ async function* eventsOf(
 }
 
 class Following {
-  /** Whether the credential may have ended since this was last false. */
+  /** The credential may have ended since this was last set to false. */
   mayHaveEnded = false
   isOver = false
-  /** The number of the last read event. */
+  /** The number of the event read last. */
   position: number
   readonly #read: (after: number) => Promise<TaskEventRow[]>
   readonly #signal = new Signal()
@@ -257,7 +257,7 @@ class Following {
     this.#read = (n) => account.read.tasks.eventsAfter(agentId, task, n, maxEventsRead)
     this.#unwatch = [
       notifier.watch(task, this.#signal),
-      // An agent is also woken when its credential ends.
+      // The end of its credential may also wake an agent.
       notifier.watch(agentId, {
         raise: () => {
           this.mayHaveEnded = true
@@ -273,7 +273,7 @@ class Following {
     }
   }
 
-  /** Resolves when there may be news; to false if there is none for `ms`. */
+  /** Resolves when there may be news; to false if there was none for `ms`. */
   async raised(ms?: number): Promise<boolean> {
     let isLate = false
     const timer = ms === undefined ? undefined : setTimeout(() => {
