@@ -453,8 +453,7 @@ test.each(words)('$word occurs only in its place: $why', ({ word, only }) => {
   expect(elsewhere.filter(({ text }) => word.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-// If the process that has locked the database file also closes the file, the lock is released. `store/backup/` only
-// opens copies.
+// Closing the file in the process that has locked it releases the lock. `store/backup/` only opens copies.
 test('only the database file, its disk, its copies, the command line and client programs use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
@@ -469,8 +468,7 @@ test('a send reaches few files: its steps, core concerns, and the statements tha
   const texts = files.filter(({ path }) => steps.includes(path)).map(({ text }) => text)
   const tables = new Set(texts.flatMap(changedTables))
 
-  // Optional parts are passed in: `sendMessage` passes guardrails and approvals, and their calls pass Slack, asks and
-  // choices.
+  // `sendMessage` passes in guardrails and approvals, and their calls pass in Slack, asks and choices.
   expect(steps.filter((path) => /approvals|guard|held|slack|remote|conversations/.test(path))).toEqual([])
   expect(sizeOf(steps)).toSatisfy(isAtMost(40, 2_100))
   expect([...tables].sort()).toEqual(
@@ -544,7 +542,7 @@ function sizeOf(paths: string[]): Size {
 const isAtMost = (files: number, lines: number) => (size: Size) => size.files <= files && size.lines <= lines
 
 /**
- * Returns the names with which a text creates statements: `change.turns`, `change: { turns }` or `{ turns } =
+ * Returns the names by which a text creates statements: `change.turns`, `change: { turns }`, `{ turns } =
  * account.change`.
  */
 function changedTables(text: string): string[] {

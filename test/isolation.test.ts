@@ -80,10 +80,7 @@ const ofTexts: Form[] = [
   'task id',
 ]
 
-/**
- * Aliases are unique on the grid and stay reserved, so these responses differ. See docs/security.md, "Account
- * isolation".
- */
+/** Aliases are unique on the grid, so these responses differ. See docs/security.md, "Account isolation". */
 const mayDiffer = (call: Call, path: string, form: Form) =>
   /alias/.test(form) &&
   ['admin_create_agent alias', 'POST /api/v1/agents/{agent}/keys agent'].includes(`${call.name} ${path}`)

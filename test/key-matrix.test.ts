@@ -34,7 +34,7 @@ test.each(cells)('after %s, %s matches the database', async (_, name, prepare) =
 })
 
 test.each(cells)(
-  'after %s during a lookup by %s, the next response matches the database',
+  'if %s during %s, the next response matches the database',
   async (_, name, prepare) => {
     const held = hold()
     let isHolding = false

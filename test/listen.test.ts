@@ -1,7 +1,4 @@
-/**
- * Tests that the listener reports whether a response was received. Bun does not report it, and Deno is tested in
- * `e2e/`.
- */
+/** Whether the listener reports a received response. Bun does not report it, and Deno is tested in `e2e/`. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

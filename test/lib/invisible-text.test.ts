@@ -1,6 +1,4 @@
-/**
- * Removing invisible characters without changing international text. See docs/security.md, "Texts that models read".
- */
+/** Removing invisible text without changing international text. See docs/security.md, "Texts that models read". */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasInvisible, withoutInvisible, withoutInvisibleIn } from '../../src/lib/invisible-text.ts'

@@ -1,6 +1,5 @@
 /**
- * The signup limit of a client address. See docs/protocol/README.md, "Limits"; see docs/security.md, "Signup and
- * claims".
+ * A client address's signup limit. See docs/protocol/README.md, "Limits"; see docs/security.md, "Signup and claims".
  */
 import { beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'

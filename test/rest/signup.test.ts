@@ -1,7 +1,4 @@
-/**
- * The response of a signup, and the agent that it creates. See docs/protocol/signup.md, "Signup", and
- * docs/protocol/messages.md, "Trial".
- */
+/** A signup's response and effects. See docs/protocol/signup.md, "Signup", and docs/protocol/messages.md, "Trial". */
 import { beforeEach, expect, test } from 'vitest'
 import { listSkills } from '../../src/grid/agents/skills.ts'
 import { hour } from '../../src/lib/time.ts'

@@ -31,10 +31,7 @@ test('every lab program is a file in scripts/ or a longer test', () => {
   ).toEqual([])
 })
 
-/**
- * A command that fetches a package or an image, up to the name. Argument lists of a program are treated as a command
- * line.
- */
+/** A command that fetches a package or an image, up to its name. Argument lists count as command lines. */
 const fetching =
   /\b(?:npx|bunx|(?:npm|pnpm|yarn|bun|deno|brew|pipx?)(?: global)? (?:install|i|exec|x|add|dlx|run npm:|npm:)|docker pull|podman pull)((?: +-\S+)*) *([@\w./:-]*\bagent-grid\b[\w./@-]*)/g
 

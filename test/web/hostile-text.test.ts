@@ -6,10 +6,7 @@ import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/**
- * SQL assignments for every stored field that a page may show. They bypass validation, and append the id to unique
- * fields.
- */
+/** SQL assignments, without validation, for each stored field that a page may show. Unique fields append the id. */
 const fields: Record<string, string[]> = {
   agents: [
     'description = ?1',
@@ -140,9 +137,7 @@ const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 /** The HTML of a message's Markdown, up to the offered answers or the following element. */
 const markdown =
   /<div class="text">([\s\S]*?)(?:<div class="offer">|<\/div>(?=<div class="below">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>))/g
-/**
- * The elements that Markdown can produce. Their links are checked separately: `rel` reveals nothing to the other side.
- */
+/** The elements that Markdown can produce. Links are checked separately: `rel` reveals nothing to the other side. */
 const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
 

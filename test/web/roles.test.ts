@@ -124,8 +124,7 @@ function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
   // A guardrail is attached to agents named by the user.
   const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
-  // Other roles have posted since the page was opened, so the original values are omitted. `outdated-forms.test.ts`
-  // tests them.
+  // Omits the original values, because other roles have posted since. See `outdated-forms.test.ts`.
   const given = fields.filter(([name]) => name !== madeFromField)
   return await one.request(action, {
     method: 'POST',
@@ -134,9 +133,7 @@ async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' |
   })
 }
 
-/**
- * Posts every form with `answer`, and checks that nothing changed. Resolves to the statuses, as `POST route: status`.
- */
+/** Posts every form with `answer`, and checks that nothing changed. Resolves to `POST route: status` lines. */
 async function refusedEverywhere(answer: (form: FoundForm, route: string) => Promise<number | undefined>) {
   const before = await dump(grid, grid.acme, ['activity', 'thread_seen'])
   const answers: string[] = []

@@ -1,6 +1,4 @@
-/**
- * The projection of conversations: it is built after the sends, can be rebuilt, and shrinks when messages are removed.
- */
+/** The projection of conversations: built after the sends, rebuilt, and reduced when messages are removed. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { rebuildConversations } from '../../src/cli/doctor/repairs.ts'

@@ -1,7 +1,4 @@
-/**
- * A message to a remote agent can expire or be retracted only before it was sent. docs/delivery.md, "Messages that
- * end".
- */
+/** A message to a remote agent can end only before it is sent. docs/delivery.md, "Messages that end". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'

@@ -1,6 +1,4 @@
-/**
- * Responses of servers that users name, and TLS connections to these servers (docs/security.md, "Outgoing requests").
- */
+/** Responses of servers that users name, and their TLS connections (docs/security.md, "Outgoing requests"). */
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'

@@ -1,7 +1,4 @@
-/**
- * Guardrails that cannot check: the messages they block, and the agents they are attached to. See
- * docs/protocol/guardrails.md.
- */
+/** Guardrails that cannot check, their blocked messages, and their agents. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'

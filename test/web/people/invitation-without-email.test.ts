@@ -1,7 +1,4 @@
-/**
- * Invitations on a grid that sends no email. The inviter passes the link on, so using it does not prove who owns the
- * address.
- */
+/** Invitations on a grid that sends no email. The inviter passes the link on, so it does not prove an address. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { type Browser, browser } from '../../support/browse.ts'
