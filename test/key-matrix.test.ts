@@ -1,7 +1,6 @@
 /**
- * Every change that a key's lookup depends on, combined with every use of a key. Right after the change, the response
- * must match the database, even if a lookup was in progress when the change was committed. See docs/security.md, "Keys
- * and tokens".
+ * Every change of a key's lookup, combined with every use of a key. See docs/security.md, "Keys and tokens".
+ * Right after a change, the response must match the database, even if a lookup was in progress at the commit.
  */
 import { expect, test } from 'vitest'
 import type { Statement } from '../src/store/sql.ts'

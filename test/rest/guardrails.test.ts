@@ -1,6 +1,6 @@
 /**
- * `/api/v1/guardrails`. `test/roles.test.ts` tests the accepted credentials. See docs/protocol/guardrails.md, "Over
- * REST".
+ * `/api/v1/guardrails`. See docs/protocol/guardrails.md, "Over REST". `test/roles.test.ts` tests the accepted
+ * credentials.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'

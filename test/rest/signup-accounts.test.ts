@@ -1,7 +1,4 @@
-/**
- * The account in which a signup creates its agent, and the agents that it can reach. See docs/security.md, "Signup and
- * claims".
- */
+/** The accounts of signed-up agents, and the agents they can reach. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listAgents } from '../../src/grid/agents/find-agent.ts'

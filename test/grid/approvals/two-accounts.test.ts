@@ -1,7 +1,4 @@
-/**
- * Messages between two accounts, which people of both accounts may have to approve. docs/protocol/messages.md, "Held
- * messages".
- */
+/** Messages that people of two accounts may have to approve. docs/protocol/messages.md, "Held messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
