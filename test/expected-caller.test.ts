@@ -92,7 +92,7 @@ onLibsqlServer((openGrid) => {
 
   // The long tests combine every verb with every change. Otherwise each change is combined with every third verb.
   const cases = agentChanges.map(([name, prepare], place) => [name, prepare, place] as const)
-  test.each(cases)('%s: the next call of a verb matches the database', async (_, prepare, place) => {
+  test.each(cases)('after %s, the next call of a verb matches the database', async (_, prepare, place) => {
     await tool('send_message', { to: 'alice', message: 'a leased secret' })(grid, grid.bob.key)
     leaseId = (await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')).body.lease_id
     await tool('send_message', { to: 'alice', message: 'the secret' })(grid, grid.bob.key)

@@ -312,7 +312,7 @@ describe('entries of the search dialog', () => {
     ['write bob', 'Write to @bob'],
     ['replace key', 'Rotate a key'],
     ['who is stuck', 'What is broken'],
-  ])('the search dialog finds for %s first %s', async (text, name) => {
+  ])('for %s, the search dialog first finds %s', async (text, name) => {
     const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
 
     expect((await places(text, owner))[0]).toBe(name)

@@ -24,7 +24,7 @@ beforeEach(async () => {
   ed = (await personWithAlias(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
 })
 
-test("the sender's account decides first, then the recipient's", async () => {
+test("on a message between accounts, the sender's account decides first, then the recipient's", async () => {
   await hold(grid.acme.store)
   await hold(grid.evil.store, { fromKind: 'external' })
   const { message_id } = await send()

@@ -44,7 +44,7 @@ async function step(ms = 0): Promise<void> {
   await (await start()).settled()
 }
 
-test('a retracted or expired message is not sent, and the next one is', async () => {
+test('a retracted or expired message to a remote agent is not sent, and the next one is', async () => {
   const retracted = await send()
   const expired = await send({ expires_in_seconds: 10 })
   const next = await send()

@@ -334,7 +334,7 @@ test('Attention offers agents that signed up, and a click leads to the claim wit
   expect((await olga.open(old)).status).toBe(404)
 })
 
-test('a user without an account is offered agents that signed up on the page for a new account', async () => {
+test('the page for a new account offers a user agents that signed up for them', async () => {
   await signUp('zoe-one', zoe)
   await signUp('zoe-two', zoe)
   const one = await signedIn(grid, await person(grid, { email: zoe }))

@@ -66,7 +66,7 @@ test('changing the password requires the current one and ends the other sessions
   expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
 })
 
-test('only the user of an address can verify it', async () => {
+test('only the user of an email address can verify it', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
   const one = await signedIn(grid, carl)
   expect((await one.open(profile)).text).toContain('not verified')

@@ -124,7 +124,7 @@ const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   }],
 ]
 
-test.each(proofs)("%s transfers the user to the address's owner", async (_, prove) => {
+test.each(proofs)("verifying by %s transfers the user to the address's owner", async (_, prove) => {
   const squatter = await squat()
   await addPasskey(grid, await userOf(), 'of Eve')
   expect((await squatter.open('/')).at).toMatch(/^\/accounts\//)

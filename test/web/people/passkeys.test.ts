@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('a passkey confirms a change after ten minutes', async () => {
+  test('a passkey can confirm a change after ten minutes', async () => {
     const { page } = visitor
     await annWithPasskey()
     grid.clock.now += 11 * minute
