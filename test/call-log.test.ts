@@ -31,7 +31,7 @@ test('a successful call is not logged', async () => {
   expect(lines()).toEqual([])
 })
 
-test("a refused call at each interface is logged in one line, with ids and without any of the caller's text", async () => {
+test("a refused call at each interface is logged in one line, with ids and without the caller's texts", async () => {
   const { alice, acme } = grid
   await grid.setPassword('ann@acme.example', 'correct horse battery')
   const caller = { account: acme.id, agent: alice.id, ms: 0, waitingMs: 0, guardrailsMs: 0, commitMs: 0 }
@@ -97,13 +97,13 @@ test("a refused call at each interface is logged in one line, with ids and witho
   }
 })
 
-test("a line has the response's request id", async () => {
+test("a log line has the response's request id", async () => {
   const answer = await grid.post('/api/v1/messages', { to: 'nobody', message: 'x' }, bearer(grid.alice.key))
 
   expect(lines()).toMatchObject([{ requestId: answer.headers.get('x-request-id') }])
 })
 
-test("a caller that is refused repeatedly causes few lines, and other callers' lines are kept", async () => {
+test("a caller that is refused repeatedly causes few log lines, and other callers' lines are kept", async () => {
   const refuse = (key: string, tool: string, args: object) => callTool(grid, key, tool, { ...args })
   for (let i = 0; i < 30; i++) await refuse(grid.alice.key, 'send_message', { to: 'nobody', message: 'x' })
   expect(lines()).toHaveLength(10)
@@ -119,7 +119,7 @@ test("a caller that is refused repeatedly causes few lines, and other callers' l
   expect(lines()).toHaveLength(1)
 })
 
-test('a slow call is logged with where its time went', async () => {
+test('a slow call is logged with the time of each step', async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', provider: 'webhook' })
   providers.remote.check = () => {
     grid.clock.now += 1_200
@@ -138,7 +138,7 @@ test('a slow call is logged with where its time went', async () => {
   })])
 })
 
-test('includes the time of a commit', async () => {
+test("a slow call's log line includes the time of the commit", async () => {
   await grid.close()
   grid = await testGrid({
     env,
@@ -164,7 +164,7 @@ test('waiting for messages does not make a call slow', async () => {
   expect(lines()).toEqual([])
 })
 
-test('a streamed wait that is refused at its end is logged', async () => {
+test('a streamed wait that is refused before it ends is logged', async () => {
   const { headers, body } = wireRequest('legacy', 'tools/call', {
     name: 'read_messages',
     arguments: { wait_seconds: 50 },

@@ -1,7 +1,4 @@
-/**
- * The targets of references in comments and documents: headings in `docs/`, or sections of public specifications.
- * Nothing else.
- */
+/** References in comments and documents lead only to headings in `docs/`, or to sections of public specifications. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -26,11 +23,11 @@ const documents = [
 ]
 const headings = new Map(documents.map((path) => [path, headingsOf(path)]))
 
-test('every cited document is in docs/, and contains every cited heading', () => {
+test('every cited document is in docs/ and contains the cited headings', () => {
   expect([...sources, ...documents].flatMap((path) => faultsOf(path, textOf(path)))).toEqual([])
 })
 
-test('no comment and no test cites a document outside the repository', () => {
+test('no comment or test cites a document outside the repository', () => {
   const found = sources.flatMap((path) =>
     textOf(path).split('\n').filter((line) => unpublished.some((pattern) => pattern.test(line.replace(citation, ''))))
       .map((line) => `${path}: ${line.trim()}`)
@@ -45,7 +42,7 @@ test('a documentation page has at most 300 lines', () => {
   expect(long).toEqual([])
 })
 
-test("a document's headings are unique, so that a citation is unambiguous", () => {
+test('the headings of a document are unique, so that citations are unambiguous', () => {
   const repeated = [...headings].flatMap(([path, all]) =>
     all.filter((heading, i) => all.indexOf(heading) !== i).map((heading) => `${path}: ${heading}`)
   )
@@ -69,7 +66,7 @@ test.each([
   ['docs/nowhere.md, "Promises"', 'there is no docs/nowhere.md'],
   ['docs/delivery.md, "No such thing"', 'docs/delivery.md has no heading "No such thing"'],
   ['docs/protocol/mcp.md, "Revisions", "No such thing"', 'docs/protocol/mcp.md has no heading "No such thing"'],
-])('finds a citation without a target: %s', (text, fault) => {
+])('a citation without a target is found: %s', (text, fault) => {
   expect(faultsOf('src/x.ts', text)).toEqual([`src/x.ts: ${fault}`])
 })
 
@@ -87,7 +84,7 @@ function headingsOf(path: string): string[] {
   return [...text.matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)
 }
 
-/** As GitHub generates it. */
+/** The heading's anchor, as GitHub generates it. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')
 }

@@ -16,7 +16,7 @@ const compose = parse(readFileSync('compose.yaml', 'utf8'), { merge: true })
 const { services } = compose
 const instances = ['grid-1', 'grid-2', 'grid-3']
 
-test('all instances have the same valid settings, and require a key ring', () => {
+test('all instances in compose.yaml have the same valid settings, and require a key ring', () => {
   const { environment } = services['grid-1']
   const env = interpolate(environment, { GRID_KEYS: newKeyRing() })
 
@@ -31,7 +31,7 @@ test('all instances have the same valid settings, and require a key ring', () =>
 })
 
 test(
-  'the database has the libsql-server version that the tests use, and its health check passes once it responds',
+  'the database in compose.yaml has the tested libsql-server version, and its health check works',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'agent-grid-compose-'))
     const port = await freePort()
@@ -51,7 +51,7 @@ test(
   60_000,
 )
 
-test('an instance starts after durability is set, and the proxy after all instances are ready', () => {
+test('in compose.yaml, instances start after durability is set, and the proxy after all instances are ready', () => {
   for (const name of instances) {
     expect(services[name].depends_on).toEqual({ durability: { condition: 'service_completed_successfully' } })
   }
@@ -83,7 +83,7 @@ test(
   300_000,
 )
 
-/** Expands variables as Compose does, from the given values or else the defaults in the file. */
+/** Expands variables as Compose does, from the given values or from the defaults in the file. */
 function interpolate(values: Record<string, string>, given: Record<string, string> = {}): Record<string, string> {
   const fill = (text: string) =>
     text.replace(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, name, fallback) => given[name] ?? fallback)

@@ -11,7 +11,7 @@ import {
 import { reservedAliases, setting } from '../src/config/settings.ts'
 import { wholeNumber } from '../src/config/values.ts'
 
-test('without settings the grid listens on loopback and stores durably in a local file', () => {
+test('without settings the grid listens on loopback and stores messages durably in a local file', () => {
   expect(readConfig({})).toMatchObject({
     port: 8787,
     host: '127.0.0.1',
@@ -27,7 +27,7 @@ test('without settings the grid listens on loopback and stores durably in a loca
   })
 })
 
-test('an issuer that is open to everyone never vouches for addresses', () => {
+test('an issuer that is open to everyone cannot have trusted domains', () => {
   const env = { OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b', OIDC_TRUSTED_DOMAINS: 'Corp.example, acme.example' }
   const common = { ...env, OIDC_ISSUER: 'https://login.microsoftonline.com/organizations/v2.0' }
 
@@ -36,7 +36,7 @@ test('an issuer that is open to everyone never vouches for addresses', () => {
   expect(() => readConfig(common)).toThrow(/it is open to everyone/)
 })
 
-test('reads a renamed setting under its old name, unless the new one is set', () => {
+test('a renamed setting is read by its old name, unless the new one is set', () => {
   const old = { STRANGER_MESSAGES_PER_DAY: '3' }
   expect(readConfig(old).externalMessagesPerDay).toBe(3)
   expect(readConfig({ ...old, EXTERNAL_MESSAGES_PER_DAY: '4' }).externalMessagesPerDay).toBe(4)
@@ -60,7 +60,7 @@ test.each([
   ['MAIL_FROM', 'Grid <grid@grid.example>, Ann <ann@grid.example>'],
   ['MAIL_FROM', 'Gr\nBcc: x <grid@grid.example>'],
   ['BLOCKED_TARGETS', 'example.com'],
-])('refuses %s=%s without printing its password', (name, value) => {
+])('the setting %s=%s is refused without printing its password', (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} must be`))
   expect(() => readConfig({ [name]: value })).not.toThrow(/hush/)
 })
@@ -70,7 +70,7 @@ test.each([
   ['SMTP_URL', 'smtp://ann:p/ss@mail.example:25', '%2F'],
   ['MAIL_FROM', 'Grid grid@grid.example', 'Grid <grid@example.com>'],
   ['MAIL_FROM', 'grid@intranet', 'such as grid@example.com'],
-])('refuses %s=%s, with the expected format', (name, value, form) => {
+])('the setting %s=%s is refused with the expected format', (name, value, form) => {
   expect(() => readConfig({ [name]: value })).toThrow(form)
 })
 
@@ -93,7 +93,7 @@ test.each<[string, string, string, unknown]>([
   ['OAUTH_CIMD_HOSTS', 'Claude.ai, vscode.dev', 'oauthCimdHosts', ['claude.ai', 'vscode.dev']],
   ['OAUTH_AGENT_TTL', '5m', 'oauthAgentTtlSeconds', 300],
   ['OAUTH_AGENT_TTL', '24h', 'oauthAgentTtlSeconds', 86_400],
-])('%s=%s is %s: %j', (name, value, key, expected) => {
+])('the setting %s=%s is read as %s: %j', (name, value, key, expected) => {
   expect(readConfig({ [name]: value })).toHaveProperty(key, expected)
 })
 
@@ -127,14 +127,14 @@ test.each([
   ['RESERVED_ALIASES', 'boss;chief'],
   ['ALLOWED_ORIGINS', 'https://*.example'],
   ['A2A_PLAIN_RECEIPTS', 'yes'],
-])('refuses %s=%s, with its name and format', (name, value) => {
+])('the setting %s=%s is refused with its name and format', (name, value) => {
   const { format } = describeSettings().find((setting) => setting.name === name)!
 
   expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
   expect(() => readConfig({ [name]: value })).toThrow(`${name} must be ${format}, not "${value}".`)
 })
 
-test('reports all invalid settings together, one per line', () => {
+test('all invalid settings are reported together, one per line', () => {
   const lines = (() => {
     try {
       readConfig({ PORT: 'x', LOG_LEVEL: 'x', SIGNUP_JOIN: 'x', HOST: 'fine' })
@@ -152,14 +152,14 @@ test.each([
   ['https://a.example', 'https://b.example', undefined],
   ['http://a.example', 'https://b.example', 'APP_URL is https, but BASE_URL is http://a.example.'],
   ['https://a.example', 'http://b.example', 'BASE_URL is https, but APP_URL is http://b.example.'],
-])('with BASE_URL %s and APP_URL %s the start says: %s', (base, app, said) => {
+])('with BASE_URL %s and APP_URL %s the start warns: %s', (base, app, said) => {
   const text = describeMixedAddresses(readConfig({ BASE_URL: base, APP_URL: app }))
 
   if (said === undefined) expect(text).toBeUndefined()
   else expect(text).toContain(said)
 })
 
-test("reads, validates and describes a feature's settings like those of the core", () => {
+test("a feature's settings are read, validated and described like those of the core", () => {
   const table = { depth: setting('GRID_DEPTH', 'How deep it goes.', wholeNumber(1, 9, 3)) }
   const features = [{ table, faults: (config: Config) => settingsOf(config, table).depth === 7 ? ['Not 7.'] : [] }]
   const read = (value?: string) => settingsOf(readConfig({ GRID_DEPTH: value }, features), table).depth

@@ -70,7 +70,7 @@ test.each<[path: string, status: number, init?: () => RequestInit]>([
   ['/oauth/authorize', 400],
   ['/healthz', 200],
   ['/nothing', 404],
-])('other origins cannot read %s with status %i', async (path, status, init) => {
+])('a page of another origin cannot read %s with status %i', async (path, status, init) => {
   const { headers, ...rest } = init?.() ?? {}
   const response = await grid.request(path, { ...rest, headers: { ...headers as Record<string, string>, ...fromPage } })
 
@@ -78,7 +78,7 @@ test.each<[path: string, status: number, init?: () => RequestInit]>([
   expect(response.headers.has('access-control-allow-origin')).toBe(false)
 })
 
-test.each([card, '/a2a/ext/grid-routing/v1'])('caches keep %s separate for pages and for programs', async (path) => {
+test.each([card, '/a2a/ext/grid-routing/v1'])('caches store %s separately for pages and for programs', async (path) => {
   const forProgram = await grid.request(path)
   const forPage = await grid.request(path, { headers: fromPage })
 

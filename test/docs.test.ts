@@ -1,15 +1,15 @@
-/** The tables in the documents match the code, and the security promises name their tests. */
+/** The tables in the documents match the code, and each security promise names its test. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { documents, withTables } from '../scripts/docs.ts'
 
-test('the tables in the documents are current: if not, run "npm run docs"', () => {
+test('the tables in the documents are up to date; if not, run "npm run docs"', () => {
   const texts = documents().map((name) => [name, readFileSync(name, 'utf8')] as const)
 
   expect(texts.filter(([, text]) => withTables(text) !== text).map(([name]) => name)).toEqual([])
 })
 
-test('writes a table between its marks, idempotently, and fails for an unknown mark', () => {
+test('a table is written between its marks, idempotently, and an unknown mark fails', () => {
   const once = withTables('# A\n<!-- errors -->\nold\n<!-- /errors -->\nafter\n')
 
   expect(once).toMatch(/^# A\n<!-- errors -->\n\n\| Status \| Codes \|\n[^]*`rate_limit_exceeded`[^]*\nafter\n$/)
@@ -19,7 +19,7 @@ test('writes a table between its marks, idempotently, and fails for an unknown m
   expect(() => withTables('<!-- errors -->\n')).toThrow('no <!-- /errors -->')
 })
 
-/** Sections with security promises; a page without sections: all except those after `not`. */
+/** The pages with security promises. A page without `only` has promises in all sections except those in `not`. */
 const promising: [page: string, sections: { only?: string[]; not?: string[] }][] = [
   ['docs/security.md', { not: ['Reporting'] }],
   ['docs/people.md', { not: ['Setting up single sign-on'] }],
@@ -29,7 +29,7 @@ const proof = /\((?:(?:,\s+)?\[[^\]]+\]\((?:\.\.\/)+test\/[\w/.-]+\.test\.tsx?\)
 const reason = /\(not tested:\s[^()]+\)$/
 
 test.each(promising)(
-  'each promise in %s names the test that proves it, or why there is none',
+  'each security promise in %s names its test, or says why there is none',
   (page, { only, not = [] }) => {
     const sections = readFileSync(page, 'utf8').split(/^#{2,} /m).slice(1)
       .filter((section) => (only ?? [titleOf(section)]).includes(titleOf(section)) && !not.includes(titleOf(section)))
@@ -39,7 +39,7 @@ test.each(promising)(
   },
 )
 
-test('finds a paragraph, an item and a row that do not end with their test', () => {
+test('a paragraph, an item and a row that do not end with their test are found', () => {
   const link = '([a](../test/a.test.ts), [b](../test/b/c.test.ts))'
   const table = `| A | B |\n| --- | --- |\n| a | ${link} |\n| b | c |`
 
@@ -56,8 +56,8 @@ test('finds a paragraph, an item and a row that do not end with their test', () 
 })
 
 /**
- * Paragraphs that do not end with links to their tests. A line of links belongs to the table before it; a colon
- * announces a list.
+ * The paragraphs that do not end with links to their tests. A line of links belongs to the table before it, and a
+ * paragraph that ends with a colon announces a list.
  */
 function unproved(section: string): string[] {
   const text = section.slice(section.indexOf('\n')).replace(/^```.*?^```/gms, '')

@@ -27,13 +27,13 @@ describe('every response', () => {
     { method: 'GET', path: '//etc/passwd' },
   ]
 
-  test('has the security headers and its own request id', async () => {
+  test('every response has the security headers and its own request id', async () => {
     const ids = new Set<string>()
     for (const { method, path } of requests()) {
       for (const headers of [{}, { Host: 'evil.example' }] as Record<string, string>[]) {
         const response = await grid.request(path, { method, headers })
         const header = (name: string) => response.headers.get(name)
-        // With no-referrer a browser sends the grid's own forms with `Origin: null`.
+        // Pages do not use no-referrer, because a browser would then send the grid's own forms with `Origin: null`.
         const isPage = header('content-type')?.startsWith('text/html')
         expect([path, header('x-content-type-options'), header('referrer-policy'), header('cache-control') !== null])
           .toEqual([path, 'nosniff', isPage ? 'same-origin' : 'no-referrer', true])
@@ -46,13 +46,13 @@ describe('every response', () => {
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/)
   })
 
-  test("does not use the caller's request id", async () => {
+  test("a response does not use the caller's request id", async () => {
     const response = await grid.request('/healthz', { headers: { 'X-Request-Id': 'mine' } })
 
     expect(response.headers.get('x-request-id')).not.toBe('mine')
   })
 
-  test('has HSTS only if all origins are HTTPS', async () => {
+  test('responses have HSTS only if all origins are HTTPS', async () => {
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBe('max-age=31536000')
 
     const foreign = await grid.request('/', { headers: { Host: 'evil.example' } })
@@ -63,7 +63,7 @@ describe('every response', () => {
     expect((await grid.request('/')).headers.get('strict-transport-security')).toBeNull()
   })
 
-  test('has the same headers for an MCP call', async () => {
+  test('a response to an MCP call has the same headers as others', async () => {
     const list = () =>
       grid.request('/mcp/v1/signup', {
         method: 'POST',
@@ -90,7 +90,7 @@ describe('every response', () => {
     expect(await namesAndValues()).toEqual(everywhere)
   })
 
-  test("allows only the grid's own style sheet and script on a page, and no frames", async () => {
+  test("a page allows only the grid's own style sheet and script, and no frames", async () => {
     const response = await grid.request('/')
     const page = await response.text()
 
@@ -104,7 +104,7 @@ describe('every response', () => {
     expect(page).not.toMatch(/<script(?! src=)|<style|\sstyle=|\son\w+=/)
   })
 
-  test('lets an asset be cached forever, because its path contains a hash of its content', async () => {
+  test('an asset can be cached forever, because its path contains a hash of its content', async () => {
     const page = await (await grid.request('/')).text()
     const loaded = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path)
 
@@ -121,7 +121,7 @@ describe('every response', () => {
     }
   })
 
-  test('compresses an asset or the welcome page once if the client accepts it', async () => {
+  test('an asset or the welcome page is compressed if the client accepts it', async () => {
     const [, ...loaded] = (await (await grid.request('/')).text()).split(/(?:href|src)="(?=\/assets\/)/)
     const sizes: string[] = []
     for (const path of ['/', ...loaded.map((rest) => rest.split('"')[0])]) {
@@ -144,7 +144,7 @@ describe('every response', () => {
     console.log(`bytes of static answers: ${sizes.join('; ')}`)
   })
 
-  test('never allows credentials from other origins', async () => {
+  test('no response allows credentials from other origins', async () => {
     for (const { method, path } of requests()) {
       const response = await grid.request(path, { method, headers: { Origin: 'https://anywhere.example' } })
       expect(response.headers.get('access-control-allow-credentials')).toBeNull()
@@ -169,17 +169,17 @@ describe('a request without a route', () => {
     if (status === 405) expect(response.headers.get('allow')).toMatch(/^(GET|POST)$/)
   })
 
-  test('responds with 405 and an Allow header to any method that a path does not support', async () => {
+  test('any method that a path does not support gets 405 and an Allow header', async () => {
     const byPath = new Map<string, string[]>()
     for (const { method, path } of routesOf(grid)) {
-      // The path patterns of pages overlap.
+      // Only paths whose patterns do not overlap are tested, so no pages.
       if (/^\/(api|a2a|oauth|assets|\.well-known)\//.test(path)) {
         byPath.set(path, [...byPath.get(path) ?? [], method])
       }
     }
     const answers: [path: string, method: string, status: number, allow: unknown][] = []
     for (const [path, methods] of byPath) {
-      // These accept every method, and respond themselves.
+      // These routes accept every method, and respond to it themselves.
       if (grid.app.routes.some((route) => route.path === path && route.method === 'ALL')) continue
       for (
         const method of [
@@ -215,14 +215,14 @@ describe('a request without a route', () => {
     ])
   })
 
-  test('is a page if the client accepts HTML, with the path escaped', async () => {
+  test('the response for an unknown path is a page if the client accepts HTML, with the path escaped', async () => {
     const response = await grid.request('/<b>nowhere</b>', { headers: { Accept: 'text/html,*/*;q=0.8' } })
 
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
     expect(await response.text()).toMatch(/<h1>Not found<\/h1><p>There is nothing at \/[^<]*nowhere/)
   })
 
-  test('gets the response of GET without a body for HEAD', async () => {
+  test('HEAD gets the response of GET without a body', async () => {
     const response = await grid.request('/healthz', { method: 'HEAD' })
 
     expect([response.status, await response.text()]).toEqual([200, ''])
@@ -230,7 +230,7 @@ describe('a request without a route', () => {
 })
 
 describe('an internal error', () => {
-  test('shows no details, which the log has with the request id', async () => {
+  test('an internal error shows no details, and they are logged with the request id', async () => {
     await open({
       env: hosts,
       connect(config) {
@@ -273,7 +273,7 @@ describe('health', () => {
     expect([response.status, await response.json()]).toEqual([200, { status: 'ready', durability, version }])
   })
 
-  test('queries the database once a second, however often /readyz is requested', async () => {
+  test('/readyz queries the database once a second, however often it is requested', async () => {
     let asked = 0
     await open({
       env: hosts,

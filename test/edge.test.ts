@@ -1,4 +1,4 @@
-/** The middleware of every request: Host and Origin (docs/security.md, "Requests"). */
+/** The checks of Host and Origin on every request (docs/security.md, "Requests"). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type TestGrid, testGrid, type TestGridOptions } from './support/grid.ts'
 import { routesOf } from './support/routes.ts'
@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 describe('Host', () => {
-  test('an unknown host gets 421 on every route except probes, and is named only as text', async () => {
+  test('an unknown Host gets 421 on every route except probes, and is named only as text', async () => {
     const routes = routesOf(grid).filter(({ path }) => !['/healthz', '/readyz'].includes(path))
     expect(routes.length).toBeGreaterThan(10)
     for (const { method, path } of routes) {
@@ -44,7 +44,7 @@ describe('Host', () => {
     ['127.0.0.1', 421],
     ['', 400],
     ['api.grid.example.', 200],
-  ])('%j gets %i', async (host, status) => {
+  ])('the Host %j gets %i', async (host, status) => {
     expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
 
@@ -57,13 +57,13 @@ describe('Host', () => {
     ['rebound.evil.example:8787', 421],
     ['0.0.0.0:8787', 421],
     ['127.0.0.2:8787', 421],
-  ])('%j gets %i on a loopback grid', async (host, status) => {
+  ])('the Host %j gets %i on a loopback grid', async (host, status) => {
     await open({})
 
     expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
 
-  test("answers a probe by the process's address, and nothing else", async () => {
+  test("a probe by the process's address is answered, and no other request", async () => {
     const status = async (path: string, method = 'GET') =>
       (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
 
@@ -73,7 +73,7 @@ describe('Host', () => {
     }
   })
 
-  test('an additional address serves programs, but no page or form', async () => {
+  test('an additional base URL serves programs, but no page or form', async () => {
     await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787/, http://localhost:9999' } })
     const forPrograms = /^\/(?:mcp|a2a|api|in\/|\.well-known|oauth\/(?!authorize)|healthz|readyz)/
     const seen = new Set<boolean>()
@@ -92,7 +92,7 @@ describe('Host', () => {
     )
   })
 
-  test('ignores forwarded host headers', async () => {
+  test('forwarded host headers are ignored', async () => {
     const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' }
 
     for (const { method, path } of routesOf(grid)) {
@@ -106,7 +106,7 @@ describe('Host', () => {
 describe('Origin', () => {
   const status = async (origin: string) => (await grid.request('/healthz', { headers: { Origin: origin } })).status
 
-  test('a foreign origin gets 403 on every route of a loopback grid', async () => {
+  test('a foreign Origin gets 403 on every route of a loopback grid', async () => {
     await open({})
     for (const { method, path } of routesOf(grid)) {
       const response = await grid.request(path, { method, headers: { Origin: 'https://evil.example' } })
@@ -126,13 +126,13 @@ describe('Origin', () => {
     ['http://127.0.0.1.evil.example', 403],
     ['localhost', 403],
     ['file://', 403],
-  ])('%j gets %i on a loopback grid', async (origin, expected) => {
+  ])('the Origin %j gets %i on a loopback grid', async (origin, expected) => {
     await open({})
 
     expect(await status(origin)).toBe(expected)
   })
 
-  test('a public grid allows any origin, unless ALLOWED_ORIGINS lists some', async () => {
+  test('a public grid allows any Origin, unless ALLOWED_ORIGINS lists some', async () => {
     expect(await status('https://anywhere.example')).toBe(200)
 
     await open({ env: { ...hosts, ALLOWED_ORIGINS: 'https://friend.example/, https://other.example' } })
@@ -144,7 +144,7 @@ describe('Origin', () => {
     expect(await status('http://friend.example')).toBe(403)
   })
 
-  test('listed origins of any scheme may call, also on a loopback grid, where * allows none', async () => {
+  test('listed origins of any scheme are allowed, also on a loopback grid, where * allows none', async () => {
     await open({ env: { ALLOWED_ORIGINS: '*,vscode-webview://1a2b,https://friend.example' } })
 
     expect(await status('vscode-webview://1a2b')).toBe(200)
@@ -153,7 +153,7 @@ describe('Origin', () => {
     expect(await status('vscode-webview://other')).toBe(403)
   })
 
-  test('the 421 names the received host, the served ones, and the settings', async () => {
+  test('the error of an unknown Host names this host, the served ones, and the settings', async () => {
     const response = await grid.request('/api/v1/me', { headers: { Host: 'agent-grid:8787' } })
 
     expect((await response.json()).error.message).toBe(
@@ -161,7 +161,7 @@ describe('Origin', () => {
     )
   })
 
-  test('the 421 does not list additional addresses', async () => {
+  test('the error of an unknown Host does not list additional base URLs', async () => {
     await open({ env: { ...hosts, EXTRA_BASE_URLS: 'http://grid.internal:8787' } })
     const response = await grid.request('/api/v1/me', { headers: { Host: 'other.example' } })
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => server.close())
 
 describe('with an SMTP server', () => {
-  test('an email arrives as plain text, from the grid, for one recipient', async () => {
+  test('an email arrives as plain text from the grid, for one recipient', async () => {
     const sender = open()
 
     sender.send(email)
@@ -45,7 +45,7 @@ describe('with an SMTP server', () => {
   test.each([
     ['https://grid.example/unsubscribe/a', true],
     ['http://localhost:8787/unsubscribe/a', false],
-  ])('email programs can unsubscribe from emails of their kind: %s', async (unsubscribe, isOneClick) => {
+  ])('an email with an unsubscribe link has the headers for email programs: %s', async (unsubscribe, isOneClick) => {
     const sender = open()
 
     sender.send({ ...email, unsubscribe })
@@ -84,7 +84,7 @@ describe('with an SMTP server', () => {
     `${'a'.repeat(65)}@acme.example`,
     `ann@${'a.'.repeat(200)}example`,
     'a'.repeat(1_000_000),
-  ])('refuses the address %j, with an error only in the log', async (to) => {
+  ])('the email address %j is refused, with an error only in the log', async (to) => {
     const sender = open()
 
     sender.send({ ...email, to })
@@ -101,7 +101,7 @@ describe('with an SMTP server', () => {
     ['a long subject', { subject: 'x'.repeat(201) }],
     ['a huge text', { text: 'x'.repeat(20_001) }],
     ['a text with U+0000', { text: 'a\0b' }],
-  ])('refuses %s, with an error only in the log', async (_, change) => {
+  ])('an email with %s is refused, with an error only in the log', async (_, change) => {
     const sender = open()
 
     sender.send({ ...email, ...change })
@@ -111,7 +111,7 @@ describe('with an SMTP server', () => {
     expect(logs.join('\n')).toContain('Email not sent')
   })
 
-  test('SMTP commands and headers in the text have no effect', async () => {
+  test("SMTP commands and headers in an email's text have no effect", async () => {
     const sender = open()
 
     sender.send({ ...email, text: 'a\r\n.\r\nMAIL FROM:<bob@evil.example>\r\n\r\nBcc: bob@evil.example\n' })
@@ -120,7 +120,7 @@ describe('with an SMTP server', () => {
     expect(server.received.map(({ to }) => to)).toEqual([['ann@acme.example']])
   })
 
-  test('tries an email three times, but only once after a permanent failure', async () => {
+  test('an email is tried three times, but only once after a permanent failure', async () => {
     await withServer(startSmtpServer((attempt) => attempt <= 2 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [1, 1] })
       sender.send(email)
@@ -150,7 +150,7 @@ describe('with an SMTP server', () => {
     })
   })
 
-  test('tries an email that waits for a retry once more when the sender closes', async () => {
+  test('an email that waits for its next attempt is tried once more when the sender closes', async () => {
     await withServer(startSmtpServer((attempt) => attempt === 1 ? 451 : undefined), async ({ url, received }) => {
       const sender = open({ url, retryAfterMs: [3_600_000, 1] })
       sender.send(email)
@@ -163,7 +163,7 @@ describe('with an SMTP server', () => {
     })
   })
 
-  test('an unreachable server does not delay callers, and the queue is bounded', async () => {
+  test('an unreachable email server does not delay callers, and the queue is bounded', async () => {
     await server.close()
     const sender = open({ retryAfterMs: [3_600_000] })
 
@@ -176,7 +176,7 @@ describe('with an SMTP server', () => {
     expect(logs.at(-1)).toContain('"fault":"stopping"')
   })
 
-  test('logs neither address, text nor link', async () => {
+  test('no address, text or link of an email is logged', async () => {
     const sender = open()
 
     sender.send(email)
@@ -188,7 +188,7 @@ describe('with an SMTP server', () => {
 })
 
 describe('without an SMTP server', () => {
-  test('one log line contains the link, and nothing else of the email', () => {
+  test("without an SMTP server, the log contains an email's link and nothing else of it", () => {
     const sender = open({ url: undefined })
 
     sender.send(email)

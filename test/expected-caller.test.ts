@@ -1,7 +1,7 @@
 /**
- * With a remote database, an agent is assumed to be the same as before, and its lookup shares the request of the first
- * reads. Every change of a credential committed by another process takes effect in the next call of every verb: the
- * response equals that of a process that has never seen the credential. See docs/security.md, "Keys and tokens".
+ * With a remote database, a known agent is assumed to be unchanged, and its lookup shares the request of the first
+ * reads. Every change of a credential by another process applies to the next call of every verb: the response equals
+ * the one of a process that has never seen the credential. See docs/security.md, "Keys and tokens".
  */
 import { createClient } from '@libsql/client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -90,9 +90,9 @@ onLibsqlServer((openGrid) => {
     return [rows[0][0], rows[0][1]]
   }
 
-  // Every verb with every change in the long tests; otherwise each third combination, in turn.
+  // The long tests combine every verb with every change. Otherwise each change is combined with every third verb.
   const cases = agentChanges.map(([name, prepare], place) => [name, prepare, place] as const)
-  test.each(cases)('%s: the next call of a verb behaves as the database says', async (_, prepare, place) => {
+  test.each(cases)('after %s, the next call of a verb matches the database', async (_, prepare, place) => {
     await tool('send_message', { to: 'alice', message: 'a leased secret' })(grid, grid.bob.key)
     leaseId = (await callRest(grid, grid.alice.key, 'POST /api/v1/inbox/leases')).body.lease_id
     await tool('send_message', { to: 'alice', message: 'the secret' })(grid, grid.bob.key)
@@ -119,7 +119,7 @@ onLibsqlServer((openGrid) => {
         if (name === 'a list') expect(withoutTimes(body)).toBe(withoutTimes(bodyAsNew))
         continue
       }
-      // A body that was read gets a response with its id.
+      // Only the response of a process that has read the body contains the call's id.
       expect([name, status, { ...Object(body), id: null }]).toEqual([name, 401, { ...Object(bodyAsNew), id: null }])
       expect(await written(), name).toEqual(before)
     }
@@ -141,7 +141,7 @@ onLibsqlServer((openGrid) => {
   })
 })
 
-test('an account whose caller is not proven reads and writes nothing, and one that is proven does', async () => {
+test('an account whose caller is not proven reads and writes nothing, and one with a proven caller does', async () => {
   const { store, acme, alice, bob, ...grid } = await testGrid()
   const actor = { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'key' } as const
   const refused = new Error('refused')

@@ -1,4 +1,4 @@
-/** What well-behaved accounts notice while one account floods the grid. The long form: `npm run lab -- flood`. */
+/** The effect on well-behaved accounts while one account floods the grid. The long form: `npm run lab -- flood`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp } from '../scripts/bench/server.ts'
 import { type FloodOptions, type FloodReport, measureFlood } from '../scripts/flood/measure.ts'
@@ -20,12 +20,12 @@ const short: FloodOptions = {
   capacity: 2_000,
 }
 const maxMiB = 400
-/** One account's limit: what `CALLS_PER_SECOND` allows its credentials together, and the burst in seconds. */
+/** The limit of an account: the multiple of `CALLS_PER_SECOND` for all of its credentials, and the burst in seconds. */
 const credentialsOfAccount = 5
 const burstSeconds = 20
 
 test('while one account floods the grid, others are served, and the flood is refused', async () => {
-  // So that a short flood reaches the limit.
+  // A low limit, so that a short flood reaches it.
   const perSecond = isLong ? 10 : 2
   const { phases: [before, during], flood, recoveryMs } = await measureFlood({
     ...short,
@@ -43,8 +43,8 @@ test('while one account floods the grid, others are served, and the flood is ref
   if (isLong) expect(recoveryMs).toBeLessThan(6_000)
 })
 
-// Leaves only the scheduling of requests and the fairness of the write queue.
-test.runIf(isLong)('without call limits others are served too, and memory is bounded', async () => {
+// Without limits, only the request scheduler and the fair write queue protect others.
+test.runIf(isLong)('without call limits others are served too, and memory use is bounded', async () => {
   const { phases: [before, during], flood } = await measureFlood({
     ...short,
     env: { CALLS_PER_SECOND: '0', MESSAGES_PER_DAY: '0', UNREAD_PER_INBOX: '0' },

@@ -1,4 +1,4 @@
-/** The first law: who may import whom, and words that may occur only in one place. */
+/** The rules for imports between folders, and for words that may occur only in one place. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
@@ -9,12 +9,12 @@ import { expect, test } from 'vitest'
  */
 interface Rule {
   ours: string[]
-  /** Only as `import type`. */
+  /** Allowed only as `import type`. */
   types?: string[]
   packages?: string[]
 }
 
-/** The base of every room of the server. */
+/** The files that every part of the server may import. */
 const ground = ['aliases.ts', 'errors.ts', 'lib/', 'call-trace.ts', 'presence.ts', 'clients/snippets.ts']
 
 const everyDoor = ['mcp/', 'a2a/', 'rest/', 'oauth/', 'web/']
@@ -43,7 +43,7 @@ const globalVerbs: Rule = {
 const rules: Record<string, Rule> = {
   'main.ts': { ours: ['cli/'] },
   'client.ts': { ours: ['cli/'] },
-  // The work of threads.
+  // The code that runs on threads.
   'thread.ts': { ours: ['store/backup/', 'feature-jobs.ts', 'guardrails/local-checks.ts'], types: ['lib/'] },
   'start.ts': { ours: ['main.ts', 'client.ts', 'cli/client-words.ts'] },
   'cli/': {
@@ -60,11 +60,11 @@ const rules: Record<string, Rule> = {
       'clients/',
       'errors.ts',
     ]
-      // Passwords are hashed, and the process's control token is created, before a verb is called.
+      // The command line hashes passwords and creates the process's control token before it calls a verb.
       .concat('auth/passwords.ts', 'email.ts', 'guardrails/providers.ts', ...ground),
     packages: ['leven', 'zod'],
   },
-  // The example grid is created by verbs, called as interfaces call them.
+  // Verbs create the example grid, called as interfaces call them.
   'cli/example/': {
     ours: [
       'cli/',
@@ -94,7 +94,7 @@ const rules: Record<string, Rule> = {
     types: ['deps.ts', 'request-context.ts'],
     packages: ['hono'],
   },
-  // Signup creates or joins the account in which it then works, so these two interfaces pass the whole store to it.
+  // Signup creates or joins the account in which it then works, so these two interfaces pass the complete store to it.
   'mcp/': {
     ...door,
     types: [...door.types!, 'store/store.ts'],
@@ -103,14 +103,14 @@ const rules: Record<string, Rule> = {
   'rest/': { ...door, types: [...door.types!, 'store/store.ts'], packages: ['zod'] },
   // Cards are signed with the grid's keys, for agents of any account.
   'a2a/': { ...door, types: [...door.types!, 'store/store.ts'] },
-  // OAuth writes its own rows of clients, grants and tokens, whose types are in the store.
+  // OAuth writes its own rows of clients, grants and tokens. Their types are in the store.
   'oauth/': {
     ...browserDoor,
     types: [...browserDoor.types!, 'store/global/'],
     packages: ['hono', 'zod'],
   },
   'web/': browserDoor,
-  // The core knows optional features only by their slots.
+  // The core uses optional features only through their slots.
   'features.ts': { ours: ['features/'], types: ['feature.ts', 'telemetry.ts'] },
   'feature-jobs.ts': { ours: ['features/'] },
   'feature.ts': {
@@ -193,7 +193,7 @@ const rules: Record<string, Rule> = {
 const featureFolders = sourceFolders('src/features').map((name) => `features/${name}/`)
 const foldersOrFiles = (name: string) =>
   featureFolders.map((folder) => `${folder}${name}`).filter((path) => existsSync(join('src', path)))
-/** A `store/` folder if a single file would be too long. */
+/** The store of a feature is a folder if a single file would be too long. */
 const featureStores = [...foldersOrFiles('store.ts'), ...foldersOrFiles('store/')]
 const featureCommands = foldersOrFiles('commands/')
 const feature: Rule = {
@@ -226,13 +226,13 @@ for (const path of featureStores) {
     types: ['auth/actor.ts'],
   }
 }
-// An archive is written from a copy of the database, on a thread, and its rows are stored unchanged.
+// A thread writes an archive from a copy of the database, and stores its rows unchanged.
 const archiveStore = rules['features/archives/store/']
 archiveStore.ours.push('store/backup/', 'store/driver/', '../db/derived-tables.ts', 'aliases.ts', 'errors.ts')
 archiveStore.types!.push('store/store.ts')
 archiveStore.packages = ['@libsql/client']
 
-/** These find due work in the accounts. */
+/** These files find due work in the accounts. */
 const dutiesOfFeatures = ['features/notifications/due-digests.ts', 'features/notifications/push-notifier.ts']
 
 /** Settings are plain data, so every place may import their type. */
@@ -289,14 +289,14 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /\baccountId\b/,
-    // A person's grants are in several accounts, and so are the logs of what the operator does for a person.
+    // A person's grants are in several accounts, and so are the logs of the operator's actions for a person.
     only: ['auth/', 'store/', 'oauth/', 'worker/', 'cli/', 'grid/oauth/', 'grid/people/operator.ts']
       .concat(featureStores, dutiesOfFeatures),
     why: 'an AccountStore knows its account',
   },
   {
     word: /\.account\(/,
-    // These create or find the account in which they then work.
+    // These files create or find the account in which they then work.
     only: [
       'auth/',
       'store/',
@@ -347,9 +347,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\b(UPDATE|INTO)\s+\$\{/,
     only: [
-      // `completeAgent` and `makeMessageDue` run after imported agents and deliveries.
+      // `completeAgent` and `makeMessageDue` run after agents and deliveries were imported.
       'features/archives/store/insert-rows.ts',
-      // The other matches belong to other tables, or copy all rows unchanged.
+      // The other files write to other tables, or copy all rows unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',
@@ -365,8 +365,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /(?<![.\w])fetch\(/,
-    // The database driver calls the operator's database; listen/ only uses the name for its handler; html/scripts/ runs
-    // in the browser, whose policy restricts it to this origin.
+    // The database driver calls the operator's database. listen/ uses only the name, for its handler. html/scripts/
+    // runs in the browser, whose policy restricts it to this origin.
     only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'features/notifications/page-script.ts', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },
@@ -377,7 +377,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
       'lib/outbound/safe-connect.ts',
       'lib/free-port.ts',
       'lib/http/sent-answers.ts',
-      // These connect to the operator's database.
+      // These files connect to the operator's database.
       'store/driver/remote-stream.ts',
       'listen/',
       'cli/',
@@ -404,7 +404,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
 ]
 
-/** Everything that may take part in an import, with each file's text. */
+/** All files that may take part in an import, with their texts. */
 const tree = ['src', 'db', 'scripts', 'test'].flatMap(sourceFiles).map((path) => ({
   path,
   text: withoutComments(readFileSync(path, 'utf8')),
@@ -419,7 +419,7 @@ test('every file imports only what its place allows', () => {
   expect(files.flatMap(({ path, text }) => importsOf(path, text).flatMap((found) => faultOf(path, found)))).toEqual([])
 })
 
-test('every rule names existing places', () => {
+test('every import rule names existing places', () => {
   const named = [
     ...Object.entries(rules).flatMap(([place, { ours, types = [] }]) => [place, ...ours, ...types]),
     ...forAll,
@@ -429,7 +429,7 @@ test('every rule names existing places', () => {
   expect([...new Set(named)].filter((place) => !existsSync(join('src', place)))).toEqual([])
 })
 
-test('no file imports itself through others, not even for types', () => {
+test('no file imports itself through other files, not even for types', () => {
   expect(circlesOf(importGraph(tree, (path) => path))).toEqual([])
 })
 
@@ -453,7 +453,7 @@ test.each(words)('$word occurs only in its place: $why', ({ word, only }) => {
   expect(elsewhere.filter(({ text }) => word.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-// Closing the database file in the process that holds it releases its lock. `store/backup/` only opens copies.
+// Closing the file in the process that has locked it releases the lock. `store/backup/` only opens copies.
 test('only the database file, its disk, its copies, the command line and client programs use node:fs', () => {
   const users = files.filter(({ path, text }) => importsOf(path, text).some(({ target }) => /^node:fs/.test(target)))
 
@@ -463,12 +463,12 @@ test('only the database file, its disk, its copies, the command line and client 
   )
 })
 
-test('a send reaches few files: its steps and core concerns, and the statements they create', () => {
+test('a send reaches few files: its steps, core concerns, and the statements that they create', () => {
   const steps = closureOf(['grid/send/send.ts', 'grid/send/concerns.ts'])
   const texts = files.filter(({ path }) => steps.includes(path)).map(({ text }) => text)
   const tables = new Set(texts.flatMap(changedTables))
 
-  // Optional parts are passed in: guardrails and approvals by `sendMessage`, Slack, asks and choices by their calls.
+  // `sendMessage` passes in guardrails and approvals, and their calls pass in Slack, asks and choices.
   expect(steps.filter((path) => /approvals|guard|held|slack|remote|conversations/.test(path))).toEqual([])
   expect(sizeOf(steps)).toSatisfy(isAtMost(40, 2_100))
   expect([...tables].sort()).toEqual(
@@ -517,7 +517,7 @@ function placeOf(path: string): string | undefined {
   return Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
 }
 
-/** The files in `src` that these reach by static imports, excluding types. */
+/** Returns the files in `src` that these files reach by static imports, excluding types. */
 function closureOf(paths: string[]): string[] {
   const found = new Set(paths)
   for (const path of found) {
@@ -542,7 +542,8 @@ function sizeOf(paths: string[]): Size {
 const isAtMost = (files: number, lines: number) => (size: Size) => size.files <= files && size.lines <= lines
 
 /**
- * The names with which a text creates statements: `change.turns`, `change: { turns }` or `{ turns } = account.change`.
+ * Returns the names by which a text creates statements: `change.turns`, `change: { turns }`, `{ turns } =
+ * account.change`.
  */
 function changedTables(text: string): string[] {
   const uses = /\bchange\.(\w+)|\bchange: \{ ([\w, ]+) \}|\{ ([\w, ]+) \} = (?:\w+\.)?change\b(?!\.)/g

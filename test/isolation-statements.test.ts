@@ -1,7 +1,7 @@
 /**
- * Account isolation of the statements. Each account statement of the store runs for an account that does not own what
- * its parameters name: it returns the same as for unknown names, and the owner's rows stay the same. So each branch of
- * a statement is tested separately. See docs/security.md, "Four nets".
+ * Account isolation of the statements. Each account statement of the store runs for an account that does not own the
+ * objects named by its parameters. It must return the same as for unknown names, and the owner's rows must stay the
+ * same. This tests each branch of a statement separately. See docs/security.md, "Four nets".
  */
 import { Buffer } from 'node:buffer'
 import type { InValue } from '@libsql/client'
@@ -37,7 +37,7 @@ const user = foreign['user id']
 const released = await readMessages(as(grid.bob), { limit: 1 })
 await leaseOf(as(grid.bob), released.lease!.id).release()
 const { lease } = await readMessages(as(grid.bob), { limit: 1 })
-// Timed leases: one that is open at all times used below, and one that has expired.
+// One timed lease is open throughout the tests, and one has expired.
 const timed = [newId(), newId()]
 for (const [n, id] of timed.entries()) {
   const { leases } = owner.store.change
@@ -183,7 +183,7 @@ await owner.store.write([
   signOn.setVerified({ domain: provider.domain, verifiedAt: 1, missingSince: 1 }, grid.clock.now),
   owner.store.change.team.keepOut(user, 1),
 ])
-/** Stores a row unchanged. */
+/** A statement that stores a row unchanged. */
 const add = (table: string, row: Record<string, string | number>) => ({
   sql: `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${Object.keys(row).map(() => '?')})`,
   args: Object.values(row),
@@ -277,7 +277,7 @@ const [accessToken] = await rows(grid, 'SELECT hash FROM oauth_tokens WHERE acco
   grantId,
 ])
 
-/** Texts of one kind: a statement runs with each of them, or with all as a JSON list. */
+/** Texts of one kind. A statement runs with each of them, or with all of them as a JSON list. */
 const ids = [
   ...[
     foreign['agent id'],
@@ -317,7 +317,7 @@ const names = [
 ]
 const list = (values: string[]) => [JSON.stringify(values)]
 
-/** The values of each parameter. Texts name objects of the owner; numbers and other values name nothing. */
+/** The values of each parameter. Texts name objects of the owner. Numbers and other values name nothing. */
 const texts: Record<string, string[]> = {
   id: ids,
   ref: ids.concat(names),
@@ -326,7 +326,7 @@ const texts: Record<string, string[]> = {
   agent: agents,
   agentId: agents,
   external: agents,
-  // Also used as a time.
+  // This parameter can also be a time.
   from: [...agents, '0'],
   to: agents,
   message: messages,
@@ -551,7 +551,7 @@ const others: Record<string, InValue[]> = {
 
 // Agents of the caller's account wrote to the owner, so its rows name them.
 const ofCaller = new Set((await grid.evil.store.read.agents.page('', 100)).map(({ id }) => id))
-// What it wrote to agents of the caller's account is theirs to read, and so is the thread.
+// Agents of the caller's account may read messages that they received from the owner, and their threads.
 const received = JSON.stringify([
   ...await rows(
     grid,
@@ -576,17 +576,17 @@ test('the owner has rows in every account table', async () => {
     if (found.length === 0) empty.push(table)
   }
 
-  // Add a row of the table above: without one, its statements are tested on nothing.
+  // If this fails, add a row of the table above. Without a row, the table's statements are not tested.
   expect(empty).toEqual([])
 })
 
-test('every parameter of the store has values', () => {
+test("every parameter of the store's statements has test values", () => {
   const used = new Set(statements.flatMap(parametersOf))
 
   expect([...used].filter((name) => !(name in texts) && !(name in others))).toEqual([])
 })
 
-test('every statement with a name finds something for the owner itself, so the names are valid', async () => {
+test('every statement that names something finds it for the owner, so the names are valid', async () => {
   const silent = []
   const naming = statements.filter((query) => isRead(query) && parametersOf(query).some((name) => name in texts))
   for (const query of naming) {
@@ -594,7 +594,7 @@ test('every statement with a name finds something for the owner itself, so the n
     for (const values of combinations(query)) {
       if (await answerOf(query, values, owner.id) !== await answerOf(query, unused(values), owner.id)) isSilent = false
     }
-    // What a signup queries about an unowned account.
+    // These statements query an unowned account for a signup.
     if (isSilent && !query.sql.includes("accounts.state = 'provisional'")) silent.push(query.sql)
   }
 
@@ -625,11 +625,11 @@ type AnyQuery = Query<unknown>
 type Values = Record<string, string | number | null>
 
 /**
- * If there are more combinations, one in eleven is tried: no parameter has so many values that two of them never meet.
+ * Above this number, one in eleven combinations is tried. No parameter has so many values that two values never meet.
  */
 const manyCombinations = 10_000
 
-/** Uses each value of each parameter at least once with each text that names the subject. */
+/** The values of each parameter, combined with those of the others. */
 function combinations(query: AnyQuery): Values[] {
   const given = parametersOf(query).map((name) => [name, texts[name] ?? others[name]] as const)
   const count = given.reduce((product, [, values]) => product * values.length, 1)
@@ -646,7 +646,7 @@ function combinations(query: AnyQuery): Values[] {
   return found
 }
 
-/** The same, with unused names. */
+/** The same values, with unused names instead of the owner's. */
 function unused(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
@@ -665,7 +665,7 @@ async function rowsOf(query: AnyQuery, values: Values, account = caller.id) {
   return await rows(grid, query.sql, query.names.map((name) => name === 'account' ? account : values[name]))
 }
 
-/** The rows as text, without the statement's own values. */
+/** Returns the rows as text, without the values given to the statement. */
 async function answerOf(query: AnyQuery, values: Values, account?: string): Promise<string> {
   const given = Object.entries(values).flatMap(([name, value]) => {
     if (!(name in texts)) return []

@@ -1,7 +1,7 @@
 /**
- * Account isolation of the verbs that only pages and commands call; `isolation.test.ts` covers what programs can call.
- * Each is called with the name of another account's object, and responds as to an unused name; the owner's rows stay
- * the same. See docs/security.md, "Four nets".
+ * Account isolation of the verbs that only pages and commands call. `isolation.test.ts` covers the calls of programs.
+ * Each verb is called with the name of another account's object. It must respond as to an unused name, and the owner's
+ * rows must stay the same. See docs/security.md, "Four nets".
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdminKey, deleteAdminKey } from '../src/grid/accounts/accounts.ts'
@@ -63,7 +63,7 @@ const hash = '0'.repeat(64)
 
 const everywhere = { direction: 'both', agents: 'all' } as const
 
-/** Attaches a guardrail of the calling account to an agent that it does not have. */
+/** Attaches a guardrail of the calling account to an agent of another account. */
 async function attachOwn(account: AccountStore, agent: string) {
   const { id } = await createGuardrail(account, { name: newId(), provider: 'invisible-text' })
   await attachGuardrail(account, id, { direction: 'both', agents: [agent] })
@@ -135,7 +135,7 @@ const week = (kind: 'unread' | 'paused', subject: string) => ({ kind, subject, t
 const members = (account: AccountStore, channel: string, add: string[], remove: string[] = []) =>
   changeChannelMembers(account, { channel, add, remove })
 
-describe('the name of something in another account', async () => {
+describe("the name of another account's object", async () => {
   const world = await isolatedAccounts()
   const { grid, owner, caller, foreign } = world
   const { grantId } = await accessTokenFor(grid, foreign['user id'], owner.id)
@@ -145,7 +145,7 @@ describe('the name of something in another account', async () => {
   const callers = { admin: caller.store, person: (await personWithAlias(grid, 'emma', { account: caller })).account }
   const before = await world.dumpOwner()
 
-  test.each(probes)('is unknown to %s (%s, %s)', async (_, as, form, call) => {
+  test.each(probes)("another account's object is unknown to %s (%s, %s)", async (_, as, form, call) => {
     const [value, unused] = [values[form], unusedLike(values[form])]
 
     const result = await resultOf(call(callers[as], value), value)
@@ -183,7 +183,7 @@ describe('two accounts', () => {
     expect(await dump(grid, grid.acme)).toBe(before)
   })
 
-  test('the recipient may answer the writer, and reaches nothing else', async () => {
+  test("a message's recipient may answer its sender, and reaches no other agent", async () => {
     await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'eve'", [grid.evil.id])
     const unknown = await resultOf(sendMessage(storeOf(grid, grid.eve), { to: 'bob', text: 'before' }), 'bob')
     await sendMessage(storeOf(grid, grid.bob), { to: 'eve', text: 'question' })
@@ -199,7 +199,7 @@ describe('two accounts', () => {
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
-    // Both accounts count the turns of the two, and the recipient's unread messages.
+    // Both accounts count the turns of the two agents, and the recipient's unread messages change.
     const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
     expect(counted).toHaveLength(2)
     expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
@@ -228,7 +228,7 @@ describe('two accounts', () => {
   })
 })
 
-/** A call's result or error as JSON, without the value that it named. */
+/** A call's result or error as JSON, without the given value. */
 async function resultOf(call: Promise<unknown>, value: string): Promise<string> {
   const result = await call.then(
     (result) => ({ result }),

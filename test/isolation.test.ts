@@ -1,14 +1,14 @@
 /**
- * The isolation matrix: no account can read, change or learn about anything of another account.
+ * The isolation matrix: no account can read, change or detect anything of another account.
  *
  * Each text argument of each call (`support/calls.ts`, which reads the registries of tools and routes) is given values
  * that name objects of another account: ids, names and aliases of each kind, including those of deleted objects. The
- * response must equal that for an unused value, byte for byte except for the value itself; the owner's rows must stay
- * the same; and no response may contain an id, a name or a hash of the owner. So "not yours" and "does not exist" are
+ * response must equal that for an unused value, byte for byte except for the value itself. The owner's rows must stay
+ * the same, and no response may contain an id, a name or a hash of the owner. So "not yours" and "does not exist" are
  * indistinguishable.
  *
- * What a new tool or route needs here: nothing, if its fields are named like existing ones. A field for a new kind of
- * object needs a value in `isolated-accounts.ts`, and an entry in `ownNames`.
+ * A new tool or route needs no change here if its fields are named like existing ones. A field for a new kind of object
+ * needs a value in `isolated-accounts.ts`, and an entry in `ownNames`.
  *
  * See docs/security.md, "Four nets".
  */
@@ -62,10 +62,10 @@ function ownNames(own: NamesByForm, { door, name }: Call): Names {
   }
 }
 
-/** The kind of object named by the `id` of an admin tool. */
+/** The kind of object that the `id` of an admin tool names. */
 const idOf = (tool: string) => tool.includes('channel') ? 'channel id' : 'agent id'
 
-/** The kind of object named by the `id` of a route. */
+/** The kind of object that the `id` of a route names. */
 const partOf = (route: string) => /^PUT|upload$/.test(route) ? 'upload id' : 'part id'
 
 const ofTexts: Form[] = [
@@ -80,15 +80,15 @@ const ofTexts: Form[] = [
   'task id',
 ]
 
-/** Aliases are unique on the whole grid and stay reserved. See docs/security.md, "Account isolation". */
+/** Aliases are unique on the grid, so these responses differ. See docs/security.md, "Account isolation". */
 const mayDiffer = (call: Call, path: string, form: Form) =>
   /alias/.test(form) &&
   ['admin_create_agent alias', 'POST /api/v1/agents/{agent}/keys agent'].includes(`${call.name} ${path}`)
 
-describe('an argument that names something in another account', async () => {
+describe("an argument that names another account's object", async () => {
   const world = await isolatedAccounts()
   const { grid } = world
-  // The person behind the admin's token owns both accounts. The token is for one of them.
+  // The user who granted the admin's token owns both accounts. The token is for one of them.
   const olga = await person(grid, { role: 'owner', account: world.owner })
   await grid.store.write([membership(grid.store, world.caller.id, olga.id, 'owner', grid.clock.now)])
   const { token } = await accessTokenFor(grid, olga.id, world.caller.id)
@@ -110,14 +110,14 @@ describe('an argument that names something in another account', async () => {
     return door === 'mcp' ? world.callMcp(callers[caller]!, name, args) : world.callRest(callers[caller]!, name, args)
   }
 
-  /** The caller's account as before the first call, with new objects of every kind. */
+  /** Resets the caller's account, and creates new objects of every kind in it. */
   async function restored(): Promise<{ own: NamesByForm; rows: string }> {
     await world.reset()
     const own = await world.createOwn()
     return { own, rows: await world.dumpCaller() }
   }
 
-  test.each(cases)('of %s gets the same response as one that names nothing', async (_, call) => {
+  test.each(cases)("in %s, another account's object gets the response of an unused name", async (_, call) => {
     const owner = await world.dumpOwner()
     let { own, rows } = await restored()
     const names = () => ownNames(own, call)
@@ -126,7 +126,7 @@ describe('an argument that names something in another account', async () => {
     expect(secretsIn(valid.text)).toEqual([])
     ;({ own, rows } = await restored())
 
-    /** A call's response to a value. Its changes are undone, unless it was refused and changed nothing. */
+    /** The call's response to a value. Its changes are undone, unless it was refused and changed nothing. */
     const answer = async (path: string, value: string) => {
       values++
       const response = await answerTo(call, argumentsWith(call, names(), path, value))
@@ -141,7 +141,7 @@ describe('an argument that names something in another account', async () => {
 
     for (const path of textPaths(call)) {
       let toUnusedId: string | undefined
-      /** The response to an unused value of the same form. It is the same for all ids, so one of them is tried. */
+      /** The response to an unused value of the same form. It is the same for all ids, so only one id is tried. */
       const answerToUnused = async (value: string) => {
         const unused = unusedLike(value)
         if (!isId(unused)) return (await answer(path, unused)).bare
@@ -150,7 +150,7 @@ describe('an argument that names something in another account', async () => {
       const field = path.replace('[]', '')
       const given = names()[`${call.name} ${field}`] ?? names()[field]
       const named = [given ?? []].flat().at(-1)
-      // Otherwise the test would compare two unrelated refusals.
+      // Checks first that the caller's own object is found, because otherwise two unrelated refusals would be compared.
       if (named !== undefined && named !== 'fresh-one' && !['message', 'provider'].includes(field)) {
         const found = await answer(path, named)
         expect([path, found.outcome]).toEqual([path, 'ok'])

@@ -1,7 +1,6 @@
 /**
- * Every change that a key's lookup depends on, combined with every way to use a key: right after the change, the
- * response matches the database. Also if the lookup was in progress while the change was committed. See
- * docs/security.md, "Keys and tokens".
+ * Every change of a key's lookup, combined with every use of a key. See docs/security.md, "Keys and tokens".
+ * Right after a change, the response must match the database, even if a lookup was in progress at the commit.
  */
 import { expect, test } from 'vitest'
 import type { Statement } from '../src/store/sql.ts'
@@ -16,7 +15,7 @@ import { hold } from './support/write-queue.ts'
 
 let grid: TestGrid
 
-test.each(cells)('%s: %s matches the database', async (_, name, prepare) => {
+test.each(cells)('after %s, %s matches the database', async (_, name, prepare) => {
   let looked = 0
   grid = await testGrid(watched(() => void looked++))
   const prepared = await prepare(grid)
@@ -34,7 +33,7 @@ test.each(cells)('%s: %s matches the database', async (_, name, prepare) => {
 })
 
 test.each(cells)(
-  '%s while %s is looking up: the next response matches the database',
+  'if %s during %s, the next response matches the database',
   async (_, name, prepare) => {
     const held = hold()
     let isHolding = false
@@ -64,7 +63,7 @@ test.each(cells)(
   },
 )
 
-test('messages, however they are sent and read, keep the cache', async () => {
+test('sending and reading messages, over any interface, does not clear the cache', async () => {
   const written: Statement[] = []
   grid = await testGrid(watched(() => {}, (statements) => written.push(...statements)))
   const { alice, bob } = grid
@@ -119,13 +118,13 @@ function watched(
   }
 }
 
-/** The database's response: the cache is cleared first. */
+/** Clears the cache first, so that the response comes from the database. */
 async function withoutMemory(use: () => Promise<string>): Promise<string> {
   await forgetAll()
   return await use()
 }
 
-/** A statement that is not message traffic clears the cache. */
+/** Clears the cache with a statement that is not message traffic. */
 function forgetAll(): Promise<unknown> {
   return grid.store.write([{ sql: 'VALUES (1)', args: [] }])
 }

@@ -1,5 +1,9 @@
+<<<<<<< HEAD
 /** Whether the listener reports that a response was received. Bun does not report it; Deno is tested in `e2e/`. */
 import { spawn } from 'node:child_process'
+=======
+/** Whether the listener reports a received response. Bun does not report it, and Deno is tested in `e2e/`. */
+>>>>>>> p7
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -7,15 +11,15 @@ import { minute } from '../src/lib/time.ts'
 import { listen, type Listener } from '../src/listen.ts'
 import { waitFor } from './support/wait-for.ts'
 
-/** More than a connection's socket buffers hold. */
+/** A text that is larger than a connection's socket buffers. */
 const big = 'x'.repeat(20_000_000)
 
 let server: Listener
 /** The latest report for each path. */
 const sent = new Map<string, Promise<boolean>>()
-/** The paths whose newest response has been sent, as far as a timeout can tell. */
+/** The paths whose newest response has been sent, or whose timeout has passed. */
 const ended = new Set<string>()
-/** Number of cancelled streams of `/held`. */
+/** The number of cancelled streams of `/held`. */
 let cancelled = 0
 beforeAll(async () => {
   server = await listen((request, connection) => {
@@ -36,7 +40,7 @@ test.each([
   ['/big', 100, false],
   ['/stream', 100, false],
   ['/big', 1_000_000, false],
-])('a client reads %s up to %d bytes: the response was sent, %s', async (path, bytes, isAll) => {
+])('a client that reads %s up to %d bytes has received the response: %s', async (path, bytes, isAll) => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`)
   let received = 0
@@ -49,7 +53,7 @@ test.each([
   expect(await sent.get(path)).toBe(isAll)
 })
 
-test('reports each response of one connection', async () => {
+test('each response of one connection is reported', async () => {
   const reports = []
   for (const path of ['/first', '/second', '/third']) {
     await (await fetch(`http://127.0.0.1:${server.port}${path}`)).text()
@@ -60,7 +64,7 @@ test('reports each response of one connection', async () => {
 })
 
 test.each(['keep-alive', 'close'])(
-  'a client that dies with the response unread has not received it: %s',
+  'a client that disconnects without reading the response has not received it: %s',
   async (header) => {
     const path = `/unread-${header}`
     const socket = connect(server.port, '127.0.0.1')
@@ -68,7 +72,7 @@ test.each(['keep-alive', 'close'])(
     socket.pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: ${header}\r\n\r\n`)
     await waitFor('the request', () => sent.has(path))
-    // The response was written in the same turn as the request, so before this one.
+    // The first response was written in the same turn as its request, and therefore before this one.
     await (await fetch(`http://127.0.0.1:${server.port}/other`)).text()
     socket.destroy()
 
@@ -76,7 +80,7 @@ test.each(['keep-alive', 'close'])(
   },
 )
 
-test('a next request shows that the previous response was received, even if its own is not', async () => {
+test('a request shows that the previous response was received, even if its own response is not', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /before HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
   await once(socket, 'data')
@@ -89,7 +93,7 @@ test('a next request shows that the previous response was received, even if its 
   expect(await sent.get('/before')).toBe(true)
 })
 
-test('streams requested on one connection end with it', async () => {
+test('the streams requested on one connection end when it closes', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'.repeat(3))
   await once(socket, 'data')
@@ -98,7 +102,7 @@ test('streams requested on one connection end with it', async () => {
   await waitFor('their end', () => cancelled === 3)
 })
 
-test('a response counts as sent once the client has it, without its next request', async () => {
+test('a response counts as sent once the client has it, without another request', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.write('GET /kept HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
   await once(socket, 'data')
@@ -109,7 +113,7 @@ test('a response counts as sent once the client has it, without its next request
   socket.destroy()
 })
 
-test('disconnects a client that does not read its response in time', async () => {
+test('a client that does not read its response in time is disconnected', async () => {
   const socket = connect(server.port, '127.0.0.1')
   socket.pause()
   socket.write('GET /stalled-big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
@@ -120,7 +124,7 @@ test('disconnects a client that does not read its response in time', async () =>
   await once(socket, 'close')
 })
 
-test('disconnects a client that reads nothing of its response for a while', async () => {
+test('a client that reads nothing of its response for a while is disconnected', async () => {
   let isEnded = false
   const impatient = await listen((_, connection) => {
     connection.answerSent!(10 * minute).then(() => isEnded = true)

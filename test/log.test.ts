@@ -10,7 +10,7 @@ import { sendMessage } from './support/messaging.ts'
 const key = 'grid_agt_0123456789abcdefghijABCDEFGHIJ0123456789abcdefLAST'
 const cut = key.slice(0, 40)
 
-test('a line is one JSON object with time, level and message', () => {
+test('a log line is one JSON object with time, level and message', () => {
   const [line] = logged('info', (log) => log.info('started', { port: 8787 }))
 
   expect(JSON.parse(line)).toEqual({
@@ -35,7 +35,7 @@ test.each([
   ['twice', `${key} ${key}`],
   ['truncated', cut],
   ['as a file name', `/tmp/${key}.txt`],
-])('does not log a key %s', (_, text) => {
+])('a key is not logged %s', (_, text) => {
   const [line] = logged(
     'info',
     (log) => log.info(text, { field: text, deep: { list: [text] }, error: new Error(text) }),
@@ -55,7 +55,7 @@ test.each([
   'accessToken',
   'client_secret',
 ])(
-  'never logs the value of the field %s',
+  'the value of the field %s is never logged',
   (name) => {
     const [line] = logged('info', (log) => log.info('x', { [name]: 'canary', inside: { [name]: 'canary' } }))
 
@@ -63,14 +63,14 @@ test.each([
   },
 )
 
-test('logs a claim link without its token', () => {
+test('a claim link is logged without its token', () => {
   const [line] = logged('info', (log) => log.info('GET https://grid.example/claim/canary0123?x=1'))
 
   expect(line).toContain('/claim/…')
   expect(line).not.toContain('canary')
 })
 
-test('escapes terminal control characters, and keeps other text readable', () => {
+test('terminal control characters are escaped in the log, and other text stays readable', () => {
   const text = '\u001b[2J\u009b31m\u007f\u202eevil\u2066 Grüße 漢字 🙂'
   const [line] = logged('info', (log) => log.info(text))
 
@@ -85,7 +85,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('signup, sending, reading and refusals log no secret and no message text at debug level', async () => {
+test('signup, sending, reading and refusals log no secret and no message text, even at debug level', async () => {
   const canary = 'canary-text-4711'
   const signup = await grid.post('/api/v1/agentic-signup?api_key=canary-query', {
     owner_email: 'canary@owner.example',

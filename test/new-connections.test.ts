@@ -1,4 +1,4 @@
-/** Waiting time of a new connection under load. The long form: `npm run lab -- new-connections`. */
+/** The waiting time of a new connection under load. The long form: `npm run lab -- new-connections`. */
 import { afterAll, expect, test, vi } from 'vitest'
 import { cleanUp, runtimes, startScript } from '../scripts/bench/server.ts'
 import { measureNewConnections } from '../scripts/new-connections/measure.ts'
@@ -10,12 +10,12 @@ afterAll(cleanUp)
 const clients = Number(process.env.CONNECTION_CLIENTS ?? 200)
 const seconds = Number(process.env.CONNECTION_SECONDS ?? (isLong ? 5 : 1))
 
-// Node's unmodified server takes 3 to 5 seconds here, and serves only some of the clients. Both requests take a
-// millisecond.
+// Node's unmodified server takes 3 to 5 seconds here, and serves only some of the clients. Each of the two requests
+// takes a millisecond.
 test.each(
   runtimes.flatMap((runtime) => (isLong ? ['/work', '/readyz'] : ['/work']).map((path) => [runtime, path] as const)),
 )(
-  'serves a new connection to %s while others request %s endlessly',
+  'on %s a new connection is served while others request %s endlessly',
   async (runtime, path) => {
     const server = await startScript(runtime, ['scripts/new-connections/server.ts'])
     const measured = await measureNewConnections(server.port, clients, seconds, path)

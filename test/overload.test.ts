@@ -1,4 +1,4 @@
-/** An overloaded process's responses (docs/security.md, "Overload"). */
+/** The responses of an overloaded process (docs/security.md, "Overload"). */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { apiLimits } from '../src/lib/http/body.ts'
 import { type TestGrid, testGrid } from './support/grid.ts'
@@ -27,7 +27,7 @@ describe('an overloaded process', () => {
     }
   })
 
-  test.each(['/mcp/v1/grid', '/a2a/v1/grid'])('answers 503 as JSON-RPC on %s', async (path) => {
+  test.each(['/mcp/v1/grid', '/a2a/v1/grid'])('an overloaded process answers 503 as JSON-RPC on %s', async (path) => {
     const response = await grid.post(path, list, { Authorization: `Bearer ${grid.alice.key}` })
 
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
@@ -43,19 +43,19 @@ describe('an overloaded process', () => {
     ['POST', '/api/v1/agentic-signup'],
     ['POST', '/oauth/token'],
     ['GET', '/api/agents/wake-stream'],
-  ])('answers 503 with Retry-After to %s %s', async (method, path) => {
+  ])('an overloaded process responds with 503 and Retry-After to %s %s', async (method, path) => {
     const response = await grid.request(path, { method })
 
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
     expect(response.headers.get('x-request-id')).toBeTruthy()
   })
 
-  test('remains alive and ready', async () => {
+  test('an overloaded process remains alive and ready', async () => {
     expect((await grid.request('/healthz')).status).toBe(200)
     expect((await grid.request('/readyz')).status).toBe(200)
   })
 
-  test('recovers afterwards', async () => {
+  test('a process recovers after an overload', async () => {
     for (let n = 0; n < 4; n++) grid.deps.overload.sample()
 
     expect((await mcp()).status).toBe(200)
@@ -83,7 +83,7 @@ describe('a call that waits too long for its turn', () => {
     ['/mcp/v1/grid', 'POST', inRpc],
     ['/a2a/v1/grid', 'POST', inRpc],
     ['/api/v1/inbox', 'GET', { error: { code: 'unavailable', message } }],
-  ])("is refused at %s in the interface's format, and is served in time", async (path, method, body) => {
+  ])("a call that waits too long is refused at %s in the interface's format", async (path, method, body) => {
     const refused = await call(path, method, 3_001)
 
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
@@ -92,10 +92,10 @@ describe('a call that waits too long for its turn', () => {
   })
 })
 
-describe('bodies in flight', () => {
+describe('request bodies in flight', () => {
   const stranger = '198.51.100.1'
 
-  /** A caller's requests whose bodies never end. Each declares this many bytes. */
+  /** Starts requests of a caller whose bodies never end. Each declares this many bytes. */
   async function hold(
     count: number,
     { declared, sent }: { declared: number; sent: number },
@@ -111,19 +111,19 @@ describe('bodies in flight', () => {
     await turn()
   }
 
-  test('are counted until the response, and no longer', async () => {
+  test('request bodies count until the response, and no longer', async () => {
     expect((await mcp()).status).toBe(200)
     expect(grid.deps.bodies.bytes).toBe(0)
     await hold(1, { declared: 1_000, sent: 1 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('are counted as they arrive if they are large or of undeclared length', async () => {
+  test('request bodies that are large or of undeclared length count as they arrive', async () => {
     await hold(100, { declared: 200_000, sent: 10 })
     expect(grid.deps.bodies.bytes).toBe(1_000)
   })
 
-  test('leave most of the budget despite 2,000 silent uploads from two addresses', async () => {
+  test('2,000 silent uploads from two addresses leave most of the budget for request bodies', async () => {
     const other = '198.51.100.2'
     await hold(500, { declared: 65_000, sent: 1 })
     await hold(500, { declared: 65_000, sent: 1 }, other)
@@ -138,7 +138,7 @@ describe('bodies in flight', () => {
 
   const full = () => hold(5_000, { declared: 16_000, sent: 1 }, 'any')
 
-  test('are limited per caller: 503 with Retry-After beyond', async () => {
+  test('a caller beyond the limit of request bodies gets 503 with Retry-After', async () => {
     await full()
     const response = await mcp(list.padEnd(16_000))
 
@@ -151,7 +151,7 @@ describe('bodies in flight', () => {
     expect((await grid.request('/healthz')).status).toBe(200)
   })
 
-  test('are limited over A2A too', async () => {
+  test('a caller beyond the limit of request bodies gets 503 over A2A too', async () => {
     await full()
     const body = list.padEnd(16_000)
     const headers = { Authorization: `Bearer ${grid.alice.key}`, 'Content-Length': `${body.length}` }

@@ -1,4 +1,4 @@
-/** Every rate-limited HTTP response says which limit applies, and when to retry (docs/protocol/README.md). */
+/** Every rate-limited HTTP response names the limit, and when to retry (docs/protocol/README.md). */
 import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send03 } from './support/a2a.ts'
 import { browser } from './support/browse.ts'
@@ -19,7 +19,7 @@ async function whenLimited(most: number, send: () => Promise<Answer>) {
   return [status, ...['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => headers.get(name))]
 }
 
-test('signup', async () => {
+test('a signup beyond its limit gets the rate limit headers', async () => {
   let n = 0
   const signUp = () =>
     grid.post('/api/v1/agentic-signup', { owner_email: 'zoe@example.com', alias: `zoe-${n++}` }, {}, '203.0.113.7')
@@ -27,20 +27,20 @@ test('signup', async () => {
   expect(await whenLimited(2, signUp)).toEqual([429, '3600', '"signups";q=1;w=3600', '"signups";r=0;t=3600'])
 })
 
-test('sign-in', async () => {
+test('a sign-in beyond its limit gets the rate limit headers', async () => {
   const signIn = () => browser(grid).signIn('ann@acme.example', 'a wrong password')
 
   expect(await whenLimited(5, signIn)).toEqual([429, '30', '"sign-ins";q=4;w=30', '"sign-ins";r=0;t=30'])
 })
 
-test('client registration', async () => {
+test('a client registration beyond its limit gets the rate limit headers', async () => {
   const register = () => grid.post('/oauth/register', { redirect_uris: ['https://client.example/back'] })
 
   expect(await whenLimited(61, register))
     .toEqual([429, '3600', '"registrations";q=60;w=3600', '"registrations";r=0;t=3600'])
 })
 
-test('event streams', async () => {
+test('an event stream beyond its limit gets the rate limit headers', async () => {
   const opened: Response[] = []
   const open = async () => {
     const response = await grid.request('/api/agents/wake-stream', {
@@ -54,7 +54,7 @@ test('event streams', async () => {
   for (const response of opened.slice(0, -1)) await response.body!.cancel()
 })
 
-test('daily quotas, over A2A', async () => {
+test('an A2A send beyond the daily quota gets the rate limit headers', async () => {
   const seconds = 15 * 3_600
 
   expect(await whenLimited(2, () => postA2a(grid, grid.alice.key, send03()))).toEqual([

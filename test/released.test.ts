@@ -8,10 +8,10 @@ import { currentInterface } from './support/interface.ts'
 const folder = 'test/fixtures/released/'
 const releases = readdirSync(folder).filter((release) => parseInt(release) >= parseInt(version))
 
-/** Breaking changes, as the test prints them, each with its reason, such as a security fix. */
+/** The accepted breaking changes, as the test prints them, each with its reason, such as a security fix. */
 const accepted: Record<string, string> = {}
 
-test('no promise of a release of this major version is broken', async () => {
+test('the interface breaks no promise of a release of this major version', async () => {
   const now = await currentInterface()
   const broken = releases.flatMap((release) => {
     const released: Interface = JSON.parse(readFileSync(`${folder}${release}/interface.json`, 'utf8'))
@@ -60,7 +60,7 @@ test.each<[what: string, before: Schema, after: Schema, input: string[], answer:
   expect(schemaChanges(before, after, 'answer')).toEqual(answer)
 })
 
-test('finds a removed call, field or name, through references too, and accepts additions', () => {
+test('a removed call, field or name is a breaking change, even through references, and additions are not', () => {
   const before: Interface = {
     inputs: { 'tool a': object({}), 'tool b': object({}) },
     answers: { 'tool b': { $ref: '#/components/schemas/B' } },
@@ -85,7 +85,7 @@ test('finds a removed call, field or name, through references too, and accepts a
   expect(() => schemaChanges({ allOf: [] }, {}, 'input')).toThrow('does not know the keyword allOf')
 })
 
-test('the schema of values requires only members that all of them have', () => {
+test('a schema derived from values requires only members that all values have', () => {
   expect(schemaOf([{ a: 1, list: [{ b: 'x' }] }, { a: null }])).toEqual(
     object(
       {

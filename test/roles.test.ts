@@ -1,7 +1,7 @@
 /**
  * The roles matrix: each kind of credential makes each call of `support/calls.ts`, in both MCP eras and over REST, and
- * sends over A2A. A call that the credential may not make is refused with exactly its refusal; any other gets the
- * response of another permitted credential. See docs/people.md, "Roles".
+ * sends over A2A. A call that the credential may not make gets exactly its refusal. Any other call gets the same
+ * response as with another permitted credential. See docs/people.md, "Roles".
  */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { minute, second } from '../src/lib/time.ts'
@@ -18,7 +18,7 @@ import { accessTokenFor } from './support/oauth-token.ts'
 import { callRest } from './support/rest.ts'
 import { membership } from './support/people.ts'
 
-/** The toolset that a credential unlocks. */
+/** The set of tools that a credential unlocks. */
 type Opens = 'admin' | 'agent' | 'nothing'
 
 /** A row of the matrix: a credential and its toolset. */
@@ -34,13 +34,13 @@ interface Holder {
 type Outcome = [status: number, code: string | number]
 
 const unknownTool = -32602
-// It ends the calling key, so it comes last.
+// The call ends the calling key, so it comes last.
 const isEnding = ({ name }: Call) => name === 'DELETE /api/v1/key'
 const matrix = calls.filter(({ door }) => door !== 'a2a').sort((a, b) => Number(isEnding(a)) - Number(isEnding(b)))
 
 describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
-  // This test tries more refused keys from one address than a minute allows.
+  // More refused keys are tried from one address than a minute allows.
   beforeEach(() => void (grid.clock.now += minute))
   const holders = await holdersOf(grid)
   let ran = 0
@@ -62,7 +62,7 @@ describe('each credential calls each tool and route', async () => {
       for (const era of call.door === 'mcp' ? eras : [undefined]) {
         const expected = refusalOf(holder, call) ?? await outcomeOf(grid, reference[call.caller], call, era)
         expect(await outcomeOf(grid, key, call, era), `${call.name} ${era ?? ''}`).toEqual(expected)
-        // The compared credential was accepted, too.
+        // The reference credential was accepted, too.
         if (!refusalOf(holder, call)) expect(refusals).not.toContain(expected[1])
         ran++
       }
@@ -88,7 +88,7 @@ function toolsOf(caller: Opens): string[] {
 
 let made = 0
 
-/** Makes a call whose arguments name nothing that exists. */
+/** Makes a call with arguments that name no existing object. */
 async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, era?: Era): Promise<Outcome> {
   const name = `nothing-${++made}`
   const names = { to: `@${name}`, alias: name, name, message: 'hi', provider: 'pii' }
@@ -109,7 +109,7 @@ async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, er
 
 type Reference = Record<Call['caller'], string>
 
-/** Valid credentials of each kind, which no row of the matrix uses. */
+/** Valid credentials of each kind. No row of the matrix uses them. */
 async function referenceFor(grid: TestGrid): Promise<Reference> {
   const { acme } = grid
   const { id, key } = await acme.agent(`reference-${++made}`)
@@ -124,7 +124,7 @@ describe('a key that worked', () => {
     grid = await testGrid()
   })
 
-  test('is refused on the next call after its user lost the role, and works again when the role is restored', async () => {
+  test('an admin key is refused after its user lost the role, and works again when the role is restored', async () => {
     const { key, userId } = await keyOfUser(grid, 'owner')
     const setRole = (role: string) =>
       rows(grid, 'UPDATE memberships SET role = ? WHERE account_id = ? AND user_id = ?', [role, grid.acme.id, userId])
@@ -138,7 +138,7 @@ describe('a key that worked', () => {
     expect(await statusOf(key)).toBe(401)
   })
 
-  test('is not logged when it is refused, because the caller is unknown', async () => {
+  test('a refused call of an admin key is not logged, because the caller is unknown', async () => {
     const { key } = await keyOfUser(grid, 'viewer')
 
     await mcp(grid, key, 'tools/call', { name: 'admin_list_agents', arguments: {} })
@@ -188,14 +188,14 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   ]
 }
 
-/** Access tokens of users in every role: for the account's admin, and for one of its agents. */
+/** Access tokens of users in every role, for the account's admin and for one of its agents. */
 async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   const { acme, evil, alice, store, clock } = grid
   const gone = await acme.agent('gone')
   const holders = await Promise.all(
     (['owner', 'admin', 'member', 'viewer', undefined] as const).flatMap((role) =>
       [null, alice.id].map(async (agentId): Promise<Holder> => {
-        // The grant is given as an owner. Only the current role counts, which changes here.
+        // An owner gives the grant, and then gets the current role, which alone counts.
         const { userId } = await keyOfUser(grid, 'owner')
         const { token } = await accessTokenFor(grid, userId, acme.id, agentId)
         if (role) await setRole(grid, userId, role)
@@ -245,7 +245,7 @@ function setRole(grid: TestGrid, userId: string, role: string) {
   ])
 }
 
-/** Creates an admin key of a user with this role in Acme, or with none. */
+/** Creates an admin key of a user with this role in Acme, or without a role. */
 async function keyOfUser(
   { store, acme }: TestGrid,
   role: 'owner' | 'admin' | 'member' | 'viewer' | undefined,

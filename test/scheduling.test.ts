@@ -12,7 +12,7 @@ import { waitFor } from './support/wait-for.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(cleanUp)
 
-/** Sends `count` requests as fast as the server accepts them, without reading the responses one by one. */
+/** Sends `count` requests as fast as the server accepts them, and discards the responses. */
 function sendWithoutEnd(port: number, count: number): Socket {
   const requests = Buffer.from(`GET /work HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`.repeat(100))
   const socket = connect(port, '127.0.0.1')
@@ -25,13 +25,13 @@ function sendWithoutEnd(port: number, count: number): Socket {
   }
   socket.once('connect', send)
   socket.on('drain', send)
-  // The server resets the connection.
+  // The server resets the connection, so an error is expected.
   socket.on('error', () => {})
   return socket.resume()
 }
 
 test.each(runtimes)(
-  'closes a connection that sends requests endlessly, and serves the others: %s',
+  'a connection that sends requests endlessly is closed, and others are served: %s',
   async (runtime) => {
     const server = await startScript(runtime, ['scripts/new-connections/server.ts', 'listen'])
     const before = server.residentKiB()
@@ -42,7 +42,7 @@ test.each(runtimes)(
     const growth = (server.residentKiB() - before) / 1_024
     await server.stop()
 
-    // Requests that were read at once are refused at once. All of them would take some gigabytes.
+    // Requests that arrive together are refused at once. Holding all of them would take some gigabytes.
     expect(growth).toBeLessThan(300)
   },
 )
@@ -65,7 +65,7 @@ test.each(someRuntimes)('an account with 80 waiting reads can still send at once
     await wait.send(readMessagesRequest(port, reader, { wait_seconds: 10 })).catch(() => {})
   })
   const startedAt = performance.now()
-  // Both over their own connections, which are accepted behind those of the waits.
+  // Both calls use their own connections, which the server accepts after the connections of the waits.
   const neighbour = new Connection(port).send(readMessagesRequest(port, other.agents[0]))
   const { status } = await new Connection(port).send(send)
   const ms = performance.now() - startedAt

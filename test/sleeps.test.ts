@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** Ways to sleep for a fixed time, and to poll other than with `waitFor`. */
+/** Calls that sleep for a fixed time, or that poll without `waitFor`. */
 const refused = [
   /\bsetTimeout\(/,
   /\bsleep\(/,
@@ -53,7 +53,7 @@ test('no test sleeps for a fixed time', () => {
   expect(found).toEqual([])
 })
 
-test('every file that may use timers uses one', () => {
+test('every file that is allowed to use timers uses one', () => {
   expect(Object.keys(allowed).filter((path) => !files.includes(path) || !linesOf(path).some(isRefused))).toEqual([])
 })
 

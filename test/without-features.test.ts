@@ -1,6 +1,6 @@
 /**
- * A grid without its optional features: it starts, serves its main job, and empties the tables of unregistered
- * features. In the suite without all of them together; in the long form also without each one, with the types and the
+ * A grid without its optional features starts, transports messages, and empties the tables of unregistered features.
+ * The suite tests without all features together. The long form also tests without each one, with the types and the
  * tests of the core. See docs/architecture.md, "Optional features".
  */
 import { execFile } from 'node:child_process'
@@ -75,7 +75,7 @@ test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))
   },
 )
 
-test('an account is erased and removed including the rows of unregistered features', async () => {
+test("an account's words and rows are erased and removed even in tables of unregistered features", async () => {
   const grid = await withRowsOfFeatures()
   const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events', 'mail_digests']
     .concat('incoming_hooks', 'push_subscriptions', 'sso_providers', 'sso_sign_ins')
@@ -89,7 +89,7 @@ test('an account is erased and removed including the rows of unregistered featur
   const { stdout, stderr } = await runScriptOf(copy, 'test/support/end-account.ts', [grid.acme.id, word], env)
 
   expect(stderr).toBe('')
-  // Rows of other accounts reference these.
+  // These rows are left, because rows of other accounts reference them.
   expect(JSON.parse(stdout)).toEqual({ erased: [], removed: expect.arrayContaining(['agents']) })
   expect(
     JSON.parse(stdout).removed.filter((table: string) => !['agents', 'agent_numbers', 'deliveries'].includes(table)),
@@ -97,7 +97,7 @@ test('an account is erased and removed including the rows of unregistered featur
     .toEqual([])
 })
 
-test('work waiting for an unregistered feature blocks no other outbox', async () => {
+test('work that waits for an unregistered feature does not block other outboxes', async () => {
   const { store, clock } = await withRowsOfFeatures()
   const due = async (...kinds: string[]) => {
     const found = await store.global.outboxes.due(clock.now, store.instanceId, { origins: [], accounts: [], kinds }, 1)
@@ -112,7 +112,7 @@ test('work waiting for an unregistered feature blocks no other outbox', async ()
   expect(duty).toMatchObject({ at: ['inbox outboxes', 'task outboxes'] })
 })
 
-test('messages to a mirrored channel wait without the feature, say so, and go to Slack when it is back', async () => {
+test('messages to a Slack channel wait without the feature, say so, and are sent when it is back', async () => {
   const grid = await withRowsOfFeatures({ isOpen: true })
   const { store, acme, clock } = grid
   const agent = (await acme.store.read.agents.byAlias('slack-town'))!
@@ -139,12 +139,12 @@ test('messages to a mirrored channel wait without the feature, say so, and go to
   expect(page.text).not.toContain('Read the card')
 
   await rows(grid, 'DELETE FROM slack_messages WHERE account_id = ?', [acme.id])
-  // The server is closed. An outbox that was delayed longer than a failure may last has not failed for that long.
+  // The server is closed, so the first attempt fails. The delay does not count as failing time.
   await run()
   expect(await remoteState(acme.store, agent.id)).toMatchObject({ unread: 1, attempts: 1, failingSince: clock.now })
 })
 
-test('an account that requires its provider cannot be opened with a password while no feature signs people in', async () => {
+test('without a sign-in feature, an account that requires its provider cannot be opened with a password', async () => {
   const removed = (features as Feature[]).splice(0)
   const grid = await testGrid().finally(() => (features as Feature[]).push(...removed))
   await requireProvider(grid)
@@ -170,7 +170,7 @@ test.runIf(isLong).each(featureNames)('without %s the types are correct', async 
 test.runIf(isLong).each(featureNames)(
   "without the line of %s the core's tests pass",
   async (name) => {
-    // Isolation tests create rows in every table, so they need the folder.
+    // Isolation tests create rows in every table, so they need the feature's folder.
     const copy = copied([name], { isDeleted: false })
     const words = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--exclude', 'test/features/**']
     // Documents list the settings of all features, and Deno may not load the linked folder of packages.
@@ -217,7 +217,7 @@ async function signUp(url: string): Promise<{ alias: string; key: string }> {
   return { alias: body.alias, key: body.api_key }
 }
 
-/** Acme has rows in each feature's tables, with words of @alice where a table contains words. */
+/** Creates rows of Acme in each feature's tables, with words of @alice where a table contains words. */
 async function withRowsOfFeatures({ isOpen = false } = {}) {
   const slack = await startSlack()
   const grid = await testGrid({ safeFetch: slack.safeFetch })

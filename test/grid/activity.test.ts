@@ -100,7 +100,7 @@ describe('when the activity log cannot be written', () => {
     rows(grid, "CREATE TRIGGER no_log BEFORE INSERT ON activity BEGIN SELECT RAISE(ABORT, 'no log today'); END")
   )
 
-  test.each(changes)('%s fails and changes nothing', async (name, tool) => {
+  test.each(changes)('without an activity log, %s fails and changes nothing', async (name, tool) => {
     const before = await dump(grid, grid.acme)
 
     const { code } = await call(name, argsOf(tool))
@@ -111,7 +111,7 @@ describe('when the activity log cannot be written', () => {
     expect((await call(name, argsOf(tool))).code).toBeUndefined()
   })
 
-  test('a read-only call fails too', async () => {
+  test('without an activity log, a read-only call fails too', async () => {
     expect((await call('admin_list_agents', {})).code).toBe('write_conflict')
   })
 })

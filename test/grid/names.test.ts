@@ -23,7 +23,7 @@ const invisible = {
 }
 
 describe.each(Object.entries(invisible))('%s', (_, char) => {
-  test.each([`Acme${char}`, `Ac${char}me`, char])('is refused in a name', (name) => {
+  test.each([`Acme${char}`, `Ac${char}me`, char])('an invisible character is refused in a name', (name) => {
     expect(() => checkName(name, 'name')).toThrow('A name must not contain')
   })
 })
@@ -54,7 +54,7 @@ describe("a client's name", () => {
     [' \u2800\xad ', 'Unnamed client'],
     [`${'x'.repeat(79)}👩‍🚀`, `${'x'.repeat(79)}👩`],
     [`${'x'.repeat(78)}👩‍🚀`, `${'x'.repeat(78)}👩`],
-  ])('%j is shown as %j', (given, shown) => {
+  ])("a client's name %j is shown as %j", (given, shown) => {
     expect(cleanName(given)).toBe(shown)
     expect(isPlainName(shown)).toBe(true)
   })

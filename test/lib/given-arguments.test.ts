@@ -1,4 +1,4 @@
-/** How arguments written by models and programs are read. See docs/protocol/README.md, "Arguments". */
+/** How arguments written by models and programs are interpreted. See docs/protocol/README.md, "Arguments". */
 import { expect, test } from 'vitest'
 import { type ArgumentSchema, readArguments } from '../../src/lib/given-arguments.ts'
 
@@ -51,11 +51,11 @@ test.each([
   [{ wait_seconds: '-1' }, { wait_seconds: -1 }],
   [{ to: '5', message: '[1]' }, { to: '5', message: '[1]' }],
   [{ parts: '[{"text":"hi"}]', artifact: ' {"id":"a"} ' }, { parts: [{ text: 'hi' }], artifact: { id: 'a' } }],
-])('reads %j as %j without remarks', (given, args) => {
+])('the arguments %j are read as %j without remarks', (given, args) => {
   expect(read(given)).toEqual({ args, remarks: {} })
 })
 
-test('clips a number to its maximum and reports the change', () => {
+test('a number above its maximum is clipped, and the change is reported', () => {
   expect(read({ wait_seconds: '600', expires_in_seconds: 1e9 })).toEqual({
     args: { wait_seconds: 50, expires_in_seconds: 604_800 },
     remarks: { clipped: { wait_seconds: 50, expires_in_seconds: 604_800 } },
@@ -63,17 +63,17 @@ test('clips a number to its maximum and reports the change', () => {
 })
 
 test.each([['parts', 'hi'], ['parts', '{"text":"hi"}'], ['parts', { text: 'hi' }], ['parts', '[{"__proto__":1}]']])(
-  'refuses %s: %j and shows the expected form',
+  'the argument %s: %j is refused with the expected form',
   (name, value) => {
     expect(() => read({ [name]: value })).toThrow('parts must be an array, such as [{"text":"…"}].')
   },
 )
 
-test('does not take null for all messages', () => {
+test('null for a list of message ids does not mean all messages', () => {
   expect(() => read({ acks: { lease_id: 'x', message_ids: null } })).toThrow('acks.message_ids must be an array')
 })
 
-test('derives the expected form from the schema', () => {
+test('the expected form in an error comes from the schema', () => {
   expect(() => read({ choices: 'yes' })).toThrow('choices must be an array, such as ["…"].')
   expect(() => read({ artifact: 'a' })).toThrow('artifact must be an object, such as {"id":"…"}.')
 })
@@ -84,21 +84,21 @@ test.each([
   ['WAIT-SECONDS', 'wait_seconds'],
   ['expires_in', 'expires_in_seconds'],
   ['part', 'parts'],
-])('for the unknown argument %s, suggests %s', (name, meant) => {
+])('for the unknown argument %s, the error suggests %s', (name, meant) => {
   expect(() => read({ [name]: 'x' })).toThrow(`call has no argument ${name}. Did you mean ${meant}?`)
 })
 
-test('ignores and reports unknown arguments that resemble no name', () => {
+test('unknown arguments that resemble no name are ignored and reported', () => {
   expect(read({ to: '@bob', cc: '@carol', toString: 1, subject: '', id: null })).toEqual({
     args: { to: '@bob' },
     remarks: { ignored: ['cc', 'toString', 'subject'] },
   })
 })
 
-test('refuses an unknown argument that resembles no name if a required argument is missing', () => {
+test('an unknown argument that resembles no name is refused if a required argument is missing', () => {
   expect(() => read({ cc: '@carol' })).toThrow('call has no argument cc, and to is missing.')
 })
 
-test('refuses every unknown argument in strict mode', () => {
+test('strict mode refuses every unknown argument', () => {
   expect(() => read({ dry_run: true }, true)).toThrow('call has no argument dry_run. It takes to, message, ')
 })

@@ -1,4 +1,4 @@
-/** Removing invisible text without harming international text. See docs/security.md, "Texts that models read". */
+/** Removing invisible text without changing international text. See docs/security.md, "Texts that models read". */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasInvisible, withoutInvisible, withoutInvisibleIn } from '../../src/lib/invisible-text.ts'
@@ -7,7 +7,7 @@ import { emojiTexts, internationalTexts, tagged } from '../support/international
 const between = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, n) => String.fromCodePoint(first + n))
 
-test('leaves every text of the corpus unchanged, in all languages and scripts', () => {
+test('removing invisible characters changes no text of the corpus, in all languages and scripts', () => {
   const corpus = internationalTexts()
   const changed = corpus.filter(({ text }) => withoutInvisible(text) !== text)
 
@@ -16,7 +16,7 @@ test('leaves every text of the corpus unchanged, in all languages and scripts', 
   expect(new Set(corpus.map(({ language, script }) => `${script} ${language}`)).size).toBeGreaterThan(100)
 })
 
-test('leaves every emoji sequence unchanged, alone and within text', () => {
+test('removing invisible characters changes no emoji sequence, alone or within text', () => {
   const emoji = emojiTexts()
   const texts = [...emoji, ...emoji.map((one) => `a${one}b ${one}${one}\n${one}`), emoji.join('')]
 
@@ -42,13 +42,13 @@ const attacks: [technique: string, sent: string, read: string][] = [
   ['invisible operators', 'f\u2061(x)\u2062y\u2063\u2064', 'f(x)y'],
   ['soft hyphens that hyphenate nothing', '\xada\xad\xadb \xad', 'ab '],
 ]
-test.each(attacks)('%s: reads %j as %j', (_, sent, read) => {
+test.each(attacks)('removing invisible characters, %s: %j becomes %j', (_, sent, read) => {
   expect(withoutInvisible(sent)).toBe(read)
   expect(hasInvisible(sent)).toBe(true)
   expect(hasInvisible(read)).toBe(false)
 })
 
-test('removes all 128 tags, 12 direction controls, 256 variation selectors and 62 controls from a Latin text', () => {
+test('all 128 tags, 12 direction controls, 256 variation selectors and 62 controls are removed from a Latin text', () => {
   const controls = [...between(0x1, 0x1f), ...between(0x7f, 0x9f)].filter((char) => !/[\t\n]/.test(char))
   const directions = ['\u061c', '\u200e', '\u200f', ...between(0x202a, 0x202e), ...between(0x2066, 0x2069)]
   const selectors = [...between(0xfe00, 0xfe0f), ...between(0xe0100, 0xe01ef)]
@@ -67,7 +67,7 @@ const pieces = fc.constantFrom(
   ...'\u115f\u1160\u034f\xad\u180b\u17b4\x1b\u{1d173}\u{1bca0}',
 )
 
-test('is idempotent and keeps all visible characters', () => {
+test('removing invisible characters is idempotent and keeps all visible ones', () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join('')), (text) => {
       const once = withoutInvisible(text)
@@ -80,7 +80,7 @@ test('is idempotent and keeps all visible characters', () => {
   )
 })
 
-test('returns a clean value as is, and copies only the changed parts of any other', () => {
+test('a value without invisible characters is returned as is, and only changed parts are copied', () => {
   const clean = { parts: [{ text: 'hi' }, { data: { n: 1, ok: true, none: null } }] }
   const hidden = { 'na\u200bme': ['x\u{e0041}', 'y'], clean }
 
@@ -89,7 +89,7 @@ test('returns a clean value as is, and copies only the changed parts of any othe
   expect(withoutInvisibleIn(hidden).clean).toBe(clean)
 })
 
-test('cleans a long text in linear time', () => {
+test('removing invisible characters from a long text takes linear time', () => {
   for (
     const piece of ['\u{e0041}', 'א\u200f', '\u200d', '\u200f', 'm\u200f', '\u{1f3f4}\u{e0067}', '\ufe0f', '\u034f']
   ) {
@@ -102,12 +102,17 @@ test('cleans a long text in linear time', () => {
       })
       return Math.min(...took) / n
     })
+<<<<<<< HEAD
     // With quadratic time, a text of 16 times the length takes 16 times as long per piece.
     expect(msPerPiece[1] / msPerPiece[0]).toBeLessThan(8)
+=======
+    // Quadratic time would take several seconds.
+    expect(took[2]).toBeLessThan(1_000)
+>>>>>>> p7
   }
 })
 
-test('replaces lone surrogates in JSON, which could be joined to an invisible character', () => {
+test('lone surrogates in JSON, which could form an invisible character, are replaced', () => {
   const halves = ['\udb40', '\udc65']
 
   expect(withoutInvisibleIn(halves)).toEqual(['\ufffd', '\ufffd'])

@@ -3,13 +3,13 @@ import { createKeyRing, isKeyRing, newKeyRing } from '../../src/lib/key-ring.ts'
 
 const context = 'guardrails:acme:g1:token'
 
-test('seals the same token differently each time', async () => {
+test('sealing the same token twice gives different results', async () => {
   const ring = createKeyRing(newKeyRing())
 
   expect((await ring.seal('a', context)).tokenIv).not.toBe((await ring.seal('a', context)).tokenIv)
 })
 
-test('detects every flipped bit of a sealed token', async () => {
+test('every flipped bit of a sealed token is detected', async () => {
   const ring = createKeyRing(newKeyRing())
   const sealed = await ring.seal('sk-secret', context)
 
@@ -24,7 +24,7 @@ test('detects every flipped bit of a sealed token', async () => {
   }
 })
 
-test('seals with the first key and still opens with older ones', async () => {
+test('a key ring seals with its first key, and still opens with older ones', async () => {
   const old = newKeyRing()
   const sealed = await createKeyRing(old).seal('kept', context)
   const rotated = createKeyRing(`${named('2')},${old}`)
@@ -36,7 +36,7 @@ test('seals with the first key and still opens with older ones', async () => {
   })
 })
 
-test('refuses to seal without keys and names the setting', async () => {
+test('sealing without keys is refused, and the error names the setting', async () => {
   await expect(createKeyRing(undefined).seal('x', context)).rejects.toThrow('GRID_KEYS')
 })
 
@@ -48,7 +48,7 @@ test.each([
   [`${named('1')},${named('1')}`, false],
   [newKeyRing(), true],
   [`${newKeyRing()},${newKeyRing()}`, true],
-])('recognises whether %j is a key ring: %j', (text, expected) => {
+])('whether %j is a key ring: %j', (text, expected) => {
   expect(isKeyRing(text)).toBe(expected)
 })
 

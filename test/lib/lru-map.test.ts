@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LruMap } from '../../src/lib/lru-map.ts'
 
-test('keeps the entries in use, and no more than the maximum', () => {
+test('an LRU map keeps the entries in use, up to the maximum number', () => {
   const map = new LruMap<string, number>(10)
   map.set('busy', 1)
   for (let n = 0; n < 100; n++) {
@@ -13,7 +13,7 @@ test('keeps the entries in use, and no more than the maximum', () => {
   expect([map.get('key 90'), map.get('key 91')]).toEqual([undefined, 91])
 })
 
-test('evicts the least recently used values until the rest fits', () => {
+test('an LRU map evicts the least recently used values until the others fit', () => {
   const map = new LruMap<string, number>(100)
   map.set('a', 1, 40)
   map.set('b', 2, 40)
@@ -25,7 +25,7 @@ test('evicts the least recently used values until the rest fits', () => {
   expect(map.size).toBe(2)
 })
 
-test('stops counting replaced and deleted values, and never keeps a value that is too large', () => {
+test('an LRU map does not count replaced and deleted values, and never stores a value that is too large', () => {
   const map = new LruMap<string, number>(100)
   map.set('a', 1, 90)
   map.set('a', 2, 10)

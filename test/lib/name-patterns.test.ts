@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { normaliseName, overlaps } from '../../src/lib/name-patterns.ts'
 
-test('normalises names, and refuses those that have no normal form', () => {
+test('names are normalised, and those without a normal form are refused', () => {
   expect(['./src//auth/', 'src\\auth', ' src/auth ', '/src/auth'].map(normaliseName)).toEqual(Array(4).fill('src/auth'))
   expect(['PROJ-12', 'Src/****/a', '***'].map(normaliseName)).toEqual(['PROJ-12', 'Src/**/a', '**'])
   expect(['', '/', './', 'a/../b', 'a\nb', 'a\u200bb', 'x'.repeat(201)].map(normaliseName)).toEqual(
@@ -21,7 +21,7 @@ test.each([
   ['a/?', 'a/bc', false],
   ['PROJ-1?', 'PROJ-12', true],
   ['proj-12', 'PROJ-12', false],
-])('%s overlaps %s: %s', (one, other, meet) => {
+])('whether the names %s and %s overlap: %s', (one, other, meet) => {
   expect([overlaps(one, other), overlaps(other, one)]).toEqual([meet, meet])
 })
 
@@ -34,13 +34,13 @@ const paths = Array.from({ length: 4 }).reduce<string[][]>(
   [['']],
 ).slice(1).flat()
 
-/** Returns the pattern as a regular expression: a slow reference implementation. */
+/** Returns the pattern as a regular expression, which is a slow reference implementation. */
 function matcher(pattern: string): RegExp {
   const source = `/${pattern}`.replaceAll('/**', '(/[^/]+)|').replaceAll(/\*/g, '[^/]*').replaceAll('?', '[^/]')
   return new RegExp(`^${source.replaceAll('|', '*')}$`)
 }
 
-test('reports an overlap exactly if some path of up to four segments matches both patterns', () => {
+test('two patterns overlap exactly if some path of up to four segments matches both', () => {
   const segment = fc.constantFrom('a', 'b', '*', '?', 'a*', '*b', '?b', 'ab', '**', '**')
   const pattern = fc.array(segment, { minLength: 1, maxLength: 3 }).map((all) => all.join('/'))
   fc.assert(

@@ -17,7 +17,7 @@ test.each([
   expect(redact(text)).toBe(expected ?? text)
 })
 
-test('keeps only the names of secret fields', () => {
+test('of secret fields only the names are logged', () => {
   const call = { alias: 'far', remoteToken: 'hush', nested: [{ password: { deep: 'hush' }, tokens: 3 }], secret: '' }
 
   expect(redactedJson(call)).toBe(
@@ -25,7 +25,7 @@ test('keeps only the names of secret fields', () => {
   )
 })
 
-test('redacts a long text quickly', () => {
+test('a long text is redacted quickly', () => {
   const startedAt = performance.now()
 
   // A pattern that backtracks from every position would take minutes.
@@ -39,7 +39,7 @@ test('redacts a long text quickly', () => {
 
 const unseen = ['\u001b', '\u0085', '\u200b', '\u2028', '\u202e', '\u2066', '\u{e0041}', '\u00ad', '\ufeff', '\ud800']
 
-test("removes or escapes invisible characters in printed text and lines, JSON, and a remote server's error", () => {
+test("printed text and lines, JSON, and a remote server's error contain no invisible characters", () => {
   const text = `a${unseen.join(' b')}`
   const found = (shown: string) => unseen.filter((char) => shown.includes(char))
   expect(found(text)).toEqual(unseen)
@@ -54,11 +54,11 @@ test("removes or escapes invisible characters in printed text and lines, JSON, a
   expect(JSON.parse(redactedJson({ text })).text).toBe(text)
 })
 
-test('prints foreign text on one short line without splitting a character', () => {
+test('foreign text is printed on one short line without splitting a character', () => {
   expect(printableLine(` a\n\tb \u05d0 ${'x'.repeat(500)}`, 8)).toBe('a b \u05d0 xx')
   expect(printableLine('\u{1f600}\u{1f600}', 3)).toBe('\u{1f600}\ufffd')
 })
 
-test('strips escapes, direction controls and tags from text for a terminal', () => {
+test('text for a terminal contains no escapes, direction controls or tags', () => {
   expect(printable('a\u001b[2Jb\u202ec\u{e0065}d\n\te\u2028')).toBe('a[2Jbcd\n\te')
 })

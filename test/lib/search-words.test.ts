@@ -25,17 +25,17 @@ test.each([
   ['ab12', 'v=AB12-x', true],
   ['error_code', 'the code of an error', true],
   ['ﷺ', 'صلى الله عليه وسلم', true],
-])('finds %s in “%s”: %s', (query, text, expected) => {
+])('whether a search for %s finds “%s”: %s', (query, text, expected) => {
   expect(isFound(query, text)).toBe(expected)
 })
 
-test('stores a word of any length and script as letters and digits', () => {
+test('words of any length and script are indexed as letters and digits', () => {
   const words = searchWords(`${'x'.repeat(5000)} 𞤀𞤁 ½ "quoted" (or) a*b 😀 ${'𞤀'.repeat(100)}`)
 
   expect(words.every((word) => word.length <= 40 && word.isWellFormed() && !/[\s"*()]/.test(word))).toBe(true)
 })
 
-test('makes a one-line excerpt around the first match and marks the matches', () => {
+test('an excerpt is one line around the first match, with all matches marked', () => {
   const pieces = excerptOf(`${'before '.repeat(50)}the\nneedle is ${'after '.repeat(50)}`, ['needle'])
 
   expect(pieces.filter(({ isMatch }) => isMatch)).toEqual([{ text: 'needle', isMatch: true }])

@@ -9,7 +9,7 @@ const kinds = Object.keys(keyPrefixes) as KeyKind[]
 /** The pattern that docs/security.md publishes for secret scanners. */
 const credentialPattern = /\bgrid_(agt|adm|oat|ort|cs)_[0-9A-Za-z]{49}\b/g
 
-test('mints 10,000 distinct keys that match the published pattern and have a valid checksum', () => {
+test('10,000 new keys are distinct, match the published pattern and have a valid checksum', () => {
   const keys = Array.from({ length: 10_000 }, (_, n) => mintKey(kinds[n % kinds.length]))
 
   expect(new Set(keys.map(({ key }) => key)).size).toBe(10_000)
@@ -17,7 +17,7 @@ test('mints 10,000 distinct keys that match the published pattern and have a val
   expect(keys.filter(({ key }, n) => keyKind(key) !== kinds[n % kinds.length])).toEqual([])
 })
 
-test("returns a key's SHA-256 and last four characters for storage", () => {
+test('a new key is stored as its SHA-256 and last four characters', () => {
   const { key, hash, last4 } = mintKey('admin_key')
 
   expect(hash).toBe(createHash('sha256').update(key).digest('hex'))
@@ -25,20 +25,20 @@ test("returns a key's SHA-256 and last four characters for storage", () => {
   expect(last4).toBe(key.slice(-4))
 })
 
-test('finds a key that was hashed by an earlier version', () => {
+test('a key that an earlier version hashed is still found', () => {
   const key = 'grid_agt_jIbd0s5QXWHKmUmCAz0hk2z8NmfwnhCcUSqTKSSwa0j3koBNY'
 
   expect(keyKind(key)).toBe('agent_key')
   expect(hashForLookup(key)).toBe('22233c6e67830cd96a61f6bcc2f6b606dbcd10c7d3ba53e17742c7e3c4d5fcbe')
 })
 
-test('hashes texts of all lengths around a SHA-256 block, and in any script, correctly', () => {
+test('texts of all lengths around a SHA-256 block, and of any script, are hashed correctly', () => {
   for (const text of [...Array.from({ length: 200 }, (_, n) => 'x'.repeat(n)), 'Grüße 🦊', '\ud800']) {
     expect(hashForLookup(text)).toBe(createHash('sha256').update(text).digest('hex'))
   }
 })
 
-test('picks every character of a key with equal probability', () => {
+test('every character of a key is equally probable', () => {
   const counts = new Map(Array.from(base62, (char) => [char, 0]))
   const keys = Array.from({ length: 10_000 }, () => mintKey('agent_key').key.slice('grid_agt_'.length, -6))
   for (const char of keys.join('')) counts.set(char, counts.get(char)! + 1)
@@ -47,12 +47,12 @@ test('picks every character of a key with equal probability', () => {
   const chiSquare = Array.from(counts.values(), (count) => (count - expected) ** 2 / expected)
     .reduce((sum, part) => sum + part)
 
-  // 61 on average, and above 140 once in 10 million runs. Taking a byte modulo 62 gives about 3,000.
+  // The value is 61 on average, and above 140 once in 10 million runs. Taking a byte modulo 62 gives about 3,000.
   expect(counts.size).toBe(62)
   expect(chiSquare).toBeLessThan(140)
 })
 
-test('mints a thousand keys with few requests for random bytes, each of which is as slow as the rest of a key', () => {
+test('a thousand new keys need few requests for random bytes, because each request is slow', () => {
   const { getRandomValues } = crypto
   let requests = 0
   crypto.getRandomValues = (array) => (requests++, getRandomValues.call(crypto, array) as typeof array)
@@ -67,13 +67,13 @@ test('mints a thousand keys with few requests for random bytes, each of which is
 })
 
 test.each([['abc', 'abc', true], ['abc', 'abd', false], ['abc', 'ab', false], ['', '', true], ['é', 'e\u0301', false]])(
-  'compares %j and %j as the same secret: %s',
+  'whether %j and %j are the same secret: %s',
   (a, b, isSame) => {
     expect(isSameSecret(a, b)).toBe(isSame)
   },
 )
 
-test('rejects a change of any single character', () => {
+test('a key with any single changed character is rejected', () => {
   for (const kind of kinds) {
     const { key } = mintKey(kind)
     const accepted = Array.from(key, (_, at) =>
@@ -92,7 +92,7 @@ test.each([
   ['of an unknown kind', (key: string) => key.replace('agt', 'xxx')],
   ['with a digit of another script', (key: string) => key.slice(0, -1) + '٣'],
   ['with its checksum rotated', (key: string) => key.slice(0, 50) + key.slice(51) + key[50]],
-])('rejects a text that is %s as a key', (_, change) => {
+])('a key that is %s is rejected', (_, change) => {
   const { key } = mintKey('agent_key')
 
   expect(keyKind(change(key))).toBeUndefined()

@@ -1,4 +1,4 @@
-/** Which requests are scheduled together. See docs/security.md, "Overload". */
+/** Which requests the dispatcher schedules together. See docs/security.md, "Overload". */
 import { expect, test } from 'vitest'
 import { createDispatcher } from '../../src/listen/dispatcher.ts'
 import type { RequestScheduler } from '../../src/lib/limits/request-scheduler.ts'
@@ -12,7 +12,7 @@ test.each([
   ['/healthz%2F', false],
   ['/healthzz', false],
   ['/a/healthz', false],
-])('whether a GET of %s is scheduled separately: %s', (path, isApart) => {
+])('whether a GET of %s is scheduled separately from other requests: %s', (path, isApart) => {
   const callers: string[] = []
   const scheduler = { turn: (caller: string) => callers.push(caller) } as unknown as RequestScheduler
   const dispatch = createDispatcher(() => new Response(), scheduler, { port: 0, host: '' })

@@ -1,4 +1,4 @@
-/** What an agent key can do to itself. See docs/protocol/rest.md, "Keys". */
+/** Calls that an agent key can make about itself. See docs/protocol/rest.md, "Keys". */
 import { beforeEach, expect, test } from 'vitest'
 import { addKey } from '../../src/grid/agents/agent-settings.ts'
 import { version } from '../../src/lib/version.ts'
@@ -34,7 +34,7 @@ test('an agent key describes its agent, and can revoke only itself', async () =>
   ])
 })
 
-test('refuses other methods, and lists the allowed ones', async () => {
+test('the route of the own key refuses other methods, and lists the allowed ones', async () => {
   const headers = { Authorization: `Bearer ${grid.bob.key}` }
   const [me, key] = await Promise.all([
     grid.request('/api/v1/me', { method: 'DELETE', headers }),

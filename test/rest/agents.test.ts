@@ -1,4 +1,4 @@
-/** `PATCH /api/v1/agents/{agent}`, and keys for sessions. `test/roles.test.ts` tests which credentials they accept. */
+/** `PATCH /api/v1/agents/{agent}`, and keys for sessions. `test/roles.test.ts` tests the accepted credentials. */
 import { expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../support/grid.ts'
 import { callRest } from '../support/rest.ts'
@@ -6,7 +6,7 @@ import { callRest } from '../support/rest.ts'
 const call = (grid: TestGrid, agent: string, args: Record<string, unknown>) =>
   callRest(grid, grid.acme.adminKey, 'PATCH /api/v1/agents/:agent', { agent, ...args })
 
-test('an admin sets how calls over A2A are answered, and omitted fields stay unchanged', async () => {
+test('an admin sets how A2A calls to an agent are answered, and omitted fields stay unchanged', async () => {
   const grid = await testGrid()
 
   expect((await call(grid, '@bob', { callersWait: 'yes' })).body).toEqual({
@@ -24,7 +24,7 @@ test('an admin sets how calls over A2A are answered, and omitted fields stay unc
   })
 })
 
-test("refuses another account's agent, an unknown value and another setting", async () => {
+test("changing another account's agent, an unknown value or another setting is refused", async () => {
   const grid = await testGrid()
 
   expect(await call(grid, 'eve', { callersWait: 'yes' })).toMatchObject({ status: 404 })
@@ -32,7 +32,7 @@ test("refuses another account's agent, an unknown value and another setting", as
   expect(await call(grid, 'bob', { visibility: 'public' })).toMatchObject({ status: 400 })
 })
 
-test("an admin's program gets an agent's key, and the agent is created if its alias is new", async () => {
+test("an admin's program gets a key for an agent, which is created if its alias is new", async () => {
   const grid = await testGrid()
   const keyOf = (agent: string) =>
     callRest(grid, grid.acme.adminKey, 'POST /api/v1/agents/:agent/keys', { agent, name: 'session on laptop' })

@@ -10,7 +10,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000' } })
 })
 
-test("an owner's first signup sends the link and the alias, and no other input", async () => {
+test("an owner's first signup sends an email with the link and the alias, and no other input", async () => {
   const answer = await signUp(1, { description: 'canary text', skills: ['canary'] })
   const { trial } = await answer.json()
 
@@ -25,7 +25,7 @@ test("an owner's first signup sends the link and the alias, and no other input",
 })
 
 test('100 signups for one owner from 100 addresses send at most 3 emails', async () => {
-  // The worst case: each signup opens an account, so each would send an email.
+  // This is the worst case, because each signup opens an account and would send an email.
   grid = await testGrid({ env: { SIGNUP_JOIN: 'never' } })
   for (let n = 0; n < 100; n += 10) {
     const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => signUp(n + i)))
@@ -37,7 +37,7 @@ test('100 signups for one owner from 100 addresses send at most 3 emails', async
   expect(grid.emails).toHaveLength(3)
 })
 
-test('agents that join an account cause no further email', async () => {
+test('an agent that joins an account causes no further email', async () => {
   await signUp(1)
   await emailsSettled()
   grid.clock.now += 10 * minute
@@ -47,7 +47,7 @@ test('agents that join an account cause no further email', async () => {
   expect(grid.emails).toHaveLength(1)
 })
 
-test('a signup succeeds even if its email cannot be queued', async () => {
+test('a signup succeeds even if its claim email cannot be queued', async () => {
   grid = await testGrid({
     inspect(sql) {
       if (/^INSERT INTO links\b/.test(sql)) throw new Error('no links today')
@@ -69,8 +69,8 @@ function signUp(n: number, more: Record<string, unknown> = {}): Promise<Response
 }
 
 /**
- * Signups do not wait for their emails. Each email takes two units, so it has been sent when two later ones are
- * committed.
+ * Waits for the claim emails, for which signups do not wait. Each email takes two units, so it has been sent when two
+ * later units are committed.
  */
 async function emailsSettled(): Promise<void> {
   for (const n of [1, 2]) {

@@ -1,4 +1,4 @@
-/** Errors that state the fault and the remedy (docs/protocol/README.md, "Errors"). */
+/** Errors that name the fault and its remedy (docs/protocol/README.md, "Errors"). */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel, deleteChannel } from '../../src/grid/channels/channels.ts'
 import { newId } from '../../src/lib/id.ts'
@@ -18,7 +18,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('an unknown lease is not found, and one that has ended is stale', async () => {
+test('an unknown lease is not found, and an ended lease is stale', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: '@bob', text: 'hi' })
   const { body: { lease_id, messages: [{ message_id }] } } = await lease(grid, grid.bob.key)
   const errors = async (id: string) => {
@@ -47,7 +47,7 @@ test('an unknown lease is not found, and one that has ended is stale', async () 
   }
 })
 
-test('reports a missing argument together with an unknown one', async () => {
+test('an error names a missing argument together with an unknown one', async () => {
   const { status, body } = await post(grid, grid.alice.key, { to: '@bob', text: 'hi' })
   const { message } = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', text: 'hi' })
 
@@ -72,7 +72,7 @@ test('broken JSON has one code on every route', async () => {
   }
 })
 
-test('an upload that can never fit gets no retry time', async () => {
+test('the error of an upload that can never fit has no retry time', async () => {
   const mebibyte = 2 ** 20
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 24 * hour })
   const begin = async (bytes: number, { key } = grid.alice) => {
@@ -99,7 +99,7 @@ test('the wake stream refuses an unknown parameter', async () => {
   }])
 })
 
-test('a held post to a channel that was replaced says that the channel has changed', async () => {
+test('a held post to a replaced channel is refused, because the channel has changed', async () => {
   const ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
   const made = () => createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await made()

@@ -1,6 +1,6 @@
 /**
- * `/api/v1/guardrails`. `test/roles.test.ts` tests which credentials it accepts. See docs/protocol/guardrails.md, "Over
- * REST".
+ * `/api/v1/guardrails`. See docs/protocol/guardrails.md, "Over REST". `test/roles.test.ts` tests the accepted
+ * credentials.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { tryGuardrail } from '../../src/grid/guardrails/try-guardrail.ts'
@@ -28,8 +28,8 @@ const call = (route: string, args?: Record<string, unknown>, key: string = grid.
 
 const ofAcme = (what: string) => rows(grid, `SELECT ${what} WHERE account_id = ?`, [grid.acme.id])
 
-describe('an admin', () => {
-  test('creates, lists, shows, changes and deletes guardrails, in the format of admin_list_guardrails', async () => {
+describe('an admin over REST', () => {
+  test('guardrails can be created, listed, shown, changed and deleted, in the format of admin_list_guardrails', async () => {
     const created = await call(create, {
       name: 'Länge',
       provider: 'length',
@@ -68,7 +68,7 @@ describe('an admin', () => {
     expect(await ofAcme('* FROM agent_guardrails')).toEqual([])
   })
 
-  test('reads the list in pages', async () => {
+  test('guardrails can be listed in pages', async () => {
     for (const name of ['a', 'b', 'c']) await call(create, { name, provider: 'pii' })
 
     const first = (await call(list, { limit: 2 })).body
@@ -80,7 +80,7 @@ describe('an admin', () => {
     expect(second).not.toHaveProperty('next_cursor')
   })
 
-  test('accepts an OAuth token, and logs every call without the token', async () => {
+  test("guardrails can be changed with an OAuth token, and every call is logged without the guardrail's token", async () => {
     const [ann] = await rows(grid, "SELECT id FROM users WHERE email = 'ann@acme.example'")
     const oauth = await accessTokenFor(grid, String(ann.id), grid.acme.id)
     const config = { baseUrl: 'https://llm.example', model: 'm', policy: 'p' }
@@ -124,8 +124,8 @@ describe('an admin', () => {
   })
 })
 
-describe('the token', () => {
-  test('can be set, kept, replaced and removed, and is in no response', async () => {
+describe("a guardrail's token", () => {
+  test("a guardrail's token can be set, kept, replaced and removed, and is in no response", async () => {
     const id = await makeJudge(grid.acme)
     const sealed = async () => (await ofAcme('encrypted_token FROM guardrails'))[0].encrypted_token
     const first = await sealed()
@@ -145,7 +145,7 @@ describe('the token', () => {
     for (const { text } of [kept, replaced, refused, removed, on]) expect(text).not.toMatch(/sk-very|"[a-z]*token"/i)
   })
 
-  test('must be given again for another server address', async () => {
+  test("a guardrail's token must be given again for another server address", async () => {
     const id = await makeJudge(grid.acme)
     const config = { baseUrl: 'https://elsewhere.example', model: 'm', policy: 'p' }
 
@@ -161,7 +161,7 @@ describe('the token', () => {
     expect([changed.status, changed.body.config]).toEqual([200, config])
   })
 
-  test('simultaneous changes of two settings do not undo each other', async () => {
+  test('simultaneous changes of different settings do not undo each other', async () => {
     const id = await makeJudge(grid.acme)
 
     await Promise.all([
@@ -181,7 +181,7 @@ describe('the token', () => {
   })
 })
 
-describe('refuses', () => {
+describe('a refused guardrail request', () => {
   test.each<[string, string, Record<string, unknown>, number, string, string]>([
     ['a field that it does not have', create, { name: 'g', provider: 'pii', tokn: 'x' }, 400, 'invalid_input', 'tokn'],
     ['a missing name', create, { provider: 'pii' }, 400, 'invalid_input', 'name is missing'],
@@ -209,7 +209,7 @@ describe('refuses', () => {
     ['a list', '[]', { 'Content-Type': 'application/json' }, 400, 'invalid_request'],
     ['a form', 'name=g', { 'Content-Type': 'application/x-www-form-urlencoded' }, 415, 'unsupported_media_type'],
     ['a large body', ' '.repeat(300_000), { 'Content-Type': 'application/json' }, 413, 'payload_too_large'],
-  ])('%s, without a row in the log', async (_, body, headers, status, code) => {
+  ])('%s is refused without a row in the activity log', async (_, body, headers, status, code) => {
     const authorization = { Authorization: `Bearer ${grid.acme.adminKey}` }
     const response = await grid.post('/api/v1/guardrails', body, { ...authorization, ...headers })
 

@@ -13,7 +13,7 @@ beforeEach(async () => {
 const send = async (message: string) =>
   (await post(grid, grid.alice.key, { to: '@bob', message })).body.message_id as string
 
-test('an agent can have 100 open leases, and one more when one of them ends', async () => {
+test('an agent can have 100 open leases, and another one when one of them ends', async () => {
   for (let n = 0; n <= 100; n++) await send(`message ${n}`)
   const ids: string[] = []
   for (let n = 0; n < 100; n++) ids.push((await lease(grid, grid.bob.key, { limit: 1, seconds: 600 })).body.lease_id)
@@ -30,12 +30,12 @@ test('an agent can have 100 open leases, and one more when one of them ends', as
   expect([sent.status, sent.body.next.error.code]).toEqual([201, 'lease_limit_reached'])
   const { body } = await post(grid, grid.bob.key, { ...answer, acks: { lease_id: ids[0] } })
   expect(body.next.messages).toMatchObject([{ message: 'message 100' }])
-  // Expired ones are not open.
+  // Expired leases do not count as open.
   grid.clock.now += 10 * minute
   expect((await lease(grid, grid.bob.key)).body.messages).toHaveLength(50)
 })
 
-test("another agent's or account's lease looks ended, and stays unchanged", async () => {
+test("another agent's or account's lease looks like an ended one, and stays unchanged", async () => {
   const id = await send('for bob')
   const { body: { lease_id: leaseId } } = await lease(grid, grid.bob.key)
   const carol = await grid.acme.agent('carol')
@@ -60,7 +60,7 @@ test("another agent's or account's lease looks ended, and stays unchanged", asyn
   expect((await ack(grid, grid.bob.key, leaseId, ['another', id.toUpperCase()])).body).toEqual({ acked: 1 })
 })
 
-test('refuses a list of 100,000 messages before looking it up', async () => {
+test('a list of 100,000 messages is refused before any is looked up', async () => {
   const message_ids = Array.from({ length: 100_000 }, (_, n) => String(n))
   const statuses = []
   for (const path of ['leases', 'leases/x/ack', 'leases/x/release']) {
@@ -69,13 +69,13 @@ test('refuses a list of 100,000 messages before looking it up', async () => {
   expect(statuses).toEqual([413, 413, 413])
 })
 
-test('a message that is released again and again is parked', async () => {
+test('a message that expires from its lease five times is parked', async () => {
   await send('again')
   let taken = 0
   for (; taken < 20; taken++) {
     const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
     if (body.lease_id === null) break
-    // An extension of an unknown lease, and of an expired one.
+    // An expired lease cannot be extended.
     grid.clock.now += 30 * second
     expect((await extend(grid, grid.bob.key, body.lease_id, 43_200)).body.error.code).toBe('stale_lease')
   }

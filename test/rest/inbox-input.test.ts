@@ -1,4 +1,4 @@
-/** Invalid requests to the inbox and messages over REST change nothing. See docs/protocol/rest.md, "Inbox". */
+/** Invalid inbox and message requests over REST change nothing. See docs/protocol/rest.md, "Inbox". */
 import { beforeAll, expect, test } from 'vitest'
 import { dump } from '../support/database.ts'
 import { type TestGrid, testGrid } from '../support/grid.ts'
@@ -9,7 +9,7 @@ let grid: TestGrid
 beforeAll(async () => {
   grid = await testGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
-  // The key's first use is recorded.
+  // The first use of the key is recorded before the tests.
   await callTool(grid, grid.bob.key, 'list_channels')
 })
 
@@ -68,7 +68,7 @@ test.each([
   ['a list', '[]', 'application/json', 400, 'invalid_request'],
   ['another media type', '{}', 'text/plain', 415, 'unsupported_media_type'],
   ['too much', JSON.stringify({ x: 'x'.repeat(600_000) }), 'application/json', 413, 'payload_too_large'],
-])('refuses a body that is %s', async (_, body, type, status, code) => {
+])('a body that is %s is refused', async (_, body, type, status, code) => {
   for (const path of [leases, `${leases}/x/ack`, '/api/v1/messages']) {
     const response = await grid.request(path, {
       method: 'POST',
@@ -79,7 +79,7 @@ test.each([
   }
 })
 
-test('ignores unknown fields of a route, and says so', async () => {
+test('unknown fields of a route are ignored, and listed in the response', async () => {
   const peeked = await callInbox(grid, grid.bob.key, 'GET', '/api/v1/inbox?limit=1000&peek=true')
   const sent = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', {
     ...message,
@@ -91,7 +91,7 @@ test('ignores unknown fields of a route, and says so', async () => {
   expect([sent.status, sent.body]).toMatchObject([201, { recipient: '@alice', ignored: ['from'] }])
 })
 
-test('refuses an idempotency key that does not have 1 to 200 characters', async () => {
+test('an idempotency key must have 1 to 200 characters', async () => {
   for (const key of ['', 'x'.repeat(201)]) {
     const { body } = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/messages', message, {
       'Idempotency-Key': key,
@@ -100,7 +100,7 @@ test('refuses an idempotency key that does not have 1 to 200 characters', async 
   }
 })
 
-test('a null or empty text never acknowledges, and null for acks acknowledges nothing', async () => {
+test('null or an empty text instead of message ids never acks, and null for acks means none', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'one' })
   const { body: lease } = await callInbox(grid, grid.bob.key, 'POST', leases)
   const ids = lease.messages.map(({ message_id }: { message_id: string }) => message_id)

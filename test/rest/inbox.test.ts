@@ -1,4 +1,4 @@
-/** The inbox over REST: peeking and leasing. See docs/delivery.md, "Leases of runners". */
+/** The inbox over REST: peeks and leases. See docs/delivery.md, "Leases of runners". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute, second } from '../../src/lib/time.ts'
 import type { Connection } from '../../src/listen.ts'
@@ -21,7 +21,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('a peek shows what waits, with or without texts, and changes nothing', async () => {
+  test('a peek shows unread messages, with or without texts, and changes nothing', async () => {
     const id = await send('first', { conversation_id: 'c' })
     await send('second')
     await callTool(grid, grid.bob.key, 'list_channels')
@@ -52,7 +52,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(second_.body).toEqual({ lease_id: null, expires_at: null, messages: [], remaining: 0 })
     expect(plain).toEqual([])
 
-    // At once, without the worker.
+    // The messages can be leased again at once, before the worker has run.
     grid.clock.now = end
     const again = await lease(grid, grid.bob.key)
     expect(again.body.messages).toMatchObject([{ message: 'hi', redelivered: true }])
@@ -83,7 +83,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read()).toMatchObject([{ message: 'hi', redelivered: true }])
   })
 
-  test('an extended lease lasts longer', async () => {
+  test('a lease can be extended', async () => {
     await send('hi')
     const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
     grid.clock.now += 29 * second
@@ -95,7 +95,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, body.lease_id)).body).toEqual({ acked: 1 })
   })
 
-  test('some messages of a lease are acked, some released, and the rest are redelivered at its end', async () => {
+  test('some messages of a lease can be acked or released, and the others are redelivered when it ends', async () => {
     const ids = [await send('one'), await send('two'), await send('three')]
     const { body } = await lease(grid, grid.bob.key)
     const id = body.lease_id
@@ -107,12 +107,12 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await release(grid, grid.bob.key, id)).body).toEqual({ released: 1 })
     expect((await release(grid, grid.bob.key, id)).status).toBe(409)
     expect(await read()).toMatchObject([{ message: 'three', redelivered: true }])
-    // The separately acked messages are still the newest batch.
+    // The messages that were acked separately are still the newest batch.
     expect(await rows(grid, "SELECT 1 FROM deliveries WHERE state <> 'read' AND account_id = ?", [grid.acme.id]))
       .toEqual([])
   })
 
-  test('leases messages by their ids, or by their conversation', async () => {
+  test('messages can be leased by their ids, or by their conversation', async () => {
     const one = await send('one', { conversation_id: 'a' })
     await send('two', { conversation_id: 'b' })
     await send('three', { conversation_id: 'a' })
@@ -128,7 +128,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read()).toMatchObject([{ message: 'two' }])
   })
 
-  test('many simultaneous leases and reads never share a message', async () => {
+  test('simultaneous leases and reads never get the same message', async () => {
     for (let n = 0; n < 60; n++) await send(String(n))
     const all = await Promise.all(
       Array.from(
@@ -142,7 +142,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(texts.length + (await read()).length).toBe(60)
   })
 
-  test('shows the sender that a message is leased, and when it is read', async () => {
+  test('the sender sees when a message is leased, and when it is read', async () => {
     const id = await send('hi')
     const status = async () => (await callTool(grid, grid.alice.key, 'message_status', { message_id: id })).text
     const { body } = await lease(grid, grid.bob.key)
@@ -156,7 +156,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test("a lease's holder counts as a runner until all leases have ended, and a peek shows whether a person attends", async () => {
+test('an agent with a lease counts as a runner until all leases have ended, and a peek shows if a person attends', async () => {
   grid = await testGrid()
   const { presence } = grid.acme.store.waiting
   const ids = [await send('one'), await send('two')]
@@ -178,7 +178,7 @@ test("a lease's holder counts as a runner until all leases have ended, and a pee
   expect(attended.body.presence).toEqual({ attended: true })
 })
 
-test('without a body, a lease uses the defaults, and an ack covers all messages', async () => {
+test('without a body, a lease uses the defaults, and an ack applies to all messages', async () => {
   grid = await testGrid()
   await send('hi')
   const { body } = await callInbox(grid, grid.bob.key, 'POST', '/api/v1/inbox/leases')
@@ -191,7 +191,7 @@ test('without a body, a lease uses the defaults, and an ack covers all messages'
 test.each([
   ['had left before', true, undefined],
   ['did not take its answer', false, false],
-])("a lease's messages are unread again at once if its caller %s", async (_, hasLeft, isTaken) => {
+])('the messages of a lease are unread again at once if its caller %s', async (_, hasLeft, isTaken) => {
   grid = await testGrid()
   await send('hi')
   const url = new URL('/api/v1/inbox/leases', grid.deps.config.baseUrl).href

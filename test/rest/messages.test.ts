@@ -1,4 +1,4 @@
-/** Sending and acking over REST. See docs/delivery.md, "Leases of runners". */
+/** Sends and acks over REST. See docs/delivery.md, "Leases of runners". */
 import { beforeEach, expect, test } from 'vitest'
 import { deleteAgent } from '../../src/grid/agents/agents.ts'
 import { minute } from '../../src/lib/time.ts'
@@ -23,7 +23,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('returns the same as send_message', async () => {
+  test('a send over REST returns the same as send_message', async () => {
     const overRest = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' })
     const overMcp = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
 
@@ -35,7 +35,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     ])
   })
 
-  test('the same key sends once, even over MCP, and refuses other content', async () => {
+  test('an idempotency key sends once, even if it is repeated over MCP, and other content is refused', async () => {
     const first = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' }, 'k')
     const again = await post(grid, grid.alice.key, { to: '@bob', message: 'hi' }, 'k')
     const overMcp = await callTool(grid, grid.alice.key, 'send_message', {
@@ -49,7 +49,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await stored()).toHaveLength(1)
   })
 
-  test('an answer acks the lease in the same unit, and a stale lease stores nothing', async () => {
+  test('an answer acks its lease in the same unit, and with a stale lease it stores nothing', async () => {
     const question = await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer', reply_to_message_id: question, acks: { lease_id: id } }
@@ -65,7 +65,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
   })
 
-  test('an answer acks some messages, only if the lease contains all of them', async () => {
+  test('an answer can ack some messages, only if the lease contains all of them', async () => {
     const ids = [await send('one'), await send('two')]
     const id = await leased()
     const answer = (...message_ids: string[]) =>
@@ -78,7 +78,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, id)).body).toEqual({ acked: 1 })
   })
 
-  test('a refused answer leaves the lease unchanged', async () => {
+  test('a refused answer does not change the lease', async () => {
     await send('question')
     const id = await leased()
     const before = await dump(grid, grid.acme)
@@ -93,7 +93,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, id)).body).toEqual({ acked: 1 })
   })
 
-  test('a repeated answer acks once, and also acks a lease that the first send did not', async () => {
+  test('a repeated answer acks once, also a lease that the first send did not name', async () => {
     await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer' }
@@ -119,13 +119,13 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await stored()).toHaveLength(2)
   })
 
-  test('a change between reading and writing prevails: nothing is stored or acked', async () => {
+  test('an ack between reading and writing takes precedence: nothing is stored or acked', async () => {
     let meddle: (() => Promise<unknown>) | undefined
     await grid.close()
     grid = await openGrid({
       inspect(sql, crossAccountQuery) {
         tripwire(sql, crossAccountQuery)
-        // The unit is inspected before it waits for its commit, so this one is committed first.
+        // The inspection runs before the unit waits for its commit, so this ack is committed first.
         if (meddle && /^INSERT INTO messages\b/.test(sql)) {
           const act = meddle
           meddle = undefined

@@ -25,7 +25,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('one call answers, acks, and leases the next messages', async () => {
+  test('one call can answer, ack, and lease the next messages', async () => {
     for (const text of ['one', 'two', 'three']) await ask(text)
     const first = (await lease(grid, grid.bob.key, { limit: 1 })).body
 
@@ -44,7 +44,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.bob.key))).toEqual(['three'])
   })
 
-  test('a refused send leases nothing, whether refused before or in its commit', async () => {
+  test('a refused send leases no next messages, whether it is refused before or in its commit', async () => {
     await ask('one')
     const refused = [
       await answer({ to: '@nobody', next: {} }),
@@ -58,7 +58,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await read(grid.bob.key))[0].redelivered).toBeUndefined()
   })
 
-  test('reports a failed next in the response, and the message is stored', async () => {
+  test('the response reports an invalid next, and the message is stored', async () => {
     const id = await ask('one')
     const { status, body } = await answer({ next: { message_ids: [id], conversation_id: 'c' } })
 
@@ -74,7 +74,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read(grid.alice.key)).toEqual([])
   })
 
-  test('a repeat gets the same receipt, and the same lease while it is open, or else a new one', async () => {
+  test('a repeated send gets the same receipt, and its lease while that is open, or else a new one', async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')
     await ask('two')
@@ -91,7 +91,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(other.body.next.lease_id).not.toBe(first.body.next.lease_id)
   })
 
-  test('a lease acknowledges earlier work first, and leases nothing if that was released', async () => {
+  test('a lease can ack earlier work first, and leases nothing if that work was released', async () => {
     for (const text of ['one', 'two', 'three']) await ask(text)
     const first = (await lease(grid, grid.bob.key, { limit: 1 })).body
     const acks = { lease_id: first.lease_id }
@@ -105,7 +105,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test("a repeat's response keeps its lease when the first call's response turns out to be lost", async () => {
+test('a repeat keeps its lease when the response of the first call turns out to be lost', async () => {
   grid = await testGrid()
   await ask('one')
   let lose = () => {}
@@ -123,7 +123,7 @@ test("a repeat's response keeps its lease when the first call's response turns o
   expect((await ack(grid, grid.bob.key, again.body.next.lease_id)).body).toEqual({ acked: 1 })
 })
 
-test('a lease and a next wait for a message, and the answer is delivered before the wait', async () => {
+test('a lease and a next can wait for a message, and the answer is delivered before the wait', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   const leased = lease(grid, grid.bob.key, { wait_seconds: 50 })
@@ -139,7 +139,7 @@ test('a lease and a next wait for a message, and the answer is delivered before 
   expect([textsOf(first.messages), textsOf(early), textsOf(body.next.messages)]).toEqual([['one'], ['answer'], ['two']])
 })
 
-test.each(['rest', 'mcp'])('an answer that the caller of %s received is no longer leased to it', async (door) => {
+test.each(['rest', 'mcp'])('a lease ends when the caller of %s has received its answer', async (door) => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   await read(grid.alice.key)
@@ -156,7 +156,7 @@ test.each(['rest', 'mcp'])('an answer that the caller of %s received is no longe
   expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('a wait ends when its credential is revoked', async () => {
+test('a waiting lease or next ends when its credential is revoked', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   const leased = lease(grid, grid.bob.key, { wait_seconds: 50 })
@@ -169,7 +169,7 @@ test('a wait ends when its credential is revoked', async () => {
 })
 
 test.each(['/api/v1/inbox/leases', '/api/v1/messages'])(
-  'leases nothing when the caller of a wait at %s disconnects',
+  'a wait at %s leases nothing after its caller disconnects',
   async (path) => {
     grid = await testGrid()
     const idle = followIdle(grid.store)
@@ -190,7 +190,7 @@ test.each(['/api/v1/inbox/leases', '/api/v1/messages'])(
   },
 )
 
-/** Calls as @bob, over the test's own connection. */
+/** Calls the API as @bob over the given connection. */
 async function request(
   path: string,
   body: object,

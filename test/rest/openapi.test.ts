@@ -1,4 +1,4 @@
-/** The OpenAPI document is valid. Each call in `support/rest.ts` checks that responses match it. */
+/** The OpenAPI document is valid. Each call in `support/rest.ts` also checks that its response matches the document. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, expect, test } from 'vitest'
 import { createChannel } from '../../src/grid/channels/channels.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   closed = openApiDocument(restRoutes, ['http://localhost'], 'closed')
 })
 
-test('the document is valid OpenAPI 3.1 and public, even for pages of other origins', async () => {
+test('the OpenAPI document is valid in version 3.1, and public even for pages of other origins', async () => {
   const response = await grid.request(path, { headers: { Origin: 'http://localhost:1' } })
   const document = await response.json() as Json
   const { valid, errors } = await new Validator().validate(structuredClone(document))
@@ -31,7 +31,7 @@ test('the document is valid OpenAPI 3.1 and public, even for pages of other orig
   expect(response.headers.get('access-control-allow-origin')).toBe('*')
 })
 
-test('allows later additions to responses', () => {
+test('the OpenAPI document allows later additions to responses', () => {
   expect(JSON.stringify(closed.components.schemas.GridMessage)).toContain('"additionalProperties":false')
   const open = openApiDocument(restRoutes, ['http://localhost']) as Json
   expect(JSON.stringify(open.components.schemas.GridMessage)).not.toContain('additionalProperties')
@@ -40,7 +40,7 @@ test('allows later additions to responses', () => {
   )
 })
 
-test('each kind of call returns what the document says', async () => {
+test('each kind of call returns a response that matches the OpenAPI document', async () => {
   const { acme, alice, bob } = grid
   const send = (args: object, headers = {}) => callRest(grid, alice.key, 'POST /api/v1/messages', { ...args }, headers)
   await guard(acme, 'alice', { direction: 'outbound', action: 'block' })

@@ -1,4 +1,4 @@
-/** `GET /api/v1/parts/{id}`: complete, in ranges, and with validators. docs/protocol/messages.md, "Large parts". */
+/** `GET /api/v1/parts/{id}`: complete parts, ranges, and validators. docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { postA2a, send10 } from '../support/a2a.ts'
@@ -21,7 +21,7 @@ onEachDatabase((open) => {
     path = `/api/v1/parts/${message.parts[0].part_id}`
   })
 
-  test('returns the complete part, as a download that no page of the grid displays', async () => {
+  test('a part is returned completely, as a download that no page of the grid displays', async () => {
     const response = await get()
 
     expect(response.status).toBe(200)
@@ -37,7 +37,7 @@ onEachDatabase((open) => {
     expect(await bodyOf(response)).toEqual(content)
   })
 
-  test("a parked message's part cannot be read, nor can the message", async () => {
+  test('the part of a parked message cannot be read over REST or MCP', async () => {
     const parked = "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?"
     await rows(grid, parked, [grid.acme.id])
 
@@ -52,7 +52,7 @@ onEachDatabase((open) => {
     ['bytes=-5', 49_995, 49_999],
     ['bytes=49999-99999', 49_999, 49_999],
     ['bytes=-99999', 0, 49_999],
-  ])('Range: %s', async (range, first, last) => {
+  ])('a request with Range: %s gets that range of a part', async (range, first, last) => {
     const response = await get({ Range: range })
 
     expect([response.status, response.headers.get('content-range')]).toEqual([206, `bytes ${first}-${last}/50000`])
@@ -60,7 +60,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['bytes=50000-', 'bytes=60000-70000', 'bytes=-0'])(
-    'Range: %s gets 416 with the length',
+    'a request with Range: %s gets 416 with the length of the part',
     async (range) => {
       const response = await get({ Range: range })
 
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
   )
 
   test.each(['bytes=5-2', 'bytes=0-1,4-5', 'lines=1-2', 'bytes=-', 'bytes=a-b'])(
-    'Range: %s gets the complete part',
+    'a request with Range: %s gets the complete part',
     async (range) => {
       const response = await get({ Range: range })
 
@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('the ETag answers If-None-Match with 304, and If-Range only with a range of that version', async () => {
+  test('the ETag answers If-None-Match with 304, and If-Range with a range of that version only', async () => {
     const etag = (await get()).headers.get('etag')!
 
     expect((await get({ 'If-None-Match': `"other", W/${etag}` })).status).toBe(304)
@@ -90,7 +90,7 @@ onEachDatabase((open) => {
     expect((await get({ Range: 'bytes=0-1', 'If-Range': '"other"' })).status).toBe(200)
   })
 
-  test('accepts the key of an agent that sent or received the message', async () => {
+  test('a part can be read with the key of an agent that sent or received the message', async () => {
     const statusWith = async (key: string) => (await get({}, key)).status
 
     expect(await statusWith(grid.alice.key)).toBe(200)

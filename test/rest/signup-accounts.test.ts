@@ -1,7 +1,4 @@
-/**
- * The account in which a signup creates its agent, and whom the agent can reach. See docs/security.md, "Signup and
- * claims".
- */
+/** The accounts of signed-up agents, and the agents they can reach. See docs/security.md, "Signup and claims". */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { listAgents } from '../../src/grid/agents/find-agent.ts'
@@ -51,7 +48,7 @@ test('a signup never joins a claimed account', async () => {
   expect(await accountCount(grid)).toBe(4)
 })
 
-test('the address of an existing user opens another account', async () => {
+test('a signup with the address of an existing user opens another account', async () => {
   const before = await dump(grid, grid.acme)
 
   await signedUp(grid, { alias: 'zoe-one', owner_email: 'ann@acme.example' })
@@ -69,7 +66,7 @@ test('SIGNUP_JOIN=never gives every signup its own account', async () => {
   expect(await accountCount(grid)).toBe(4)
 })
 
-test('after 20 agents an account accepts no more: the 21st opens another', async () => {
+test('an account accepts 20 agents by signup, and the 21st opens another account', async () => {
   for (let n = 0; n < 21; n++) expect((await signUp(grid, { alias: `zoe-${n}` })).status).toBe(201)
 
   expect(await agentsInAccountOf(grid, 'zoe-0')).toHaveLength(20)
@@ -78,7 +75,7 @@ test('after 20 agents an account accepts no more: the 21st opens another', async
   expect(await agentsInAccountOf(grid, 'zoe-20')).toHaveLength(2)
 })
 
-test('50 parallel signups for one new address fill accounts of at most 20, without an error', async () => {
+test('50 parallel signups for one new address fill accounts of at most 20 agents', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => signUp(grid, { alias: `zoe-${n}` })))
   expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201))
 
@@ -88,7 +85,7 @@ test('50 parallel signups for one new address fill accounts of at most 20, witho
   expect([...sizes.values()].sort()).toEqual([10, 20, 20])
 })
 
-test('of 50 signups parallel to a claim, none joins after it', async () => {
+test('of 50 signups parallel to a claim, none joins the account after the claim', async () => {
   await signUp(grid, { alias: 'zoe-first' })
 
   const early = Array.from({ length: 25 }, (_, n) => signUp(grid, { alias: `zoe-${n}` }))
@@ -104,7 +101,7 @@ test('of 50 signups parallel to a claim, none joins after it', async () => {
   expect(await agentsInAccountOf(grid, 'zoe-last')).not.toContain('zoe-first')
 })
 
-test('the responses are the same for a first, a joining and a separate signup, apart from key, alias and link', async () => {
+test('a first, a joining and a separate signup get the same response, apart from key, alias and link', async () => {
   const first = await comparable(await signUp(grid, { alias: 'zoe-1' }))
   const joining = await comparable(await signUp(grid, { alias: 'zoe-2' }))
   await claim(grid, 'zoe-1')
@@ -114,7 +111,7 @@ test('the responses are the same for a first, a joining and a separate signup, a
   expect([joining, separate, ofPerson]).toEqual([first, first, first])
 })
 
-test("provisional agents neither reach nor are reached by other accounts' public agents", async () => {
+test("provisional agents and other accounts' public agents cannot reach each other", async () => {
   await grid.acme.agent('desk', { visibility: 'public' })
   const account = await signedUp(grid, { alias: 'zoe-one' })
   const [{ account_id }] = await signups(grid, 'ann@owner.example')

@@ -21,11 +21,11 @@ test.each([
   ['with a Cyrillic letter', 'аdmin1'],
   ['with a lone surrogate', 'zoe\ud800'],
   ['that is missing', undefined],
-])('invalid_alias: alias has an invalid format (one %s)', async (_, alias) => {
+])('invalid_alias: the alias of a signup has an invalid format (one %s)', async (_, alias) => {
   expect(await refusal(grid, { alias })).toEqual({ status: 400, code: 'invalid_alias' })
 })
 
-test.each(['123', 'a'.repeat(32), 'a--b'])('accepts the alias %s', async (alias) => {
+test.each(['123', 'a'.repeat(32), 'a--b'])('a signup with the alias %s is accepted', async (alias) => {
   expect((await signUp(grid, { alias })).status).toBe(201)
 })
 
@@ -45,7 +45,7 @@ test('alias_taken: the alias belonged to a deleted agent of another account', as
   expect(await refusal(grid, { alias: 'alice' })).toMatchObject({ status: 409, code: 'alias_taken' })
 })
 
-test('alias_taken: 30 parallel signups for one alias create one agent', async () => {
+test('alias_taken: of 30 parallel signups for one alias, one creates an agent', async () => {
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, n) => signUp(grid, { alias: 'zoe-agent', owner_email: `a${n}@owner.example` })),
   )
@@ -56,7 +56,7 @@ test('alias_taken: 30 parallel signups for one alias create one agent', async ()
   expect(await accountCount(grid)).toBe(3)
 })
 
-test('alias_reserved: alias is reserved, by the grid or by the configuration', async () => {
+test('alias_reserved: the alias is reserved by the grid or by the configuration', async () => {
   grid = await testGrid({ env: { RESERVED_ALIASES: 'Boss, @chief', SIGNUP_PER_HOUR: '100' } })
 
   for (const alias of ['admin', 'channel', 'grid', 'system', 'support', 'root', 'tasks', 'here', 'boss', 'chief']) {
@@ -87,7 +87,7 @@ test.each([
   ['  ann@owner.example\t', 'ann@owner.example'],
   ['ann+tag@owner.example', 'ann+tag@owner.example'],
   ['ａｎｎ@owner.example', 'ann@owner.example'],
-])('stores the address %j as %s', async (owner_email, stored) => {
+])('a signup with the address %j stores %s', async (owner_email, stored) => {
   expect((await signUp(grid, { owner_email })).status).toBe(201)
 
   expect(await signups(grid, stored)).toHaveLength(1)
@@ -119,7 +119,7 @@ test.each([
   ['skills', { skills: [''] }],
   ['skills', { skills: ['x'.repeat(65)] }],
   ['skills', { skills: ['a\0b'] }],
-])('invalid_request names the field %s: %j', async (field, input) => {
+])('invalid_request: the error names the field %s: %j', async (field, input) => {
   const response = await signUp(grid, input)
   const { error } = await response.json()
 
@@ -134,11 +134,11 @@ test.each([
   ['20 skills of 64 characters', { skills: Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(64, 'x')) }],
   ['a description in many scripts', { description: 'Ω 漢字 🙂 עברית' }],
   ['a lone surrogate, which becomes well-formed', { description: 'a\ud800b' }],
-])('%s is accepted', async (_, input) => {
+])('a signup with %s is accepted', async (_, input) => {
   expect((await signUp(grid, input)).status).toBe(201)
 })
 
-test('unknown fields are ignored and have no effect', async () => {
+test('unknown fields of a signup are ignored and have no effect', async () => {
   const before = [await dump(grid, grid.acme), await dump(grid, grid.evil)]
   const account = await signedUp(grid, {
     alias: 'zoe',

@@ -11,7 +11,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
 
-test('of 20 parallel signups from one address exactly SIGNUP_PER_HOUR are stored', async () => {
+test('of 20 parallel signups from one address, exactly SIGNUP_PER_HOUR are stored', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '10' } })
 
   const answers = await Promise.all(
@@ -24,7 +24,7 @@ test('of 20 parallel signups from one address exactly SIGNUP_PER_HOUR are stored
   }
 })
 
-test.each([[hour - 1, 429], [hour, 201]])('the limit applies to one hour (after %i ms: %i)', async (ms, status) => {
+test.each([[hour - 1, 429], [hour, 201]])('the signup limit is per hour (after %i ms: %i)', async (ms, status) => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1' } })
   await signUp(grid, { alias: 'one' })
   grid.clock.now += ms
@@ -35,7 +35,7 @@ test.each([[hour - 1, 429], [hour, 201]])('the limit applies to one hour (after 
 test.each([
   ['address', '203.0.113.7', '203.0.113.8', '203.0.113.7'],
   ['/64', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:1:2:ffff::9'],
-])('each %s has its own limit', async (_, first, other, again) => {
+])('each %s has its own signup limit', async (_, first, other, again) => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1' } })
 
   expect((await signUp(grid, { alias: 'one' }, first)).status).toBe(201)
@@ -43,7 +43,7 @@ test.each([
   expect((await signUp(grid, { alias: 'three' }, again)).status).toBe(429)
 })
 
-test('100 requests with different forged headers count as one client', async () => {
+test('100 signups with different forged headers count as one client', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '10' } })
 
   const answers = []
@@ -61,7 +61,7 @@ test('100 requests with different forged headers count as one client', async () 
   expect(answers.filter((status) => status === 201)).toHaveLength(10)
 })
 
-test('behind a trusted proxy the client is the one in X-Forwarded-For', async () => {
+test("behind a trusted proxy, a signup's client is the one in X-Forwarded-For", async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1', TRUSTED_PROXIES: '10.0.0.0/8' } })
   const via = (alias: string, forwarded: string) =>
     grid.post(
@@ -76,7 +76,7 @@ test('behind a trusted proxy the client is the one in X-Forwarded-For', async ()
   expect((await via('three', '6.6.6.6, 198.51.100.1')).status).toBe(429)
 })
 
-test('signups from one /48 end at ten times the limit of a /64', async () => {
+test('signups from one /48 are limited to ten times the limit of a /64', async () => {
   grid = await testGrid()
   const from = (n: number) => `2001:db8:1:${(n >> 3).toString(16)}::1`
 
@@ -103,7 +103,7 @@ test('signups from one /48 end at ten times the limit of a /64', async () => {
   expect((await signUp(grid, { alias: 'another' }, '203.0.113.7')).status).toBe(201)
 })
 
-test('the grid has a total limit, and reaching it is logged', async () => {
+test('signups have a limit for the grid, and reaching it is logged', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1' } })
 
   const signUpAs = (n: number) =>

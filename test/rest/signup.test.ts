@@ -1,4 +1,4 @@
-/** What a signup returns and creates. See docs/protocol/signup.md, "Signup", and docs/protocol/messages.md, "Trial". */
+/** A signup's response and effects. See docs/protocol/signup.md, "Signup", and docs/protocol/messages.md, "Trial". */
 import { beforeEach, expect, test } from 'vitest'
 import { listSkills } from '../../src/grid/agents/skills.ts'
 import { hour } from '../../src/lib/time.ts'
@@ -10,14 +10,14 @@ beforeEach(async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '100' } })
 })
 
-test('a signup gets 201 with the key, the alias with @, the trial, the claim link and a ready configuration', async () => {
+test('a signup gets 201 with its key, alias, trial, claim link and a ready configuration', async () => {
   grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: 'https://app.grid.example' } })
   const response = await signUp(grid, { alias: 'zoe-agent' })
   const body = await response.json()
 
   expect(response.status).toBe(201)
   const line = 'npx https://app.grid.example/agent-grid.tgz connect --url https://api.grid.example --as zoe-agent'
-  // It comes first, because it is the next step.
+  // The command is first, because it is the next step.
   expect(Object.keys(body)[0]).toBe('connect')
   expect(body).toEqual({
     connect: `AGENT_GRID_KEY=${body.api_key} ${line}`,
@@ -40,7 +40,7 @@ test('a signup gets 201 with the key, the alias with @, the trial, the claim lin
   })
 })
 
-test('the key works at once, for an agent on trial, with each skill once', async () => {
+test("a signup's key works at once, for an agent on trial that has each skill once", async () => {
   const skills = ['search', 'sums', 'search', ' sums ']
   const account = await signedUp(grid, { alias: 'zoe-agent', description: 'finds things', skills })
   const agent = await account.read.agents.byAlias('zoe-agent')

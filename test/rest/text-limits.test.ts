@@ -12,19 +12,19 @@ import { restRoutes } from '../../src/rest/routes.ts'
 type Schema = any
 
 /**
- * `setSkills` checks the limits of skills, which are not published to models. A task's text counts towards the task's
+ * Texts without a published limit. `setSkills` checks the limits of skills, and a task's text counts towards the task's
  * size.
  */
 const known = ['set_skills.skills', 'set_skills.skills.name', 'set_skills.skills.description', 'update_task.text']
 
-test('of tools', () => {
+test('every text argument of a tool has a published limit, except known ones', () => {
   const unlimited = [...agentTools, ...adminReadTools, ...adminWriteTools, signupTool].flatMap(({ name, input }) =>
     textsWithoutLimit(z.toJSONSchema(input, { io: 'input' }), name)
   )
   expect(unlimited).toEqual(known)
 })
 
-test('of routes', () => {
+test('every text argument of a route has a published limit', () => {
   const { paths } = openApiDocument(restRoutes, ['http://localhost']) as Schema
   const unlimited = []
   for (const [path, methods] of Object.entries<Schema>(paths)) {
@@ -36,7 +36,7 @@ test('of routes', () => {
   expect(unlimited).toEqual([])
 })
 
-/** Where a schema accepts a text of any length. */
+/** Returns the places where a schema accepts a text of any length. */
 function textsWithoutLimit(schema: Schema, at: string): string[] {
   const { type, properties = {}, items, anyOf = [], oneOf = [], maxLength, pattern, enum: values, format } = schema
   const isUnlimited = [type].flat().includes('string') && [maxLength, pattern, values, format].every((one) => !one)

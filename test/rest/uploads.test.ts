@@ -1,5 +1,5 @@
 /**
- * Files uploaded in pieces: interrupted and resumed, included in one message, and their limits. docs/protocol/rest.md,
+ * Files that are uploaded in pieces, resumed, and sent in one message, and their limits. docs/protocol/rest.md,
  * "Uploads".
  */
 import { Buffer } from 'node:buffer'
@@ -59,7 +59,7 @@ async function read({ key }: TestAgent = grid.bob) {
   return (await callTool(grid, key, 'read_messages')).text[0]
 }
 
-/** This many bytes, and then the connection breaks. */
+/** A stream that sends these bytes, and then fails like a broken connection. */
 function brokenOff(bytes: Buffer): ReadableStream {
   let isSent = false
   return new ReadableStream({
@@ -76,7 +76,7 @@ onEachDatabase((open) => {
     grid = await open()
   })
 
-  test('a file goes from agent to agent, complete and in ranges, and belongs to one message', async () => {
+  test('an uploaded file arrives completely or in ranges, and belongs to one message', async () => {
     const upload_id = await uploaded(content, { filename: 'a\u202eb.bin', mediaType: 'application/x-test' })
 
     const sent = await send([{ upload_id }])
@@ -114,7 +114,7 @@ onEachDatabase((open) => {
   })
 
   test.each([0, 1, rowBytes - 1, rowBytes, rowBytes + 1, 2 * rowBytes + 5, content.length - 1])(
-    'interrupted after %i bytes, it continues at the last complete row',
+    'an upload that was interrupted after %i bytes continues at the last complete row',
     async (length) => {
       const { body: { upload_id } } = await begin(content.length)
 
@@ -131,7 +131,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('refuses bytes at a wrong offset and names the right one, and stores one of two simultaneous ones', async () => {
+  test('bytes at a wrong offset are refused with the right one, and one of two simultaneous pieces is stored', async () => {
     const { body: { upload_id } } = await begin(content.length)
     const first = content.subarray(0, rowBytes)
 
@@ -146,7 +146,7 @@ onEachDatabase((open) => {
     expect(Buffer.from(row.content as ArrayBuffer).equals(winner)).toBe(true)
   })
 
-  test('unknown, foreign, used and expired uploads look alike', async () => {
+  test('unknown, foreign, used and expired uploads cannot be distinguished', async () => {
     const foreign = await uploaded(content, {}, grid.eve)
     const ofMate = await uploaded(content, {}, grid.bob)
     const named = await uploaded(content)
@@ -167,7 +167,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test("a part has an upload or other content, and a refused part's upload stays", async () => {
+  test('a part with an upload can have no other content, and its upload remains after a refusal', async () => {
     const upload_id = await uploaded(content)
     for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
       const { code, message } = await send([{ upload_id, ...other }])
@@ -192,7 +192,7 @@ onEachDatabase((open) => {
   })
 })
 
-test("a message's own description of its file takes precedence over the upload's", async () => {
+test("a message's file name and type take precedence over those of the upload", async () => {
   const upload_id = await uploaded(content, { filename: 'a.bin', mediaType: 'application/a' })
   await send([{ upload_id, filename: 'b.bin' }])
 
@@ -205,7 +205,7 @@ test.each([
     grid.clock.now += 11_000
     await expireMessages(grid.store)
   }],
-])('the files of a message that was %s are removed with it', async (_, end) => {
+])('the files of a message are removed after it was %s', async (_, end) => {
   const upload_id = await uploaded(content)
   const sent = { to: 'bob', message: 'see', parts: [{ upload_id }], expires_in_seconds: 10 }
   const { text: { message_id } } = await callTool(grid, grid.alice.key, 'send_message', sent)
@@ -217,7 +217,7 @@ test.each([
   expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('refuses pieces smaller than a row before the end, and more bytes than declared', async () => {
+test('pieces smaller than a row before the end are refused, and so are more bytes than declared', async () => {
   const { body: { upload_id } } = await begin(rowBytes + 1)
 
   expect((await put(upload_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
@@ -225,7 +225,7 @@ test('refuses pieces smaller than a row before the end, and more bytes than decl
   expect((await send([{ upload_id }])).message).toContain('An upload has')
 })
 
-test('an agent can have 4 unused uploads, and the declared bytes count towards the day', async () => {
+test('an agent can have 4 unused uploads, and declared bytes count towards the daily quota', async () => {
   grid = await testGrid({ env: { MEGABYTES_PER_DAY: '1', MAX_FILE_BYTES: '900000' } })
 
   expect((await begin(900_001)).body.error.code).toBe('payload_too_large')
@@ -246,7 +246,7 @@ test('an agent on trial can upload 1 MiB in total, including used uploads', asyn
   expect((await begin(half.length)).status).toBe(201)
 })
 
-test('refuses files before messages when the disk fills up', async () => {
+test('when the disk fills up, files are refused before messages', async () => {
   const mark = 200 * 2 ** 20
   const space = { free: 2 * mark + content.length, total: 100 * mark }
   grid = await testGrid({ readSpace: () => Promise.resolve(space) })
@@ -255,14 +255,14 @@ test('refuses files before messages when the disk fills up', async () => {
   const { status, body: { upload_id } } = await begin(content.length)
   expect(status).toBe(201)
   expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
-  // Including those in progress.
+  // Uploads in progress are refused, too.
   space.free -= 1
   await grid.store.storage.check()
   expect((await put(upload_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })
   expect((await send(undefined)).code).toBeUndefined()
 })
 
-test("a guardrail sees an upload's text when a message names it, and its redactions apply to the file", async () => {
+test("a guardrail checks an upload's text when a message includes it, and redacts the file", async () => {
   const text = Buffer.from(`${'x'.repeat(100_000)} ${secret} `)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
 
@@ -276,7 +276,7 @@ test("a guardrail sees an upload's text when a message names it, and its redacti
   expect((await send([{ upload_id: await uploaded(text) }])).code).toBe('guardrail_blocked')
 })
 
-test("an A2A client gets an answer's or artifact's upload as a URL, which it opens with its key", async () => {
+test('an A2A client gets the upload of an answer or artifact as a URL, which it opens with its key', async () => {
   const { body } = await postA2a(
     grid,
     grid.alice.key,
@@ -304,7 +304,7 @@ test("an A2A client gets an answer's or artifact's upload as a URL, which it ope
   }
 })
 
-test('an upload that is redacted for one channel member is complete for the others', async () => {
+test('an upload that is redacted for one channel member is unchanged for the others', async () => {
   const carol = await grid.acme.agent('carol')
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob', 'carol'] })
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
@@ -319,14 +319,14 @@ test('an upload that is redacted for one channel member is complete for the othe
     return part.text ?? (await callRest(grid, key, 'GET /api/v1/parts/{id}', { id: part.part_id })).text
   }))
   expect(files).toEqual(['a [redacted]', `a ${secret}`])
-  // One member's copy does not contain what is complete in the upload.
+  // The copy for the other member contains no file that is unchanged.
   const copies = await rows(grid, 'SELECT a2a FROM deliveries WHERE account_id = ? AND a2a IS NOT NULL', [grid.acme.id])
   expect(JSON.stringify(copies)).not.toContain(btoa('harmless'))
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.1` })).text).toBe('harmless')
   expect((await callRest(grid, grid.bob.key, 'GET /api/v1/parts/{id}', { id: `${id}.0` })).status).toBe(404)
 })
 
-test('a message with 20 uploads includes all of them, even if a read cannot show their handles', async () => {
+test('a message with 20 uploads includes all of them, even if a read has no space for their handles', async () => {
   const ids: string[] = []
   for (let n = 0; n < 4; n++) ids.push(await uploaded(Buffer.from(`${n}`), { filename: 'n'.repeat(250) }))
   const parts = Array.from({ length: 20 }, (_, n) => ({ upload_id: ids[n % 4], mediaType: `x/${'x'.repeat(90)}` }))
@@ -351,7 +351,7 @@ test.each([
   ['two of 512 KiB', [letters(512 * kib), letters(512 * kib)], undefined],
   ['two of 700 KiB', Array(2).fill(Buffer.from('é'.repeat(350 * kib))), 'guardrail_blocked'],
   ['a picture', [Buffer.from([0x89, 0x50, 0, 255])], 'guardrail_blocked'],
-])('a closed guardrail decides about uploads that it cannot see: %s', async (_, files, code) => {
+])('a guardrail with onFailure closed decides about uploads that it cannot check: %s', async (_, files, code) => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block', onFailure: 'closed' })
   const parts: { upload_id: string }[] = []
   for (const file of files) parts.push({ upload_id: await uploaded(file) })
@@ -359,7 +359,7 @@ test.each([
   expect((await send(parts)).code).toBe(code)
 })
 
-test('a send with part_id for an upload is treated like one with upload_id', async () => {
+test("a part with an upload's id as part_id is treated like one with upload_id", async () => {
   const [upload_id, other] = [await uploaded(content), await uploaded(content)]
   const sendOnce = async (part: Record<string, string>) =>
     (await callTool(grid, grid.alice.key, 'send_message', {
@@ -376,7 +376,7 @@ test('a send with part_id for an upload is treated like one with upload_id', asy
   expect((await send([{ upload_id: other, text: 'and this' }])).code).toBe('invalid_input')
 })
 
-test('of two messages that name an upload at once, only one gets it', async () => {
+test('of two simultaneous messages with the same upload, only one gets it', async () => {
   const upload_id = await uploaded(content)
 
   const sent = await Promise.all([send([{ upload_id }]), send([{ upload_id }])])
@@ -385,7 +385,7 @@ test('of two messages that name an upload at once, only one gets it', async () =
   expect((await callTool(grid, grid.bob.key, 'read_messages')).text).toHaveLength(1)
 })
 
-test('an upload that expires while a guardrail checks its message is not used', async () => {
+test('an upload that expires while a guardrail checks its message is not sent', async () => {
   const { remote, guardrailChecks } = testProviders()
   grid = await testGrid({ guardrailChecks })
   await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook', action: 'block' })
@@ -397,7 +397,7 @@ test('an upload that expires while a guardrail checks its message is not used', 
   expect((await send([{ upload_id: await uploaded(letters(100)) }])).code).toBe('part_not_found')
 })
 
-test('a file becomes unavailable to its recipient if its message is parked during the download', async () => {
+test('a file is no longer available to its recipient if its message is parked during the download', async () => {
   const { id } = await send([{ upload_id: await uploaded(content) }])
   const file = await findPart(storeOf(grid, grid.bob), `${id}.0`)
   await rows(grid, "UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ?", [grid.acme.id])

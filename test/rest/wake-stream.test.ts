@@ -27,7 +27,7 @@ test('an agent is woken when messages arrive, with an unnamed event', async () =
   await events.close()
 })
 
-test('an agent that has unread messages is woken at once', async () => {
+test('an agent with unread messages is woken at once', async () => {
   await send()
   const events = readEvents(await open(grid.bob.key))
 
@@ -48,7 +48,7 @@ test('neither the sender nor an agent of another account is woken', async () => 
   }
 })
 
-test('the fourth stream of a key is 429, and closed streams free their slots', async () => {
+test("a key's fourth stream gets 429, and closed streams free their slots", async () => {
   const streams = []
   for (let i = 0; i < 3; i++) streams.push(readEvents(await open(grid.bob.key)))
   const fourth = await open(grid.bob.key)
@@ -59,7 +59,7 @@ test('the fourth stream of a key is 429, and closed streams free their slots', a
   await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
-test('HEAD and POST do not open a stream', async () => {
+test('HEAD and POST requests do not open a wake stream', async () => {
   const headers = { Authorization: `Bearer ${grid.bob.key}` }
   const answers = await Promise.all(['HEAD', 'POST'].map((method) => grid.request(path, { method, headers })))
 

@@ -6,7 +6,7 @@ import type { Workload } from '../../scripts/bench/load.ts'
 import { setTurnLimits } from '../../src/grid/messaging/turns.ts'
 import { liveGrid } from '../support/server.ts'
 
-test('questions left over from one number of clients count for the next number', async () => {
+test('the benchmark reuses questions that one number of clients left for the next number', async () => {
   const grid = await liveGrid()
   onTestFinished(grid.close)
   await setTurnLimits(grid.acme.store, { warn: 0, perHour: 0 })
@@ -25,7 +25,7 @@ test('questions left over from one number of clients count for the next number',
 })
 
 /**
- * By default, takes turns until no question is left. A step fails if its worker finds too many or too few questions.
+ * Takes turns, by default until no question is left. A step fails if its worker finds too many or too few questions.
  */
 async function takeTurns({ steps: [step], refill }: Workload, count = refill!.every): Promise<void> {
   await refill!.run()

@@ -1,4 +1,4 @@
-/** How `npm start` builds and runs one file, in a temporary checkout. */
+/** How `npm start` builds a program into one file and runs it, in a temporary checkout. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -42,7 +42,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('builds a program into one file, which gets its arguments', async () => {
+test('a program is built into one file, which gets its arguments', async () => {
   write('src/word.ts', "export const word: string = 'hello'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word, process.argv.slice(2))\n")
 
@@ -50,7 +50,7 @@ test('builds a program into one file, which gets its arguments', async () => {
   expect(readdirSync(join(folder, 'dist/src')).filter((name) => name.endsWith('.cjs'))).toHaveLength(1)
 })
 
-test('without the development packages it says what is missing', async () => {
+test('a build without the development packages says what is missing', async () => {
   write(main, "console.log('hello')\n")
   rmSync(join(folder, 'node_modules'))
   const { code, stdout, stderr } = await run()
@@ -58,7 +58,7 @@ test('without the development packages it says what is missing', async () => {
   expect(stderr).toMatch(/^esbuild is missing, .* Run "npm ci"\. [^\n]*\n$/)
 })
 
-test('rebuilds it only if one of its sources has changed', async () => {
+test('a program is rebuilt only if one of its sources has changed', async () => {
   write('src/word.ts', "export const word = 'before'\n")
   write(main, "import { word } from './word.ts'\nconsole.log(word)\n")
   await run()
@@ -74,7 +74,7 @@ test('rebuilds it only if one of its sources has changed', async () => {
   expect(statSync(built).ino).not.toBe(after)
 })
 
-test.each([/^main\.js$/, /\.cjs$/])('rebuilds a truncated file: %s', async (name) => {
+test.each([/^main\.js$/, /\.cjs$/])('a truncated file of a built program is rebuilt: %s', async (name) => {
   write(main, "console.log('whole')\n")
   await run()
   truncateSync(onlyFile(name), 10)
@@ -82,7 +82,7 @@ test.each([/^main\.js$/, /\.cjs$/])('rebuilds a truncated file: %s', async (name
   expect(await run()).toEqual({ code: 0, stdout: 'whole\n', stderr: '' })
 })
 
-test('two concurrent "npm start" both build, serve their own database, and stop on SIGTERM', async () => {
+test('two concurrent "npm start" both build the program, serve their own database, and stop on SIGTERM', async () => {
   for (const path of ['src', 'db']) cpSync(path, join(folder, path), { recursive: true })
   const started = await Promise.all(['one', 'two'].map(npmStart))
 
@@ -105,10 +105,10 @@ test('the built grid loads only native packages, which "npm ci --omit=dev" insta
   const file = await build(main)
   const text = readFileSync(builtFile(dirname(file), /^main-.*\.cjs$/), 'utf8')
   const loaded = [...text.matchAll(/\b(?:require|import)\("([^"]+)"\)/g)].map(([, name]) => name)
-  // Including ajv, which the MCP SDK uses: its generated code would be text in the program.
+  // The list includes ajv, which the MCP SDK uses, because its generated code would be text in the program.
   const packages = loaded.filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 
-  // The last two are used only if somebody installs them: faster WebSockets.
+  // The last two packages provide faster WebSockets, and are loaded only if somebody installs them.
   const loadable = ['libsql', '@node-rs/argon2', 'bufferutil', 'utf-8-validate']
   expect([...new Set(packages)].sort()).toEqual(loadable.sort())
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages

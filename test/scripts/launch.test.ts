@@ -31,7 +31,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What V8 reports about the cache: true if it was refused, undefined if there was none. */
+/** Prints V8's report on the cache: true if it was refused, undefined if there was none. */
 const reports = `import vm from 'node:vm'
 vm.Script = class extends vm.Script {
   constructor(...args) {
@@ -41,7 +41,7 @@ vm.Script = class extends vm.Script {
 }
 `
 
-test('the second start uses the code cache of the first', () => {
+test('the second start of a built program uses the code cache of the first', () => {
   build("console.log('hello')\n")
   const first = start(['--import', reporter()], { CODE_CACHE: 'write' })
   const second = start(['--import', reporter()])
@@ -62,7 +62,7 @@ test.each([
         readFileSync(join(dist, cacheName())).map((byte, i) => i === 8 ? byte ^ 1 : byte),
       ),
   ],
-])('silently ignores a cache %s, and writes it again', (_, flags, spoil) => {
+])('a code cache %s is silently ignored and written again', (_, flags, spoil) => {
   build("console.log('hello')\n")
   start([], { CODE_CACHE: 'write' })
   spoil()
@@ -77,7 +77,7 @@ test.each([
   ])
 })
 
-test('stack traces name the source files and lines', () => {
+test('stack traces of a built program name the source files and lines', () => {
   writeFileSync(
     join(folder, 'src/fail.ts'),
     `import { z } from 'zod'\n\nexport interface Unused {\n  a: string\n}\n\n` +

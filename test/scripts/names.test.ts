@@ -1,4 +1,4 @@
-/** The names of npm scripts and of the package in documents, comments, tests and messages. */
+/** The names of npm scripts and of the package, in documents, comments, tests and messages. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ test('every "npm run" in the repository names a script, and every "npm run lab" 
   expect(unknown).toEqual([])
 })
 
-test('every lab program is a file in scripts/, or a longer test', () => {
+test('every lab program is a file in scripts/ or a longer test', () => {
   const longer = readFileSync('scripts/longer.ts', 'utf8')
 
   expect(
@@ -31,11 +31,11 @@ test('every lab program is a file in scripts/, or a longer test', () => {
   ).toEqual([])
 })
 
-/** A command that fetches a package or an image, up to its name. Argument lists of a program are read as a line. */
+/** A command that fetches a package or an image, up to its name. Argument lists count as command lines. */
 const fetching =
   /\b(?:npx|bunx|(?:npm|pnpm|yarn|bun|deno|brew|pipx?)(?: global)? (?:install|i|exec|x|add|dlx|run npm:|npm:)|docker pull|podman pull)((?: +-\S+)*) *([@\w./:-]*\bagent-grid\b[\w./@-]*)/g
 
-test('no line fetches the package under a name that is not ours, and only docs/releasing.md as a published one', () => {
+test('no command fetches the package by a name that is not ours, and only docs/releasing.md fetches it from a registry', () => {
   expect(
     files.filter((path) => path !== 'test/scripts/names.test.ts').flatMap((path) =>
       wrongFetches(path, readFileSync(path, 'utf8'))
@@ -68,7 +68,7 @@ function wrongFetches(path: string, text: string): string[] {
   }).map(([line]) => `${path}: ${line}`)
 }
 
-test('each workflow runs scripts of the repository, with official actions of a major version and no default write permission', () => {
+test('each workflow runs only scripts of the repository and official actions, without default write permission', () => {
   for (const path of files.filter((path) => path.startsWith('.github/workflows/'))) {
     const { permissions, jobs } = parse(readFileSync(path, 'utf8'))
     expect(permissions, path).toEqual({ contents: 'read' })

@@ -47,7 +47,7 @@ function agentGrid(...words: string[]) {
 
 const manifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
 
-test('a release has the binary, the package, their README, licences, a component list, and a checksum of each', () => {
+test('a release contains the binary, the package, a README, licences, a component list, and their checksums', () => {
   const sums = Object.fromEntries(
     readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim().split('\n').map((line) => line.split('  ').reverse()),
   )
@@ -74,7 +74,7 @@ test('a release has the binary, the package, their README, licences, a component
   for (const name of ['esbuild', 'vitest', 'typescript']) expect(names).not.toContain(name)
 })
 
-test('the package needs only packages with native parts, and names where it was built', () => {
+test('the package depends only on packages with native parts, and names its repository', () => {
   const { dependencies, version, private: isPrivate, scripts, repository, publishConfig } = manifest()
 
   expect(Object.keys(dependencies).sort()).toEqual(['@node-rs/argon2', 'libsql'])
@@ -85,7 +85,7 @@ test('the package needs only packages with native parts, and names where it was 
   expect(publishConfig).toEqual({ access: 'public', provenance: true })
 })
 
-test('has at most 7.5 MB including licences, and neither source maps nor caches', () => {
+test('the package has at most 7.5 MB including licences, and no source maps or caches', () => {
   const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
   const bytes = files.reduce((sum, { parentPath, name }) => sum + readFileSync(join(parentPath, name)).length, 0)
 
@@ -104,7 +104,7 @@ test('the package has its own README with working links, and every page of the m
   for (const file of Object.values(manual)) expect(existsSync(join(installed, file)), file).toBe(true)
 })
 
-test('client commands start without the database driver', () => {
+test('client commands of the package start without the database driver', () => {
   const version = agentGrid('--version')
   const health = agentGrid('health', '--url', 'http://127.0.0.1:1')
   const demo = agentGrid('demo')
@@ -112,11 +112,11 @@ test('client commands start without the database driver', () => {
   expect(clientWords.filter((word) => !/^(--?v|version)/.test(word))).toEqual(clientCommands.map(({ name }) => name))
   expect(version.stdout).toMatch(/^agent-grid \d+\.\d+\.\d+ \([0-9a-f]{12}(-dirty)?\) \([0-9a-f]{12}\)\n$/)
   expect(health).toMatchObject({ status: 1, stderr: 'No server answers at http://127.0.0.1:1.\n' })
-  // No other packages are installed next to it.
+  // The package libsql is not installed here.
   expect(demo.stderr).toContain("Cannot find module 'libsql'")
 })
 
-test('with its dependencies it runs the whole grid, and never prints a command that fetches a package from npm', () => {
+test('the package runs a grid with its dependencies, and never prints a command that fetches it from npm', () => {
   for (const name of ['libsql', '@libsql', '@neon-rs', '@node-rs', 'detect-libc']) {
     symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name))
   }

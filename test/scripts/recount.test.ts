@@ -1,4 +1,4 @@
-/** The recount of derived tables agrees with a populated grid, and names each planted difference. */
+/** The recount of derived tables agrees with a populated grid, and reports each planted difference. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   url = `file:${join(grid.folder, 'grid.db')}`
 })
 
-/** Pending work for each kind of external server. */
+/** Creates pending work for each kind of external server. */
 async function withDueOutboxs(): Promise<void> {
   const { acme, clock } = grid
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
@@ -97,9 +97,10 @@ const faults: Record<string, string> = {
   'due outboxes of push notifications of tasks': 'UPDATE task_push_configs SET due_at = NULL',
 }
 
-test('every count has a planted fault', () => expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))
+test('every count of the recount has a planted fault', () =>
+  expect(Object.keys(faults)).toEqual(counts.map(({ name }) => name)))
 
-test.for(Object.entries(faults))('%s: names a wrong value', async ([name, sql]) => {
+test.for(Object.entries(faults))('the recount reports a wrong value in %s', async ([name, sql]) => {
   const client = createClient({ url })
   await client.executeMultiple(sql)
   client.close()

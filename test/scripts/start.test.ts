@@ -27,7 +27,7 @@ const otherRuntime = (name: string) => ['node', 'scripts/other-runtime.js', name
 const commands = { node: ['npm', 'start'], deno: otherRuntime('deno'), bun: otherRuntime('bun') }
 
 test.each(runtimes)(
-  'on %s: any DATABASE_URL, and SIGTERM to the command alone stops the server cleanly',
+  'on %s the server starts with any DATABASE_URL, and stops cleanly when its command gets SIGTERM',
   async (runtime) => {
     const folder = join(database.folder, 'a folder, new')
     const [program, ...words] = commands[runtime]
@@ -63,7 +63,7 @@ test.each(runtimes)(
   },
 )
 
-test.each(['deno', 'bun'] as const)('%s needs no package, only the runtime on PATH', async (runtime) => {
+test.each(['deno', 'bun'] as const)('the start on %s needs no package, only the runtime on PATH', async (runtime) => {
   const checkout = join(database.folder, 'checkout')
   mkdirSync(join(checkout, 'src'), { recursive: true })
   mkdirSync(join(database.folder, 'bin'))
@@ -111,7 +111,7 @@ test('Deno may use the files named on the command line', () => {
   })
 })
 
-test('Deno may not use the folder of a value that is not a path', () => {
+test('Deno may not use a folder from a value that is not a path', () => {
   const writes = (...words: string[]) =>
     otherRuntimeCommand('deno', 'libsql://grid.example', undefined, words).filter((word) => word.includes('write'))
 
@@ -120,7 +120,7 @@ test('Deno may not use the folder of a value that is not a path', () => {
   expect(writes('import-account', '/b/1', '--rename', '/a/x=y')).toEqual([`--allow-write=/b,${tmpdir()}`])
 })
 
-test("Deno may write only to the database's folder, and nowhere with a remote one", () => {
+test("Deno may write only to the database's folder, and to none with a remote database", () => {
   const permissions = (url?: string) => runtimeCommand('deno', url).filter((word) => word.startsWith('--allow-'))
   const own = ['--allow-net', '--allow-env', expect.stringMatching(/^--allow-read=/), expect.stringMatching(/ffi/)]
 
@@ -137,7 +137,7 @@ test("Deno may write only to the database's folder, and nowhere with a remote on
 })
 
 test.each(['file:./data/grid.db', 'file:grid.db', 'file:/srv/my%20data/grid.db', 'file:///srv/grid.db', 'http://db:1'])(
-  'the folder of %s is that of the file that the grid opens',
+  'the database folder of %s is the folder of the file that the grid opens',
   (url) => {
     const path = localPath(url)
     expect(databaseFolder(url)).toBe(path === undefined ? undefined : resolve(path, '..'))

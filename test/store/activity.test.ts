@@ -13,7 +13,7 @@ describe('the activity log', () => {
     await call(grid.evil.store, 'tool-1')
   })
 
-  test('numbers its rows separately in each account', async () => {
+  test("the log's rows are numbered separately in each account", async () => {
     expect((await grid.acme.store.read.activity.list()).map(({ n }) => n)).toEqual([4, 3, 2, 1])
     expect((await grid.evil.store.read.activity.list()).map(({ n }) => n)).toEqual([1])
   })
@@ -23,7 +23,7 @@ describe('the activity log', () => {
     ['DELETE FROM activity WHERE account_id = ?'],
     [replacement('id', '9')],
     [replacement("'other'", 'n')],
-  ])('is append-only, so it refuses %s', async (sql) => {
+  ])('the activity log is append-only, so it refuses %s', async (sql) => {
     const before = await grid.acme.store.read.activity.list()
 
     await expect(rows(grid, sql, [grid.acme.id])).rejects.toMatchObject({ code: 'write_conflict' })
@@ -31,7 +31,7 @@ describe('the activity log', () => {
     expect(await grid.acme.store.read.activity.list()).toEqual(before)
   })
 
-  test('gets no second row when a unit is repeated after a lost response', async () => {
+  test('a unit repeated after a lost response adds no second row to the log', async () => {
     const row = activityRow(grid.acme.store.actor, { tool: 't', arguments: {}, requestId: 'r' }, 'ok', 1)
     const fact = { sql: "INSERT INTO store_facts (key, value) VALUES (?, '1')" }
 

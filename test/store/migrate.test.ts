@@ -44,7 +44,7 @@ describe('the step after a release', () => {
     ['another view', [cars, wheels, 'CREATE VIEW red AS SELECT id, color FROM cars;', index, trigger]],
     ['another trigger', [...first.slice(0, -1), trigger.replace("'a'", "'b'")]],
     ['no index that is not unique', first, [...first, 'CREATE INDEX `cars_slow` ON `cars` (`id`, `color`);']],
-  ])('is created, and the previous version can use its result: %s', (_, fresh, before = first) => {
+  ])('a step is generated, and the previous version can use its result: %s', (_, fresh, before = first) => {
     const { steps: [one] } = makeSteps(steps, {}, before)
 
     const made = makeSteps([one], { '0000_grid': one.hash }, fresh, 'next')
@@ -65,7 +65,7 @@ describe('the step after a release', () => {
       "CREATE TRIGGER full BEFORE INSERT ON cars BEGIN SELECT RAISE(ABORT, 'full'); END;",
     ]],
     ['the table doors keeps rows of cars from being deleted', [...first, keyed('no action')]],
-  ])('is created, and the previous version cannot use its result: %s', (reason, fresh) => {
+  ])('a step is generated, and the previous version cannot use its result: %s', (reason, fresh) => {
     const { lacks, ends, steps: [, { compatible }] } = makeSteps(steps, shipped, fresh, 'next')
 
     expect([lacks, ends['0001_next'], compatible]).toEqual([[], expect.arrayContaining([reason]), false])
@@ -75,7 +75,7 @@ describe('the step after a release', () => {
     ['the column cars.color changed', cars.replace('`color` text', '`color` integer')],
     ['the column cars.color is gone', cars.replace(',\n\t`color` text NOT NULL', '')],
     ['the column cars.speed has no default and is not nullable', withColumn('`speed` integer NOT NULL')],
-  ])('is written manually where a table changes in another way: %s', (reason, table) => {
+  ])('a step is written manually where a table changes in another way: %s', (reason, table) => {
     const fresh = [table, wheels]
     const others = [...first.slice(2).reverse()].map((sql) =>
       sql.replace(/^CREATE (?:UNIQUE )?(\w+) `?(\w+).*/, 'DROP $1 $2;')
@@ -88,7 +88,7 @@ describe('the step after a release', () => {
     expect(makeSteps(steps, shipped, fresh).lacks).toContain('cars')
   })
 
-  test('does not change a released step', () => {
+  test('a released step is never changed', () => {
     const changed = [{ ...steps[0], statements: [cars] }]
     expect(() => makeSteps(changed, shipped, first)).toThrow('The step 0000_grid was released with other statements.')
     expect(makeSteps(steps, shipped, [cars]).lacks).toEqual(['wheels', 'red', 'cars_color', 'painted'])
@@ -117,7 +117,7 @@ describe.each([
   })
   afterEach(() => client.close())
 
-  test('creates every table of the schema in an empty database', async () => {
+  test('a migration creates every table of the schema in an empty database', async () => {
     const { applied } = await migrate(client)
 
     expect(applied).toEqual(migrations.map(({ name }) => name))

@@ -145,8 +145,8 @@ onEachDatabase((open) => {
   })
 })
 
-describe('during a key rotation, a token', () => {
-  test('that is replaced or removed keeps its change', async () => {
+describe('a token during a key rotation', () => {
+  test('a token that is replaced or removed during a key rotation keeps its change', async () => {
     const grid = await testGrid({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 3)
     const [{ id: changed }, { id: removed }] = await grid.acme.store.read.guardrails.list()
@@ -166,7 +166,7 @@ describe('during a key rotation, a token', () => {
     expect(await opened(grid, `${second},${first}`)).toEqual(['newer', 'token 2'])
   })
 
-  test('that cannot be decrypted stays unchanged, is counted and logged, and does not stop the others', async () => {
+  test('a token that cannot be decrypted stays unchanged, is counted and logged, and does not stop the rotation', async () => {
     const grid = await testGrid({ env: { GRID_KEYS: first } })
     await addGuardrails(grid, 3)
     const [damaged, moved] = await grid.acme.store.read.guardrails.list()

@@ -12,10 +12,7 @@ import { expect, test } from 'vitest'
 import { runtimeBinary } from '../../scripts/runtime.ts'
 import type { DeclaredQuery } from '../support/statement-columns.ts'
 
-/**
- * The TypeScript types by a column's declared type. A decoder may turn a text into an object, and a number into a
- * boolean.
- */
+/** The row types by declared column type. A decoder may turn a text into an object, and a number into a boolean. */
 const typesOf: Record<string, string> = {
   TEXT: 'string | object',
   INTEGER: 'number | boolean | bigint',

@@ -23,7 +23,7 @@ const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', 
 /** The count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
-test('lists what needs a person, with filters by kind, and matches the number in the navigation', async () => {
+test('Attention lists what needs a person, with filters by kind, and matches the number in the navigation', async () => {
   await send()
   grid.clock.now += 2 * hour
   await pausedConversation(grid.acme.store, ['alice', 'bob'])
@@ -44,7 +44,7 @@ test('lists what needs a person, with filters by kind, and matches the number in
   expect(count((await ann.open(`${home}/agents`)).html)).toBe('2')
 })
 
-test('shows owners, but not members, rows that a follower skipped, and a stuck follower', async () => {
+test('Attention shows skipped rows and a stuck follower to owners, but not to members', async () => {
   const since = grid.clock.now - 2 * hour
   await send()
   const { messages } = await grid.store.global.pulses.read()
@@ -62,7 +62,7 @@ test('shows owners, but not members, rows that a follower skipped, and a stuck f
   expect((await member.open(page)).text).not.toContain('left out')
 })
 
-test("shows a full inbox in red on Home, in Attention and on its agent's page, with the number of refused messages", async () => {
+test("a full inbox is red on Home, in Attention and on its agent's page, with the number of refused messages", async () => {
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '5' } })
   home = `/accounts/${grid.acme.id}`
   ann = await signedInByEmail(grid, 'ann@acme.example')
@@ -93,7 +93,7 @@ test("shows a full inbox in red on Home, in Attention and on its agent's page, w
   expect(full.html).toContain('<span class="badge bad">full')
 })
 
-test('a person with the permission confirms or removes the taker of a pending alias with a button', async () => {
+test('a permitted person confirms or removes an agent that takes a pending alias with a button', async () => {
   const open = { visibility: 'public', accessPolicy: 'allow_list' } as const
   await grid.acme.agent('desk', { ...open, accessList: ['later', 'never'] })
   expect((await ann.open(`${home}/agents/desk/settings`)).text).toContain('Not let in yet: @later, @never')
@@ -116,7 +116,7 @@ test('a person with the permission confirms or removes the taker of a pending al
   expect([status, refused]).toEqual([400, expect.stringContaining('@never is no longer on the access list of @desk')])
 })
 
-test('buttons snooze a row and show it again', async () => {
+test('buttons in Attention snooze a row and show it again', async () => {
   await send()
   grid.clock.now += 2 * hour
   const { html } = await ann.open(page)
@@ -127,7 +127,7 @@ test('buttons snooze a row and show it again', async () => {
     /Snoozed\. It comes back later.*All is well.*Snoozed: 1 .*@bob has not read for 2 h until/,
   )
   expect(count(after.html)).toBeUndefined()
-  // For this user only.
+  // The row is snoozed for this user only.
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
   expect(count((await viewer.open(page)).html)).toBe('1')
 
@@ -143,7 +143,7 @@ test('buttons snooze a row and show it again', async () => {
   expect(gone.text).toContain('It no longer needs attention.')
 })
 
-test('reports keys only to users who can replace them, and senders only to users who may read them', async () => {
+test('Attention shows keys only to users who can replace them, and senders only to users who may read them', async () => {
   grid.clock.now += 40 * 24 * hour
   await send()
   grid.clock.now += 2 * hour
@@ -161,7 +161,7 @@ test('reports keys only to users who can replace them, and senders only to users
   expect(members.text).not.toContain('oldest from')
 })
 
-test('caches the number per user for some seconds, and the page recounts it', async () => {
+test('the number in the navigation is cached per user for some seconds, and Attention recounts it', async () => {
   const admin = await signedInMember(grid, grid.acme, 'admin')
   await send()
   grid.clock.now += 2 * hour
@@ -176,7 +176,7 @@ test('caches the number per user for some seconds, and the page recounts it', as
   expect([await seen(ann), await seen(admin)]).toEqual(['2', '2'])
 })
 
-test('folds three or more of a kind into one row, with their number and a link from Home', async () => {
+test('Attention folds three or more items of a kind into one row, with their number and a link from Home', async () => {
   const names = Array.from({ length: 52 }, (_, n) => `reader-${n}`)
   for (const alias of names) await grid.acme.agent(alias)
   const tell = async (aliases: string[]) => {
@@ -199,7 +199,7 @@ test('folds three or more of a kind into one row, with their number and a link f
   expect(count(all.html)).toBe('52')
 })
 
-test('refused calls count, but form errors do not', async () => {
+test('Attention counts refused calls, but not form errors', async () => {
   const skill = `${home}/skills/new`
   for (let n = 0; n < 4; n++) expect((await ann.submit(skill, { name: '', description: '' })).status).toBe(400)
   expect((await ann.open(page)).text).toContain('All is well.')

@@ -1,4 +1,4 @@
-/** Signed-in people see errors inside the application. */
+/** Signed-in people see errors within the application's frame. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import { type Browser, browser } from '../support/browse.ts'
@@ -34,7 +34,7 @@ test.each([
   ],
   ['of no account', () => '/nothing-here', 'There is nothing at /nothing-here', 'Go to Home', /./],
   ['of a used link', () => '/reset/used', 'used', 'Go to Home', /<h1>This link no longer works</],
-])('on a page %s a signed-in user keeps the navigation and a way back', async (_, path, words, next, html) => {
+])('on an error page %s a signed-in user has the navigation and a way back', async (_, path, words, next, html) => {
   const page = await olga.request(path(), { headers: { Accept: 'text/html' } })
   const body = await page.text()
 
@@ -47,7 +47,7 @@ test.each([
   expect(body).not.toContain(grid.evil.id)
 })
 
-test('an error page keeps the number in the navigation', async () => {
+test('an error page shows the number in the navigation', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
   grid.clock.now += 2 * hour
   const { status, text } = await olga.open(`${account}/agents/nobody`)
@@ -56,7 +56,7 @@ test('an error page keeps the number in the navigation', async () => {
   expect(text).toContain('Attention 1 open')
 })
 
-test('without a session or an account, an error has a page of its own', async () => {
+test('without a session or an account, an error page has no navigation', async () => {
   const alone = await signedIn(grid, await person(grid))
   for (const one of [browser(grid), alone]) {
     const page = await one.request('/nothing-here', { headers: { Accept: 'text/html' } })
@@ -67,7 +67,7 @@ test('without a session or an account, an error has a page of its own', async ()
 })
 
 describe('403', () => {
-  test('names the permitted roles, and some people who have them', async () => {
+  test('a refused page names the permitted roles, and some people with these roles', async () => {
     const viewer = await signedIn(grid, await person(grid, { role: 'viewer', name: 'Vera' }))
 
     const { status, text, html } = await viewer.open(`${account}/new-agent`)

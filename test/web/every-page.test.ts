@@ -1,6 +1,6 @@
 /**
  * Every page, for every kind of visitor who may see it, with names of maximum length and in a right-to-left script.
- * `npm run screenshots` saves screenshots of all of them, with the site's own names.
+ * `npm run screenshots` saves screenshots of all pages, with the seeded names.
  */
 import process from 'node:process'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -30,9 +30,9 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
   guardrails: ['name = substr(?, 1, 60) || substr(id, -4)', 'name'],
 }
 /**
- * How each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, and in a narrow one for
- * the beginner and, in the long form, the viewer. The viewer has the owner's pages with fewer controls, so those need
- * no check of their own.
+ * The views in which each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, and in a
+ * narrow window for the beginner and, in the long form, the viewer. The viewer has the owner's pages with fewer
+ * controls, so these need no separate check.
  */
 const [desktop, phone] = views
 const small: View = { scheme: 'dark', viewport: 'small' }
@@ -70,7 +70,7 @@ async function storeEverywhere(name: string): Promise<void> {
   ])
 }
 
-test('links reach every page of an account; other routes redirect, or are parts of pages', async () => {
+test('every page of an account can be reached by links, and other routes redirect or return parts of pages', async () => {
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
   const below = [...routes].filter((path) => path.startsWith('/accounts/:account'))
   const known = Object.assign({}, ...pages.map(({ route, path }) => parametersOf(route, path(site).split('?')[0])))
@@ -86,14 +86,14 @@ test('links reach every page of an account; other routes redirect, or are parts 
 })
 
 // See docs/security.md, "Requests".
-test('pages have page headers, no compression, unique ids and labelled controls', async () => {
+test('every page has security headers, no compression, unique ids and labelled controls', async () => {
   for (const { name, status = 200, as = 'owner', path } of pages) {
     const one = site.browsers[as] ?? browser(grid)
     const response = await one.request(path(site), { headers: { 'Accept-Encoding': 'gzip, br' } })
     const headers = Object.fromEntries(response.headers)
 
     expect(response.status, name).toBe(status)
-    // The welcome page is the same for everybody.
+    // The welcome page is the same for everybody, so it may be compressed.
     expect(headers['content-encoding'], name).toBe(name === 'welcome' ? 'br' : undefined)
     expect(headers, name).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -112,7 +112,7 @@ test('pages have page headers, no compression, unique ids and labelled controls'
     expect(headers['content-security-policy'], name).not.toContain('unsafe')
     if (name === 'welcome') continue
     const html = await response.text()
-    // The policy would refuse these.
+    // The content security policy would refuse these.
     expect(html, name).not.toMatch(/\sstyle=|<style|\son\w+=|<script(?! src=)|javascript:/)
     const idsOf = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, id]) => id)
     const ids = idsOf(/ id="([^"]*)"/g)
@@ -179,7 +179,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 900_000 }, () => {
     await close()
   })
 
-  test('this also holds for the set-up page of an empty grid, and for pages of expired links', async () => {
+  test('set-up pages and pages of expired links are accessible and fit the viewport', async () => {
     const fresh = await emptyLiveGrid()
     const visitor = await visit()
     await visitor.page.goto(fresh.url + await setUpPath(fresh))

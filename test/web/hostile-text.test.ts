@@ -6,7 +6,7 @@ import { callTool } from '../support/mcp.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** SQL assignments, bypassing validation, for every stored field that a page may show. Unique fields append the id. */
+/** SQL assignments, without validation, for each stored field that a page may show. Unique fields append the id. */
 const fields: Record<string, string[]> = {
   agents: [
     'description = ?1',
@@ -35,7 +35,7 @@ const fields: Record<string, string[]> = {
     'recipient = substr(recipient, 1, 1) || ?1',
     'conversation_id = iif(conversation_id IS NULL, NULL, ?1)',
   ],
-  // The conversation's id is part of the key.
+  // The id of a conversation is part of the key.
   threads: [`key = iif(kind = 'conversation', substr(key, 1, instr(key, '/')) || ?1 || id, key)`],
   signups: ['address = ?1'],
   invitations: ['email = ?1 || id'],
@@ -55,7 +55,7 @@ beforeAll(async () => {
   grid = await liveGrid({ env: { DURABILITY: 'relaxed', SIGNUP_PER_HOUR: '1000' } })
   site = await seedSite(grid)
   pages = await pagesOf(grid, site)
-  // Reading conversations adds rows to the log, once.
+  // Opens every page once, because reading conversations adds rows to the log.
   for (const page of pages) await htmlOf(page)
   // The log is append-only, so these rows come from real calls.
   for (const text of hostileTexts) {
@@ -63,7 +63,7 @@ beforeAll(async () => {
   }
 }, 120_000)
 
-describe('each payload in every field', () => {
+describe('each hostile text in every field', () => {
   const rounds = Array.from(
     { length: hostileTexts.length / 12 },
     (_, n) => hostileTexts.slice(n * 12, n * 12 + 12),
@@ -75,7 +75,7 @@ describe('each payload in every field', () => {
     for (const page of pages) plain.set(page.name, skeleton(await htmlOf(page)))
   }, 120_000)
 
-  test('unescaped payloads would change a page', () => {
+  test('an unescaped hostile text would change a page', () => {
     expect(skeleton(`<p>${hostileTexts[0]}</p>`)).not.toEqual(skeleton(`<p>${benign}</p>`))
   })
 
@@ -106,7 +106,7 @@ test('no stored text reorders its neighbours', { timeout: 120_000 }, async () =>
     const seen = (await htmlOf(page))
       .replace(/<textarea[^>]*>[^<]*<\/textarea>/g, '')
       .replace(/ value="[^"]*"/g, '')
-      // The page's bidi isolates.
+      // Removes the page's own bidi isolates.
       .replace(/\u2068[^\u2069]*\u2069/g, '')
     for (const [around] of seen.matchAll(/.{0,80}[\u202a-\u202e\u2066-\u2069]/g)) found.push(`${page.name}: ${around}`)
   }
@@ -134,7 +134,7 @@ async function htmlOf({ as = 'owner', path }: SitePage): Promise<string> {
 
 const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 
-/** Markdown source, up to the offered answers or whatever follows it. */
+/** The HTML of a message's Markdown, up to the offered answers or the following element. */
 const markdown =
   /<div class="text">([\s\S]*?)(?:<div class="offer">|<\/div>(?=<div class="below">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>))/g
 /** The elements that Markdown can produce. Links are checked separately: `rel` reveals nothing to the other side. */
@@ -142,8 +142,8 @@ const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
 
 /**
- * The elements with their attribute names, which no text may change, except for those produced by Markdown. Ignores
- * agent icons, which depend on the alias.
+ * The elements with their attribute names. No text may change them, except for elements that Markdown produces. Agent
+ * icons are ignored, because they depend on the alias.
  */
 function skeleton(html: string): string[] {
   const others = html.replace(markdown, (_, text: string) => {

@@ -1,4 +1,4 @@
-/** A user's input survives the end of the session, and every other interruption. */
+/** A user's form input survives the end of the session and other interruptions. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
@@ -22,7 +22,7 @@ const action = () => `/accounts/${grid.acme.id}/skills/new`
 const fields = { name: 'forecasts <i>', description: 'two\nlines & more' }
 const skills = async () => (await grid.acme.store.read.skills.search('forecasts', 5, 0)).map(({ name }) => name)
 
-/** Expects the form with its input, and that sending it again works. */
+/** Expects the form with its input, and that it can be sent. */
 async function expectKept(page: Awaited<ReturnType<Browser['open']>>) {
   expect(page.status).toBe(200)
   expect(page.at).toBe(action())
@@ -41,7 +41,7 @@ async function postAfterTheSession() {
   return await one.send(form, fields, action())
 }
 
-test('after the end of the session, with a password', async () => {
+test('a form is shown again after the session has ended and the user has given the password', async () => {
   const asked = await postAfterTheSession()
 
   expect(asked.status).toBe(401)
@@ -51,7 +51,7 @@ test('after the end of the session, with a password', async () => {
   await expectKept(await one.send(wrong, { email: owner.email, password }, '/sign-in'))
 })
 
-test('after the end of the session, with a password and a code', async () => {
+test('a form is shown again after the session has ended and the user has given the password and a code', async () => {
   const { secret, one: begun } = await addTotp(grid, owner)
   one = begun
   const asked = await postAfterTheSession()
@@ -61,7 +61,7 @@ test('after the end of the session, with a password and a code', async () => {
   await expectKept(await one.send(half, { code: codeOf(grid, secret) }, '/second-factor'))
 })
 
-test('keeps the input if the user has signed in again in another tab', async () => {
+test('a form is kept if the user has signed in again in another tab', async () => {
   const form = await one.open(action())
   await one.submit('/confirm', { password })
 
@@ -73,7 +73,7 @@ test('keeps the input if the user has signed in again in another tab', async () 
   expect((await one.send(page, fields, action())).text).toContain('The skill has been created')
 })
 
-test('on pages outside accounts: the name of a new account', async () => {
+test('a form outside accounts, the name of a new account, is shown again after signing in', async () => {
   const form = await one.open('/new-account')
   grid.clock.now += 15 * day
   const asked = await one.send(form, { name: 'Beta' }, '/new-account')
@@ -84,7 +84,7 @@ test('on pages outside accounts: the name of a new account', async () => {
   expect(page.html).toContain('value="Beta"')
 })
 
-test('secrets are not kept, nor are forms of another site', async () => {
+test('secrets in a form, and forms of other sites, are not kept', async () => {
   const path = `/accounts/${grid.acme.id}/settings/profile`
   const form = await one.open(path)
   grid.clock.now += 15 * day
@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     live = await liveGrid({ env: { DURABILITY: 'relaxed' } })
   })
 
-  test.each([true, false])('the form is restored in the same tab; with script: %s', async (withScript) => {
+  test.each([true, false])('a kept form is restored in the same tab; with script: %s', async (withScript) => {
     const user = await person(live, { role: 'owner' })
     const { page, context, faults, close } = await visit({ withScript })
     const signIn = async () => {

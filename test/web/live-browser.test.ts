@@ -1,4 +1,4 @@
-/** Open pages in a real browser: what they update, when, and over how many streams. */
+/** Open pages in a real browser: which parts they update, when, and over how many streams. */
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findThread, listThreads } from '../../src/grid/conversations/threads.ts'
@@ -20,7 +20,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   let thread: string
   let user: string
   beforeEach(async () => {
-    // Locks need a secure context, such as localhost.
+    // The Locks API needs a secure context, such as localhost.
     grid = await liveGrid({ host: 'localhost' })
     unfollow = following(grid.store)
     await say(grid, storeOf(grid, grid.alice), 'bob', 'the first message')
@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
   const streams = () => grid.store.waiting.pages.count
   const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
-  test('shows and announces a new message and its states, and keeps the focus', async () => {
+  test('an open page shows and announces a new message and its states, and keeps the focus', async () => {
     const { page, faults } = visitor
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)
@@ -56,11 +56,11 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(faults).toEqual([])
   })
 
-  test('that shows minutes refreshes when something is new, but not because it was opened', async () => {
+  test('an open page with minutes refreshes when something is new, but not right after it was opened', async () => {
     const { page } = visitor
     const read: string[] = []
     page.on('request', (request) => void (request.headers()['x-by-itself'] && read.push(request.url())))
-    // A process's first page does not know the content yet.
+    // Opens a page first, because a process's first page does not know the content yet.
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)
     read.length = 0
@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(home()).toHaveLength(1)
   })
 
-  test('that shows a conversation next to the list does not mark it as seen', async () => {
+  test('an open page with the list and a conversation does not mark the conversation as seen', async () => {
     const { page } = visitor
     const list = `${grid.url}/accounts/${grid.acme.id}/conversations`
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads
@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(await seen()).toBeGreaterThan(0)
   })
 
-  test('shows a button while its reader has scrolled up', async () => {
+  test('an open page shows new messages as a button while its reader has scrolled up', async () => {
     for (let n = 0; n < 40; n++) await say(grid, storeOf(grid, grid.alice), 'bob', `older message ${n}`)
     const { page } = visitor
     await page.goto(thread)
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(await page.locator('button[data-new]').count()).toBe(0)
   })
 
-  test('shares one stream with seven others, and another one takes over when it is closed', async () => {
+  test('eight open pages share one stream, and another page takes over when the first is closed', async () => {
     const pages: Page[] = [visitor.page]
     for (let n = 1; n < 8; n++) pages.push(await visitor.context.newPage())
     for (const page of pages) await page.goto(thread)
@@ -126,14 +126,14 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(streams()).toBe(1)
   })
 
-  test('says that updates are paused when its session has ended', async () => {
+  test('an open page says that updates are paused when its session has ended', async () => {
     const { page } = visitor
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)
     await grid.store.write([grid.store.global.sessions.endOthers(user, '', grid.clock.now)])
     await page.getByText('Updates paused.').waitFor()
     expect(await page.getByRole('link', { name: 'Reload' }).count()).toBe(1)
-    // It covers nothing, because the content below the header moved down.
+    // The notice covers nothing, because the content below the header moved down.
     for (const viewport of [{ width: 1280, height: 800 }, { width: 390, height: 844 }]) {
       await page.setViewportSize(viewport)
       const [paused, pane, scrolled] = await Promise.all([

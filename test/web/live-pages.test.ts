@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     return visitor.page
   }
 
-  test('of an agent shows its messages, their states, its queue, and that it waits', async () => {
+  test('an open page of an agent shows its messages, their states, its queue, and that the agent waits', async () => {
     await say(grid, storeOf(grid, grid.bob), 'alice', 'an older message')
     const page = await open('agents/bob')
     await page.locator('.menu.user summary').focus()
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('of a channel shows its first post and later ones', async () => {
+  test('an open page of a channel shows its first post and later ones', async () => {
     const members = [grid.alice.id, grid.bob.id]
     const { channel } = await createChannel(grid.acme.store, { name: 'incidents', members })
     const page = await open(`channels/${channel.id}`)
@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('of Attention shows new rows and the number, and keeps an open menu open', async () => {
+  test('an open Attention page shows new rows and their number, and keeps an open menu open', async () => {
     await say(grid, storeOf(grid, grid.alice), 'bob', 'for bob')
     grid.clock.now += 2 * hour
     const page = await open('attention')

@@ -1,4 +1,4 @@
-/** Two processes on a libsql-server: changes made by one appear on the other's pages. */
+/** Two processes on a libsql-server. Changes made at one appear on pages of the other. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { chooseAlias } from '../../src/grid/people/person-aliases.ts'
@@ -11,7 +11,7 @@ import { person, signedIn } from '../support/people.ts'
 import { type Sqld, startSqld } from '../support/sqld.ts'
 import { tripwire } from '../support/tripwire.ts'
 
-/** The design allows 300 ms. A loaded machine takes longer for everything. */
+/** The design allows 300 ms. A loaded machine needs more time. */
 const soonMs = 2_000
 
 let server: Sqld
@@ -31,7 +31,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('two people at two processes soon see what three agents write, and only what they may read', async () => {
+test('people at two processes soon see the messages of three agents, and only those they may read', async () => {
   const carol = await grid.acme.agent('carol')
   const [owner, member] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'member' })]
   const personAlias = await chooseAlias(grid.store.account(grid.acme.id, member.actor('member')), { alias: 'kim' })
@@ -68,7 +68,7 @@ test('two people at two processes soon see what three agents write, and only wha
     await sendMessage(storeOf(grid, from), { to, text: 'hello' })
     const seqs = await Promise.all([seen(streams.ownerHere, sentAt), seen(streams.ownerThere, sentAt)])
     expect(seqs[0]).toBe(seqs[1])
-    // The member receives only messages to their alias.
+    // The member is notified only of messages to their alias.
     if (to !== personAlias.alias) continue
     expect((await streams.memberThere.next('count', 'thread')).data.unread).toBe(1)
     expect((await streams.memberThere.next('thread')).data.seq).toBe(seqs[0])
@@ -79,7 +79,7 @@ test('two people at two processes soon see what three agents write, and only wha
   for (const { close } of Object.values(streams)) await close()
 })
 
-test('a restarted process continues the stream where it stopped', async () => {
+test("a process that was restarted continues a page's stream where it stopped", async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const before = await openLive(one, grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'before' })

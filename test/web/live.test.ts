@@ -1,4 +1,4 @@
-/** The stream of open pages: what it reports, to whom, and how it ends. */
+/** The event stream of open pages: its events, its readers, and its end. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Role } from '../../src/auth/actor.ts'
 import { sessionIdleMs } from '../../src/auth/session.ts'
@@ -32,7 +32,7 @@ afterEach(async () => {
   await unfollow()
 })
 
-test('announces a message by account, thread and number, without its text', async () => {
+test('the stream announces a message by account, thread and number, without its text', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'the secret word' })
 
@@ -43,7 +43,7 @@ test('announces a message by account, thread and number, without its text', asyn
   await live.close()
 })
 
-test('announces events of a message in a watched thread', async () => {
+test('the stream announces events of a message in a watched thread', async () => {
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   const thread = await waitFor('the thread', async () => (await listThreads(grid.acme.store, {})).threads[0])
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), `${grid.acme.id}:${thread.id}`)
@@ -59,7 +59,7 @@ test('announces events of a message in a watched thread', async () => {
   await live.close()
 })
 
-test("announces a change in an agent's queue", async () => {
+test("the stream announces a change in an agent's queue", async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
   // Known once the first query of the account's agents is done.
   await waitFor('a look at the agents', () => looks > 0)
@@ -74,7 +74,7 @@ test("announces a change in an agent's queue", async () => {
   await live.close()
 })
 
-test('a reopened stream reports what was missed, and asks the page to reload if that is too much', async () => {
+test('a reopened stream reports missed events, or asks the page to reload if there are too many', async () => {
   const one = await signedInMember(grid, grid.acme, 'owner')
   const sender = storeOf(grid, grid.alice)
   const lost = await openLive(one, grid.acme.id)
@@ -91,7 +91,7 @@ test('a reopened stream reports what was missed, and asks the page to reload if 
   await again.close()
   for (let n = 0; n < 200; n++) await sendMessage(sender, { to: 'bob', text: `${n}` })
   await placed()
-  // Updates not yet sent to the process's streams would arrive after the start of a new one.
+  // Waits until all updates are sent, because a pending one would arrive after the start of a new stream.
   const { messages: newest } = await grid.store.global.pulses.read()
   await waitFor('the feed', async () => {
     const look = liveOf(await one.request(`/live?watch=${grid.acme.id}`))
@@ -104,7 +104,7 @@ test('a reopened stream reports what was missed, and asks the page to reload if 
   await late.close()
 })
 
-test('an ended session, a lost role and a stopping process end the stream with a reason', async () => {
+test('the stream ends with a reason when the session ends, the role is lost, or the process stops', async () => {
   const [ann, tom, kim] = [await member('owner'), await member('owner'), await member('member')]
   const [first, second, third] = await Promise.all([ann, tom, kim].map(({ one }) => openLive(one, grid.acme.id)))
   await grid.store.write([grid.store.global.sessions.endOthers(ann.id, '', grid.clock.now)])
@@ -117,7 +117,7 @@ test('an ended session, a lost role and a stopping process end the stream with a
   expect(grid.store.waiting.pages.count).toBe(0)
 })
 
-test('a role lowered during the stream ends what it could read', async () => {
+test('lowering a role during a stream stops events that the new role may not read', async () => {
   const { one, id } = await member('admin')
   const live = await openLive(one, grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
@@ -131,7 +131,7 @@ test('a role lowered during the stream ends what it could read', async () => {
   expect((await live.rest()).map(({ name }) => name)).not.toContain('thread')
 })
 
-test('asks a slow reader to reload everything, whatever is pending', async () => {
+test('the stream asks a slow reader to reload everything, however many events are pending', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   const sender = storeOf(grid, grid.alice)
   const count = 1_200
@@ -148,7 +148,7 @@ test('asks a slow reader to reload everything, whatever is pending', async () =>
   await live.close()
 })
 
-test("a person's fifth stream ends the oldest", async () => {
+test("a person's fifth stream ends the oldest one", async () => {
   const one = await signedInMember(grid, grid.acme, 'member')
   const streams = []
   for (let n = 0; n < 5; n++) streams.push(await openLive(one, grid.acme.id))
@@ -159,7 +159,7 @@ test("a person's fifth stream ends the oldest", async () => {
   await waitFor('the end of all streams', () => grid.store.waiting.pages.count === 0)
 })
 
-test('a page learns nothing about another account, or about a thread that the reader may not read', async () => {
+test('the stream reveals nothing about another account, or about a thread that the reader may not read', async () => {
   const [viewer, stranger] = [await member('viewer'), await signedInMember(grid, grid.evil, 'owner')]
   const member2 = await member('member')
   const streams = [
@@ -179,7 +179,7 @@ test('a page learns nothing about another account, or about a thread that the re
   }
 })
 
-test('sends missed events only as far as the reader may read them', async () => {
+test('missed events are sent only if the reader may read them', async () => {
   const { one } = await member('viewer')
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await placed()
@@ -205,7 +205,7 @@ test('an expired session ends the stream before any further event', async () => 
   expect(events.at(-1)).toMatchObject({ name: 'bye', data: { why: 'session' } })
 })
 
-test('updates continue after a failed query', async () => {
+test('the stream continues after a failed query', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   const { livePlaces } = grid.store.global
   const failing = vi.spyOn(livePlaces, 'after').mockRejectedValueOnce(new Error('the database is away'))
@@ -216,7 +216,7 @@ test('updates continue after a failed query', async () => {
   await live.close()
 })
 
-test("refuses another user's account like a missing one, and stays silent about another account's thread", async () => {
+test("the stream refuses another user's account like a missing one, and omits another account's thread", async () => {
   const one = await signedInMember(grid, grid.evil, 'owner')
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
   await placed()
@@ -239,7 +239,7 @@ test.each([
   ['without an account', '', 400],
   ['with too many', Array.from({ length: 41 }, () => 'a').join(','), 400],
   ['with something else', 'a:b', 400],
-])('%s there is no stream', async (how, watch, status) => {
+])('a stream %s is refused', async (how, watch, status) => {
   const one = await signedInMember(grid, grid.acme, 'owner')
   if (how === 'without a session') one.cookies.clear()
   const answer = await one.request(`/live?watch=${how === 'without a session' ? grid.acme.id : watch}`)
@@ -248,7 +248,7 @@ test.each([
   await answer.body?.cancel()
 })
 
-test('neither the stream nor what pages fetch automatically prolongs the session', async () => {
+test('neither the stream nor automatic requests of pages prolong the session', async () => {
   const { one, id } = await member('owner')
   grid.clock.now += 30 * minute
   const live = await openLive(one, grid.acme.id)
@@ -268,7 +268,7 @@ async function member(role: Role) {
   return { id: one.id, one: await signedIn(grid, one) }
 }
 
-/** Every message has been assigned to its conversation. */
+/** Resolves when every message has been assigned to its conversation. */
 async function placed(): Promise<void> {
   await waitFor('the places', async () => {
     const { positions, messages } = await grid.store.global.pulses.read()

@@ -19,7 +19,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { person, signedIn } from '../support/people.ts'
 import { seedSite } from '../support/site.ts'
 
-describe('one form at a time', () => {
+describe('one outdated form', () => {
   let grid: TestGrid
   let olga: Browser
   let adam: Browser
@@ -42,7 +42,7 @@ describe('one form at a time', () => {
     ...{ action: 'flag', onFailure: 'closed', enabled: 'on', attachTo: 'none' },
   }
 
-  test("an outdated form does not loosen a guardrail; saved again, it changes only the user's input", async () => {
+  test("an outdated form does not loosen a guardrail, and changes only the user's input when it is saved again", async () => {
     const { id, at } = await guardrail()
     const old = await adam.open(at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -61,7 +61,7 @@ describe('one form at a time', () => {
     expect(await stored(id)).toMatchObject({ name: 'Keys', action: 'block' })
   })
 
-  test('a form that is sent twice causes no conflict, nor does one that was refused for another reason', async () => {
+  test('a form is not outdated if it was sent twice, or refused for another reason', async () => {
     const { id, at } = await guardrail()
     const page = await adam.open(at)
     for (const _ of [1, 2]) {
@@ -73,7 +73,7 @@ describe('one form at a time', () => {
     expect(await stored(id)).toMatchObject({ name: 'Keys', action: 'flag' })
   })
 
-  test('a refused form is still as old as its page', async () => {
+  test('an outdated form stays outdated after it was refused for another reason', async () => {
     const { id, at } = await guardrail()
     const wrong = await adam.send(await adam.open(at), { ...settings, name: ' ' }, at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -82,7 +82,7 @@ describe('one form at a time', () => {
     expect((await stored(id)).action).toBe('block')
   })
 
-  test("a channel's description", async () => {
+  test("an outdated form with a channel's description is refused", async () => {
     const { channel } = await createChannel(grid.acme.store, { name: 'team', members: ['alice'] })
     const at = path('channels', channel.id, 'settings')
     const old = await adam.open(at)
@@ -95,7 +95,7 @@ describe('one form at a time', () => {
   })
 })
 
-/** Why a form carries no original values, by the end of its route. */
+/** The reasons why a form carries no original values, by the end of its route. */
 const exempt: Record<string, RegExp> = {
   'makes something new':
     /\/(new|new-agent|keys|key|invitations|again|webhooks|incoming|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,
@@ -112,7 +112,7 @@ const exempt: Record<string, RegExp> = {
   'has only secrets': /\/profile\/password$/,
 }
 
-describe('every form', () => {
+describe('every form with settings', () => {
   let grid: TestGrid
   let owner: Browser
   let forms: Map<string, FoundForm>
@@ -153,7 +153,7 @@ describe('every form', () => {
     fields: [...form.fields.filter(([one]) => one !== name), [name, value]],
   })
 
-  test('carries its original values, or has a reason not to', () => {
+  test('every form carries its original values, or has one reason not to', () => {
     const found = routes.forms.flatMap((route) => {
       const reasons = Object.entries(exempt).filter(([, routes]) => routes.test(route)).length
       const isChecked = forms.has(route) && madeFrom(forms.get(route)!) !== undefined
@@ -163,7 +163,7 @@ describe('every form', () => {
     expect(checked().length).toBeGreaterThanOrEqual(15)
   })
 
-  test('is accepted from its page, and refused if any of its fields has changed since', async () => {
+  test('a form is accepted from its page, and refused if any of its fields has changed since', async () => {
     const before = await dump(grid, grid.acme, ['activity'])
     const found: string[] = []
     for (const [route] of checked()) {
@@ -179,7 +179,7 @@ describe('every form', () => {
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
   })
 
-  test('undoes nothing when posted twice from pages of the same time', async () => {
+  test('a form that is posted from two pages of the same time undoes nothing', async () => {
     const taken: string[] = []
     for (const [route] of checked()) {
       const old = await opened(route)
@@ -195,13 +195,13 @@ describe('every form', () => {
         break
       }
     }
-    // The Slack form is saved only once Slack has responded.
+    // The Slack form is not saved here, because Slack does not respond.
     const isSlack = (route: string) => route.endsWith('/channels/:channel/slack')
     expect(checked().map(([route]) => route).filter((route) => !taken.includes(route) && !isSlack(route))).toEqual([])
   })
 })
 
-/** Different values for a form's fields, some of which its action accepts. */
+/** Yields different values for a form's fields. The form's action accepts some of them. */
 function* changesOf({ html }: Page, { action, fields }: FoundForm): Generator<[string, string]> {
   const inner = html.match(new RegExp(`<form[^>]* action="${action}"[^>]*>([^]*?)</form>`))?.[1] ?? ''
   for (

@@ -1,6 +1,6 @@
 /**
- * What each role may do on an account's pages. Every form on a page is posted with every role, as an outsider and
- * without its token; the routes declare the permissions. See docs/people.md, "Roles", and docs/security.md, "Pages".
+ * The actions of each role on an account's pages. Every form on a page is posted with every role, as an outsider and
+ * without its token. The routes declare the permissions. See docs/people.md, "Roles", and docs/security.md, "Pages".
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions, type Role, roles } from '../../src/auth/actor.ts'
@@ -27,7 +27,7 @@ import { addTotp } from '../support/second-factor.ts'
 import { type SlackServer, startSlack } from '../support/slack.ts'
 import { type SeededSite, seedSite } from '../support/site.ts'
 
-/** Actions that end something needed by other forms, in the order in which they are posted, after all others. */
+/** Actions that end something other forms need. They are posted in this order, after all others. */
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
@@ -44,9 +44,9 @@ let site: SeededSite
 let slack: SlackServer
 let routes: { pages: string[]; forms: string[] }
 let declared: Map<string, readonly Role[]>
-/** The page of a message that the owner can retract, because links lead to other messages first. */
+/** The page of a message that the owner can retract. Links lead to other messages first. */
 let retractable: string
-/** A user of each role, and the forms they found. */
+/** A user of each role, and the forms that this user found. */
 const users = {} as Record<Role, { id: string }>
 const found = {} as Record<Role, Crawled>
 /** A new session, because some forms end others. */
@@ -58,7 +58,7 @@ beforeAll(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' }, safeFetch: slack.safeFetch })
   site = await seedSite(grid)
   const { store, acme } = grid
-  // A form that writes redirects to its conversation, once that exists.
+  // A form that writes redirects to its conversation, so conversations must be assigned.
   unfollow = following(store)
   const posts: FormRoute[] = []
   const sessions = createSessions(store, servedOrigins(store.deps.config))
@@ -115,7 +115,7 @@ beforeAll(async () => {
 afterAll(() => slack.close())
 afterAll(() => unfollow?.())
 
-/** A route's form, as found by the weakest role that has one. */
+/** A route's form, as found by the weakest role that sees it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
   const role = [...declared.get(route)!].reverse().find((role) => found[role].forms.has(route))
   return role && { role, form: found[role].forms.get(route)! }
@@ -124,7 +124,7 @@ function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
   // A guardrail is attached to agents named by the user.
   const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
-  // Other roles have posted since the page was opened, see `outdated-forms.test.ts`.
+  // Omits the original values, because other roles have posted since. See `outdated-forms.test.ts`.
   const given = fields.filter(([name]) => name !== madeFromField)
   return await one.request(action, {
     method: 'POST',
@@ -133,7 +133,7 @@ async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' |
   })
 }
 
-/** The statuses of `answer` for every form found, as `POST route: status`, and that nothing changed. */
+/** Posts every form with `answer`, and checks that nothing changed. Resolves to `POST route: status` lines. */
 async function refusedEverywhere(answer: (form: FoundForm, route: string) => Promise<number | undefined>) {
   const before = await dump(grid, grid.acme, ['activity', 'thread_seen'])
   const answers: string[] = []
@@ -146,11 +146,11 @@ async function refusedEverywhere(answer: (form: FoundForm, route: string) => Pro
   return answers
 }
 
-test.each(roles)('%s: sees only forms that the role may post', (role) => {
+test.each(roles)('%s sees only forms that the role may post', (role) => {
   expect([...found[role].forms.keys()].filter((route) => !declared.get(route)!.includes(role))).toEqual([])
 })
 
-test.each(roles)('%s: refuses every other form and changes nothing', async (role) => {
+test.each(roles)('%s is refused every other form, and nothing changes', async (role) => {
   const one = await as(role)
   const csrf = await csrfTokenOf(one, home())
   const answers = await refusedEverywhere(async (form, route) =>
@@ -192,7 +192,7 @@ test("another account's owner reaches nothing, by the path or through their own 
   expect(seen).toEqual([])
 })
 
-test("does nothing without a session, or without the form's token", async () => {
+test('no form works without a session, or without its token', async () => {
   const signedOutBrowser = await signedIn(grid, await person(grid))
   signedOutBrowser.cookies.clear()
   const owner = await as('owner')
@@ -205,10 +205,10 @@ test("does nothing without a session, or without the form's token", async () => 
   expect(withoutToken.filter((answer) => !answer.endsWith(': 403'))).toEqual([])
 })
 
-test('every form is found on a page, and succeeds for the weakest permitted role', async () => {
+test('every form is found on a page, and can be posted by the weakest permitted role', async () => {
   const done = new Map<string, string>()
   const places: string[] = []
-  /** Routes that refuse the weakest role they declare, which sees no such form. */
+  /** Routes that refuse the weakest role they declare. That role sees no such form. */
   const refused: string[] = []
   for (;;) {
     const due = routes.forms.filter((route) => !done.has(route) && exampleOf(route))
@@ -232,7 +232,7 @@ test('every form is found on a page, and succeeds for the weakest permitted role
       places.push(answer.headers.get('location') ?? '')
       if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
-    // Later forms are for whatever remains.
+    // Later forms need the pages of everything that remains.
     if ([-1, 0, 2].includes(least)) {
       for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }

@@ -7,9 +7,9 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { countingConnect, roundsOf } from '../support/rounds.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** The maximum number of rounds: one for the visitor, then three that depend on each other. */
+/** The maximum number of rounds: one for the visitor, then three, each of which needs the one before. */
 const most = 4
-/** How old the cached numbers of Attention are when they are recounted. */
+/** The age at which the cached numbers of Attention are recounted. */
 const laterMs = 11 * second
 
 let grid: TestGrid
@@ -21,7 +21,7 @@ beforeAll(async () => {
   pages = await pagesOf(grid, site)
 }, 120_000)
 
-/** The rounds of the second visit: the first one records that someone reads, and what they have seen. */
+/** The rounds of a second visit. The first visit records that someone reads, and the messages they have seen. */
 async function roundsOfPage({ path, as = 'owner' }: Pick<SitePage, 'path' | 'as'>) {
   const visitor = site.browsers[as] ?? browser(grid)
   const open = async () => await visitor.request(path(site))
@@ -32,7 +32,7 @@ async function roundsOfPage({ path, as = 'owner' }: Pick<SitePage, 'path' | 'as'
   return { rounds, status: result.status }
 }
 
-test('every page of every visitor waits at most four times', async () => {
+test('every page of every visitor waits for the database at most four times', async () => {
   const tooMany: string[] = []
   for (const page of pages) {
     const { rounds, status } = await roundsOfPage(page)
@@ -60,7 +60,7 @@ test.each<[string, (site: SeededSite) => string]>([
   ['the network of a day by skill', () => '/network?window=day&group=skill'],
   ['the agents by what is unread', () => '/agents?sort=unread'],
   ['the tasks that failed', () => '/tasks?show=failed'],
-])('so does a part of a page: %s', async (_, path) => {
+])('a part of a page waits for the database at most four times: %s', async (_, path) => {
   const { rounds, status } = await roundsOfPage({ path: (site) => `/accounts/${site.account}${path(site)}` })
 
   expect(status).toBe(200)
@@ -70,7 +70,7 @@ test.each<[string, (site: SeededSite) => string]>([
 test.each<[string, keyof SeededSite['browsers'] | undefined, number]>([
   ['is no member', 'beginner', 404],
   ['has no session', undefined, 303],
-])('reads nothing except the session for a visitor who %s', async (_, as, expected) => {
+])('nothing except the session is read for a visitor who %s', async (_, as, expected) => {
   const visitor = (as && site.browsers[as]) ?? browser(grid)
   for (const below of ['/home', '/attention', `/conversations/${site.talk.mine}`, '/agents/review']) {
     const { rounds, result } = await roundsOf(() => visitor.request(`/accounts/${site.account}${below}`))
@@ -80,7 +80,7 @@ test.each<[string, keyof SeededSite['browsers'] | undefined, number]>([
   }
 })
 
-test('no page is missing from this test', async () => {
+test('every page is covered by this test', async () => {
   const known = Object.assign({}, ...pages.map(({ route, path }) => parametersOf(route, path(site).split('?')[0])))
   const routes = new Set(grid.app.routes.flatMap(({ method, path }) => method === 'GET' ? [path] : []))
   const leftOut: string[] = []

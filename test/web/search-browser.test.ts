@@ -1,4 +1,4 @@
-/** The search dialog in a browser, and its keys. */
+/** The search dialog in a browser, and its keyboard shortcuts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accessibilityFaults, faultsOf, hasBrowser, useBrowser, type Visitor } from '../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../support/server.ts'
@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   const url = (...parts: (string | number)[]) => site.grid.url + site.path(...parts)
 
   test.each(['/', 'Control+k'])(
-    '%s opens the dialog, in which Enter opens the first place and Shift Enter searches messages',
+    '%s opens the search dialog, where Enter opens the first entry and Shift Enter searches messages',
     async (keys) => {
       const { page } = visitor
       await page.goto(url('channels'))
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     },
   )
 
-  test('the page has no accessibility faults', async () => {
+  test('the search page has no accessibility faults', async () => {
     await visitor.page.goto(`${url('search')}?q=deployment`)
 
     expect(await faultsOf(visitor, 'search-hits')).toEqual([])

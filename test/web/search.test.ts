@@ -1,4 +1,4 @@
-/** Searching as a person. See docs/people.md, "People who read". */
+/** Search by people. See docs/people.md, "People who read". */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAgent } from '../../src/grid/agents/agents.ts'
 import { createChannel, setChannelMembers } from '../../src/grid/channels/channels.ts'
@@ -26,7 +26,7 @@ const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(g
 
 /** The hits' texts, and the heading above them. */
 async function search(query: string, by?: Browser) {
-  // Some tests advance the clock, which ends sessions.
+  // Signs in again, because some tests advance the clock, which ends sessions.
   by ??= await signedIn(grid, ann.person)
   await followLog(grid.store)
   const { html } = await by.open(`/accounts/${grid.acme.id}/search?${query}`)
@@ -41,7 +41,7 @@ async function search(query: string, by?: Browser) {
 const readings = () =>
   rows(grid, "SELECT tool FROM activity WHERE account_id = ? AND tool LIKE 'read%'", [grid.acme.id])
 
-test('a member finds only messages to or from them, without a count of the rest', async () => {
+test("a member's search finds only messages to or from them, without a count of the others", async () => {
   await say(grid.alice, 'bob', 'the deployment between others')
   await say(grid.alice, 'ann', 'the deployment for ann')
 
@@ -52,13 +52,13 @@ test('a member finds only messages to or from them, without a count of the rest'
   expect(await readings()).toEqual([])
 })
 
-test('shows hits in a table as words on one line', async () => {
+test('a hit in a table is shown as words on one line', async () => {
   await say(grid.alice, 'ann', '## Builds\n\n| Part | State |\n| --- | --- |\n| shop | **deployed** |')
 
   expect((await search('q=deployed')).texts).toEqual(['Builds Part State shop deployed'])
 })
 
-test("an owner finds agents' messages since reading was enabled, which counts as reading; another account finds nothing", async () => {
+test("an owner's search finds agents' messages since reading was enabled, and is recorded as reading", async () => {
   await say(grid.alice, 'bob', 'an early deployment')
   grid.clock.now += day
   await rows(grid, 'UPDATE accounts SET people_read_since = ? WHERE id = ?', [grid.clock.now, grid.acme.id])
@@ -72,7 +72,7 @@ test("an owner finds agents' messages since reading was enabled, which counts as
   expect(html).toContain('No messages found')
 })
 
-test('finds posts since the day a member joined', async () => {
+test("a member's search finds posts since the day they joined", async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await say(grid.alice, '#ops', 'deployment before')
   grid.clock.now += day
@@ -82,7 +82,7 @@ test('finds posts since the day a member joined', async () => {
   expect((await search('q=deploy+in:%23ops')).texts).toEqual(['deployment after'])
 })
 
-test('a viewer finds agents, but no messages', async () => {
+test("a viewer's search finds agents, but no messages", async () => {
   await say(grid.alice, 'bob', 'alice was deployed')
   const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
 
@@ -91,7 +91,7 @@ test('a viewer finds agents, but no messages', async () => {
   expect(html).toContain(`/agents/alice"`)
 })
 
-test('filters can be typed or set in fields, with the same result', async () => {
+test('search filters can be typed or set in fields, with the same result', async () => {
   await say(grid.alice, 'ann', 'word one')
   grid.clock.now += 2 * day
   await say(grid.bob, 'ann', 'word two https://x.example')
@@ -118,7 +118,7 @@ test('filters can be typed or set in fields, with the same result', async () => 
   }
 })
 
-test("people do not find what a guardrail removed from another account's message", async () => {
+test("search does not find text that a guardrail removed from another account's message", async () => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
@@ -136,7 +136,7 @@ describe("a post that @ann's guardrail redacted", () => {
     await say(grid.alice, '#ops', `the login is ${secret} https://${secret}.example`)
   })
 
-  test('she finds and reads her version, on every page', async () => {
+  test('a member finds and reads a redacted post in their own version, on every page', async () => {
     const { texts, html } = await search('q=login')
     expect(texts).toEqual(['the login is [redacted] https://[redacted].example'])
     const [, message] = /href="([^"]*\/conversations\/[^"]*)"/.exec(html)!
@@ -155,8 +155,8 @@ describe("a post that @ann's guardrail redacted", () => {
     expect(shown.join()).not.toContain(secret)
   })
 
-  test('she gets no hits for its hidden words, and others do', async () => {
-    // If its hidden words were searched, guessing one would produce a hit.
+  test('a member does not find a redacted post by its hidden words, and others do', async () => {
+    // If a search included hidden words, guessing one would produce a hit.
     await say(grid.bob, 'ann', 'swordfi swordfq swordfx')
     const answers = await Promise.all(['swordfi', 'swordfq', 'swordfx'].map(async (guess) => {
       const { texts, total, html } = await search(`q=${guess}`)
@@ -176,7 +176,7 @@ describe("a post that @ann's guardrail redacted", () => {
   })
 })
 
-test('posts from before a member joined never count, however many there are', async () => {
+test('posts from before a member joined never count as hits, however many there are', async () => {
   const { channel } = await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
   await say(grid.alice, 'ann', 'an older deployment')
   for (let n = 0; n < 40; n++) await say(grid.alice, '#ops', 'deployment before')
@@ -191,12 +191,12 @@ test('posts from before a member joined never count, however many there are', as
 
   const found = await ann.account.read.search.places(terms, readableTimes(reader), range)
 
-  // A search limited to 3 returns the readable ones: hidden hits do not count.
+  // A search with a limit of 3 returns only readable hits, and hidden ones do not count.
   expect(found).toHaveLength(2)
   expect((await search('q=deploy')).texts).toEqual(['deployment after', 'an older deployment'])
 })
 
-test("people do not find the version delivered to another account's agent", async () => {
+test('search finds a message from another account only in the delivered version', async () => {
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [grid.acme.id])
   const { id } = await say(grid.eve, 'bob', `the login is ${secret}`)
@@ -213,7 +213,7 @@ test("people do not find the version delivered to another account's agent", asyn
   expect((await search(`q=${secret}`, owner)).texts).toEqual([])
 })
 
-test('finds a message by its day, although the next one was stored by a clock that is behind', async () => {
+test('search finds a message by its day, even if the next one was stored by a clock that is behind', async () => {
   const midnight = Math.ceil(grid.clock.now / day) * day
   for (const minutes of [2, -1, 10]) {
     grid.clock.now = midnight + minutes * minute
@@ -225,7 +225,7 @@ test('finds a message by its day, although the next one was stored by a clock th
   expect((await search(`q=deploy+before:${date}`)).texts).toEqual(['deployment at -1'])
 })
 
-test('says so while the index is being rebuilt', async () => {
+test('the search page says when the index is being rebuilt', async () => {
   await say(grid.alice, 'ann', 'the deployment')
   const note = 'The newest messages are not found yet'
   expect((await search('q=deploy')).html).not.toContain(note)
@@ -235,7 +235,7 @@ test('says so while the index is being rebuilt', async () => {
   expect((await browser.open(`/accounts/${grid.acme.id}/search?q=deploy`)).html).toContain(note)
 })
 
-test("finds a message by its file's name", async () => {
+test("search finds a message by its file's name", async () => {
   await sendMessage(storeOf(grid, grid.alice), {
     ...{ to: 'ann', text: 'as agreed' },
     parts: [{ filename: 'Offer-2026.pdf', mediaType: 'application/pdf', raw: btoa('%PDF') }],
@@ -246,7 +246,7 @@ test("finds a message by its file's name", async () => {
   expect((await search('q=agreed+pdf&has=file')).texts).toEqual(['as agreed'])
 })
 
-test('pages through the hits', async () => {
+test('search hits are shown in pages', async () => {
   for (let n = 0; n < 23; n++) await say(grid.alice, 'ann', `word ${n}`)
   const first = await search('q=word')
   const [, older] = /older=(\d+)/.exec(first.html)!
@@ -256,7 +256,7 @@ test('pages through the hits', async () => {
   expect((await search(`q=word&older=${older}`)).texts).toEqual(['word 2', 'word 1', 'word 0'])
 })
 
-test('the dialog ends with the message search, and reads no messages', async () => {
+test('the last entry of the search dialog is the message search, and the dialog reads no messages', async () => {
   await createChannel(grid.acme.store, { name: 'al-ops', members: ['alice'] })
   const { html } = await browser.open(`/accounts/${grid.acme.id}/jump?q=al`)
 
@@ -264,14 +264,14 @@ test('the dialog ends with the message search, and reads no messages', async () 
   expect(await readings()).toEqual([])
 })
 
-describe('places', () => {
-  /** The names listed in the dialog, the first one first. */
+describe('entries of the search dialog', () => {
+  /** The names listed in the dialog, in their order. */
   async function places(text: string, by = browser): Promise<string[]> {
     const { html } = await by.open(`/accounts/${grid.acme.id}/jump?q=${encodeURIComponent(text)}`)
     return [...html.matchAll(/<li><a href="[^"]*"[^>]*><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name)
   }
 
-  test('ranks name prefixes before other positions in a name, and descriptions last', async () => {
+  test('the search dialog ranks name prefixes before other positions in a name, and descriptions last', async () => {
     await createAgent(grid.acme.store, { alias: 'ops', description: 'research and operations' })
     await createAgent(grid.acme.store, { alias: 'old-res', description: '' })
     await createAgent(grid.acme.store, { alias: 'researcher', description: '' })
@@ -279,14 +279,14 @@ describe('places', () => {
     expect((await places('res')).filter((name) => name.startsWith('@'))).toEqual(['@researcher', '@old-res', '@ops'])
   })
 
-  test('a prefix character selects the kind', async () => {
+  test('a prefix character in the search dialog selects the kind', async () => {
     await createChannel(grid.acme.store, { name: 'alice-news', members: [] })
 
     expect(await places('#ali')).toEqual(['#alice-news'])
     expect(await places('@ali')).toEqual(['@alice'])
   })
 
-  test('two aliases find their conversation first, for permitted readers', async () => {
+  test('the search dialog lists the conversation of two aliases first, for permitted readers', async () => {
     const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
     const talk = (one: string) => `Conversation of @alice and @${one}`
     const other = await grid.acme.agent('bobby')
@@ -312,13 +312,13 @@ describe('places', () => {
     ['write bob', 'Write to @bob'],
     ['replace key', 'Rotate a key'],
     ['who is stuck', 'What is broken'],
-  ])('%s finds %s first', async (text, name) => {
+  ])('for %s, the search dialog first finds %s', async (text, name) => {
     const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
 
     expect((await places(text, owner))[0]).toBe(name)
   })
 
-  test('a viewer finds no action and no member', async () => {
+  test('the search dialog offers a viewer no action and no member', async () => {
     const viewer = await signedIn(grid, await person(grid, { role: 'viewer' }))
 
     for (const text of ['invite', 'rotate ali', 'write bob', 'webhook', 'sso', 'admin keys', 'ann@acme.example']) {
@@ -327,7 +327,7 @@ describe('places', () => {
     expect(await places('alice', viewer)).toEqual(['@alice'])
   })
 
-  test('another account finds nothing', async () => {
+  test('the search dialog finds nothing of another account', async () => {
     const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
     const { html } = await eve.open(`/accounts/${grid.evil.id}/jump?q=alice`)
 

@@ -1,4 +1,4 @@
-/** Keys, codes and links created by a form are shown once: a reload never issues another, and none is lost silently. */
+/** Keys, codes and links created by a form are shown once. A reload never issues another, and none is lost silently. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Browser } from '../support/browse.ts'
 import { hasBrowser, useBrowser } from '../support/browser.ts'
@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 const agentKey = /grid_agt_\w{49}/
-/** What is created, its form, its pattern, and the table that grows. */
+/** What the form creates, the form's page, its action, its fields, and the pattern of the secret. */
 const cases: [what: string, form: string, action: string, fields: Record<string, string>, secret: RegExp][] = [
   ['an agent', '/new-agent', '/new-agent', { alias: 'carol', type: 'mcp' }, agentKey],
   ['an agent key', '/agents/alice/connect', '/agents/alice/key', {}, agentKey],
@@ -35,7 +35,7 @@ const cases: [what: string, form: string, action: string, fields: Record<string,
   ],
 ]
 
-test.each(cases)('%s: the form redirects, and the page shows it once', async (what, form, action, fields, secret) => {
+test.each(cases)('%s: the form redirects, and the secret is shown once', async (what, form, action, fields, secret) => {
   if (what === 'recovery codes') await addPasskey(grid, owner, 'Laptop')
   if (what === 'the link of an invitation') Object.assign(grid.deps.email, { isConfigured: false })
   const made = async () =>
@@ -57,7 +57,7 @@ test.each(cases)('%s: the form redirects, and the page shows it once', async (wh
   expect(await made()).toBe(state)
 })
 
-test('passes the secret in a sealed session cookie, which the page removes', async () => {
+test('a new secret is passed in a sealed session cookie, which its page removes', async () => {
   const csrf = (await one.open(`${home}/settings/account/keys`)).html.match(/name="csrf" value="([^"]+)"/)![1]
   const made = await one.request(`${home}/settings/account/keys`, {
     method: 'POST',
@@ -78,7 +78,7 @@ test('passes the secret in a sealed session cookie, which the page removes', asy
   expect([...one.cookies.keys()].filter((key) => key.includes('once'))).toEqual([])
 })
 
-test('shows both of two keys created at the same time', async () => {
+test('two keys created at the same time are both shown', async () => {
   const page = await one.open(`${home}/settings/account/keys`)
   const keys = await Promise.all(
     ['one', 'two'].map((name) => one.send(page, { name }, `${home}/settings/account/keys`)),
@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   })
 
   test.each([true, false])(
-    'reload, back and forward issue no second key and never end in an error; with script: %s',
+    'after a key was created, reload, back and forward issue no second key; with script: %s',
     async (withScript) => {
       const user = await person(live, { role: 'owner' })
       const { page, faults, close } = await visit({ withScript })
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     },
   )
 
-  test('after a refused form, Reload and Back open its page again', async () => {
+  test("after a refused form, Reload and Back open the form's page again", async () => {
     const user = await person(live, { role: 'owner' })
     const { page, faults, close } = await visit()
     const form = `/accounts/${live.acme.id}/new-agent`
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     await close()
   })
 
-  test('Escape asks first, and the key stays until the user decides', async () => {
+  test('Escape asks for confirmation, and the key stays visible until the user decides', async () => {
     const user = await person(live, { role: 'owner' })
     const { page, faults, close } = await visit()
     const agent = `/accounts/${live.acme.id}/agents/bob/connect`

@@ -27,14 +27,14 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await site?.close()
   })
 
-  test("a task's states appear in its conversation and in the list as they change", async () => {
+  test("a task's states appear in its conversation and in the task list as they change", async () => {
     const { grid, path } = site
     const [conversation, list] = visitors.map(({ page }) => page)
-    // Otherwise the list would be refreshed within a minute anyway.
+    // Disables the list's refresh, which would happen within a minute.
     await list.addInitScript('const every = setInterval; setInterval = (run, ms) => ms === 60000 ? 0 : every(run, ms)')
     await list.goto(grid.url + path('tasks'))
     await waitFor('the stream', () => grid.store.waiting.pages.count === 1)
-    // A page reload would lose this mark.
+    // A page reload would remove this mark.
     await list.evaluate('window.isFirstLoad = true')
     const chips = conversation.locator('.messages .task summary')
     const row = list.locator('tr', { hasText: 'Count the rows' })

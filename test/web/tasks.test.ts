@@ -1,4 +1,4 @@
-/** Tasks as people see them: on messages, in the list, and in Attention. */
+/** Tasks on pages: on messages, in the task list, and in Attention. */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { hour } from '../../src/lib/time.ts'
@@ -28,7 +28,7 @@ async function ask(text: string, ...updates: Record<string, unknown>[]) {
   return id
 }
 
-test("a task's message shows its state and history, and a failed one is not shown as answered", async () => {
+test("a task's message shows its state and history, and a failed task is not shown as answered", async () => {
   await ask('# Count the rows\nof the table', { state: 'working' }, { state: 'failed', text: 'no such table' })
 
   const owner = await signedInWithRole(grid, 'owner')
@@ -42,7 +42,7 @@ test("a task's message shows its state and history, and a failed one is not show
   expect(html.match(/<span class="names">.*?<time/s)![0]).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
 })
 
-test('the list shows the first line, the agents, and filters; only numbers where the reader may not read', async () => {
+test('the task list shows first lines, agents and filters, and only numbers of tasks that the reader may not read', async () => {
   const failed = await ask('# Count the rows\nof the table', { state: 'failed' })
   await ask('Tell me', { state: 'input-required', text: 'which one?' })
   await ask('Work', { state: 'working' })
@@ -67,7 +67,7 @@ test('the list shows the first line, the agents, and filters; only numbers where
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
 })
 
-test('shows why a task failed to permitted readers; Home shows no text', async () => {
+test('permitted readers see why a task failed, and Home shows no text', async () => {
   await ask('Build it', { state: 'failed', text: 'The SDK needs Node 22' })
   await ask('Log in', { state: 'auth-required', text: 'Which account?' })
   const owner = await signedInWithRole(grid, 'owner')
@@ -89,7 +89,7 @@ test('shows why a task failed to permitted readers; Home shows no text', async (
   expect(home.text).not.toContain('SDK')
 })
 
-test('Attention shows a silent task, who is silent, and for how long', async () => {
+test('Attention shows a silent task, the silent agent, and the duration', async () => {
   await ask('Work', { state: 'working' })
   grid.clock.now += hour
   await failTasks(grid.store)
@@ -99,7 +99,7 @@ test('Attention shows a silent task, who is silent, and for how long', async () 
   expect(text).toContain('@bob has been silent for 2 h about a task from @alice it is working')
 })
 
-test("the second page continues where the first ends, and reading others' tasks is recorded", async () => {
+test("the second page of tasks continues where the first ends, and reading others' tasks is recorded", async () => {
   for (let n = 1; n <= 51; n++) {
     await askFor(storeOf(grid, grid.alice), `Task ${n}.`)
     grid.clock.now += 1

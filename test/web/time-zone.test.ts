@@ -1,4 +1,4 @@
-/** Times in the reader's time zone, which their browser sends in a cookie. */
+/** Times in the reader's time zone. The browser sends the zone in a cookie. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { setPeopleRead } from '../../src/grid/accounts/people-read.ts'
 import { attentionOf } from '../../src/grid/attention/attention.ts'
@@ -74,7 +74,7 @@ test("'tomorrow' is computed in the cookie's time zone", async () => {
 })
 
 test.each(['Mars/Base', '<b>', '+05:00', 'x'.repeat(3_000)])(
-  'uses UTC for an unknown time zone, and says so: %s',
+  'pages use UTC for an unknown time zone, and say so: %s',
   async (name) => {
     one.cookies.set('grid-zone', name)
 
@@ -86,7 +86,7 @@ test.each(['Mars/Base', '<b>', '+05:00', 'x'.repeat(3_000)])(
 describe.skipIf(!hasBrowser)('in Chromium', () => {
   const visit = useBrowser()
 
-  test('the first page sends the zone, and later pages use it', async () => {
+  test("the first page sends the browser's time zone, and later pages use it", async () => {
     const { page, context, close } = await visit({ timeZone: 'Asia/Tokyo' })
     const cookies = [...one.cookies].map(([name, value]) => ({ name, value, url: grid.url }))
     await context.addCookies(cookies)

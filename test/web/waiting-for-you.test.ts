@@ -1,4 +1,4 @@
-/** Items that wait for a person. docs/web.md, "Attention". */
+/** Messages that wait for a person's answer. docs/web.md, "Attention". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hour } from '../../src/lib/time.ts'
 import type { Browser } from '../support/browse.ts'
@@ -17,7 +17,7 @@ afterEach(() => world.close())
 /** The count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
-test('a question stays in Attention and in the number until it is answered, without script', async () => {
+test("a question stays in Attention and in the navigation's number until it is answered, without script", async () => {
   const { grid, tell, path } = world
   const { thread } = await tell(grid.alice, 'ann', 'deploy **now**?')
   const page = path('conversations', thread)
@@ -33,7 +33,7 @@ test('a question stays in Attention and in the number until it is answered, with
   expect((await ann.open(path('attention'))).text).toContain('All is well.')
 })
 
-test('a dismissal applies to the whole conversation, and returns to its page', async () => {
+test('dismissing a question applies to the whole conversation, and returns to the page', async () => {
   const { grid, tell, path } = world
   const first = await tell(grid.alice, 'ann', 'one')
   await tell(grid.alice, 'ann', 'two')
@@ -57,7 +57,7 @@ test('a dismissal applies to the whole conversation, and returns to its page', a
   expect(count(there.html)).toBeUndefined()
 })
 
-test('others see who has not answered for an hour, but no message text', async () => {
+test('others see who has not answered for an hour, but not the message', async () => {
   const { grid, tell, path } = world
   await tell(grid.alice, 'ann', 'a secret question')
   grid.clock.now += hour - 1
@@ -73,6 +73,6 @@ test('others see who has not answered for an hour, but no message text', async (
     expect(text).not.toContain('secret')
     expect(count(html)).toBe('1')
   }
-  // It waits for the person themselves, with its own text.
+  // The person sees the message itself instead.
   expect((await ann.open(path('attention'))).text).not.toContain('has not answered')
 })

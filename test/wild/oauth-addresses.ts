@@ -14,7 +14,7 @@ export const authorize = (parameters: Record<string, string>) =>
     ...parameters,
   })}`.replaceAll('%3Cclient%3E', '<client>')
 
-/** The tools, at a URL that the user ended with a slash. */
+/** Lists the tools at a URL to which the user added a slash. */
 const tools = (path: string): WildRequest => ({
   does: `lists the tools at ${path}`,
   path,

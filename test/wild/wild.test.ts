@@ -1,4 +1,4 @@
-/** Every request of every client in this folder has its expected outcome. */
+/** Every request of the clients in this folder has its expected outcome. */
 import { Buffer } from 'node:buffer'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,14 +60,14 @@ async function make(
   }
 }
 
-/** The code that Ann's browser returns. */
+/** Returns the code that Ann's browser gets. */
 async function consented(grid: OAuthGrid, { consent }: WildConsent): Promise<string> {
   const omitted = Object.fromEntries([...authorizeQuery(grid).keys()].map((name) => [name, undefined]))
   const asked = Object.fromEntries(new URL(consent, issuer).searchParams)
   return await codeFor(grid, undefined, { ...omitted, ...asked })
 }
 
-/** The value with each known `<name>` replaced. */
+/** Returns the value with each known `<name>` replaced. */
 function withNames<Value>(value: Value, names: ReadonlyMap<string, string>): Value {
   return JSON.parse(JSON.stringify(value), (_, member) => {
     if (typeof member !== 'string') return member

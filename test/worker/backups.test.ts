@@ -20,7 +20,7 @@ async function open(env: Record<string, string> = {}) {
       BACKUP_DIR: join(folder, 'backups'),
       BACKUP_EVERY: '24h',
       BACKUP_KEEP: '2',
-      // Without the time for deriving a key from a passphrase.
+      // Saves the time of deriving a key from a passphrase.
       BACKUP_PLAIN: '1',
       ...env,
     },
@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('makes a backup when it is due, and keeps the newest ones', async () => {
+test('a scheduled backup is made when it is due, and the newest ones are kept', async () => {
   await open()
   await backUpIfDue(grid.store)
   const [first] = names()
@@ -48,7 +48,7 @@ test('makes a backup when it is due, and keeps the newest ones', async () => {
   expect(grid.store.backups).toMatchObject({ made: { file: join(folder, 'backups', names()[1]) } })
 })
 
-test('reports a failure in the log, in /readyz, on Home and in Attention, and retries within the hour', async () => {
+test('a failed backup is reported in the log, in /readyz, on Home and in Attention, and tried again within the hour', async () => {
   await open()
   writeFileSync(join(folder, 'backups'), '')
   await backUpIfDue(grid.store)
@@ -84,7 +84,7 @@ test("two processes on one database make one backup, in one process's folder", a
   expect(names()).toHaveLength(1)
 })
 
-test('names a server that ended during a backup, and makes the next one an hour later', async () => {
+test('a backup during which the server ended is reported as failed, and the next one is made an hour later', async () => {
   await open()
   await new Promise<void>((begun) => {
     const copyTo = () => new Promise<void>(() => begun())
@@ -108,7 +108,7 @@ test('names a server that ended during a backup, and makes the next one an hour 
   expect(grid.store.backups.failed).toBeUndefined()
 })
 
-test('while another process makes a backup, none counts as failed', async () => {
+test('no backup counts as failed while another process makes one', async () => {
   await open()
   const { backups, instances } = grid.store.global
   const at = grid.clock.now
@@ -125,7 +125,7 @@ test('while another process makes a backup, none counts as failed', async () => 
   expect(existsSync(join(folder, 'backups'))).toBe(false)
 })
 
-test('a replaced folder gets a backup at once', async () => {
+test('a replaced backup folder gets a backup at once', async () => {
   await open()
   await backUpIfDue(grid.store)
   rmSync(join(folder, 'backups'), { recursive: true })
@@ -136,7 +136,7 @@ test('a replaced folder gets a backup at once', async () => {
   expect(names()).toHaveLength(1)
 })
 
-test('a clock that was wrong prevents no backup, and removes none', async () => {
+test('a wrong clock neither prevents nor removes a backup', async () => {
   await open({ BACKUP_KEEP: '1' })
   const right = grid.clock.now
   grid.clock.now = right + 300 * 24 * hour
@@ -160,7 +160,7 @@ test('a clock that was wrong prevents no backup, and removes none', async () => 
   expect((await (await grid.request('/readyz')).json()).backup.madeAt).toBe(new Date(grid.clock.now).toISOString())
 })
 
-test('a start reports at once that the folder is not writable, even if no backup is due', async () => {
+test('a start reports at once that the backup folder is not writable, even if no backup is due', async () => {
   await open()
   await backUpIfDue(grid.store)
   const backups = join(folder, 'backups')
@@ -181,7 +181,7 @@ test('a start reports at once that the folder is not writable, even if no backup
   expect(grid.store.backups.failed).toBeUndefined()
 })
 
-/** A server that runs until its first check of the backups. */
+/** Runs a server until its first check of the backups. */
 async function startAndStop(): Promise<void> {
   const before = grid.store.backups
   const worker = await startWorker(grid.store)

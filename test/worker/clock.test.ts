@@ -1,4 +1,4 @@
-/** A clock that jumps (docs/delivery.md, "Clocks"). */
+/** Clocks that jump (docs/delivery.md, "Clocks"). */
 import { beforeEach, expect, test } from 'vitest'
 import { confirmClock } from '../../src/cli/doctor/repairs.ts'
 import { serverCommands } from '../../src/cli/store-commands.ts'
@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     start = grid.clock.now
   })
 
-  test('a start 30 days ahead of the stored time is trusted; later it removes nothing until it is confirmed', async () => {
+  test('a clock 30 days ahead of the stored time is trusted, and beyond that nothing is removed until it is confirmed', async () => {
     expect(await keepClock(grid.store)).toBe(true)
     grid.clock.now = start + 30 * day
     expect(await keepClock(grid.store)).toBe(true)
@@ -47,7 +47,7 @@ onEachDatabase((open) => {
     expect(await grid.store.global.clock.storedAt()).toBe(start + day)
   })
 
-  test('an ended trial stays ended when the clock goes back, whether or not a send noticed its end', async () => {
+  test('an ended trial stays ended when the clock goes back, whether or not a send was refused since', async () => {
     await keepClock(grid.store)
     await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: start + 2 * hour })
     await updateTrial(grid, grid.bob, { used: 0, max: 10, expiresAt: start + 3 * hour })
@@ -96,7 +96,7 @@ async function messageCount(): Promise<number> {
   return (await rows(grid, 'SELECT 1 FROM messages WHERE account_id = ?', [grid.acme.id])).length
 }
 
-/** Returns the log line with this text. */
+/** Returns the log line that contains this text. */
 function said(text: string): unknown {
   const line = grid.logs.find((line) => line.includes(text))
   return line && JSON.parse(line)

@@ -35,7 +35,7 @@ onEachDatabase((open) => {
   }
 
   test.each([['sessions', 30], ['links', 0], ['invitations', 30], ['snoozes', 0]])(
-    'removes what has expired from %s after %i days',
+    'expired %s are removed %i days after their expiry',
     async (table, days) => {
       const { sessions, links } = grid.store.global
       const userId = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
@@ -53,7 +53,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('removes attempts after a day, in several units, by two simultaneous sweeps', async () => {
+  test('attempts are removed after a day, in several units, by two simultaneous sweeps', async () => {
     const { attempts } = grid.store.global
     const many = Array.from({ length: 1_200 }, (_, n) => ({ id: `${n}`, kind: 'sign_in', subject: 'x' }))
     await grid.store.write([attempts.add(many, [], grid.clock.now)])
@@ -69,7 +69,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'SELECT 1 FROM attempts')).toHaveLength(all.length - many.length)
   })
 
-  test('removes unused OAuth clients when they have expired', async () => {
+  test('unused OAuth clients are removed when they have expired', async () => {
     const { clients } = grid.store.global.oauth
     const client = (id: string, ms: number) =>
       clients.add(
@@ -91,7 +91,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Returns the ids in a table after this time and a sweep. */
+/** Advances the clock, sweeps, and returns the ids left in a table. */
 async function idsAfter(ms: number, table: string): Promise<string[]> {
   grid.clock.now += ms
   await sweep(grid.store)

@@ -18,7 +18,7 @@ async function open(): Promise<void> {
   })
 }
 
-test('logs a task that fails when the disk becomes full, and the process continues and stops in order', async () => {
+test("a worker's task that fails when the disk becomes full is logged, and the worker still stops in order", async () => {
   await open()
   const worker = await startWorker(grid.store)
   vi.spyOn(grid.store.global.clock, 'storedAt').mockRejectedValueOnce(new Error('the database does not answer'))

@@ -21,7 +21,7 @@ beforeAll(async () => {
   proxy = await countingProxy(server.url)
   grid = await testGrid({ url: proxy.url })
   worker = await startWorker(grid.store)
-  // Waits for one-time work of a start, and in the long form for hourly work that first runs after a minute.
+  // Waits for the one-time work of a start. The long form also waits for hourly work, which first runs after a minute.
   await pause(seconds < 60 ? 2 : 65)
 })
 afterAll(async () => {
@@ -39,7 +39,7 @@ test('an idle process queries the database at most 75 times a minute', async () 
   expect(proxy.requests).toBeLessThanOrEqual(75 * seconds / 60 + (seconds < 60 ? 4 : 0))
 })
 
-test('with ten waiting agents, at most 320 times', async () => {
+test('a process with ten waiting agents queries the database at most 320 times a minute', async () => {
   const agents = await Promise.all(Array.from({ length: 10 }, (_, n) => grid.acme.agent(`waits-${n}`)))
   const waits = agents.map((agent) =>
     waitForMessages(storeOf(grid, agent), {}, { seconds: seconds + 2, lookEveryMs: 100 * second })

@@ -27,7 +27,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     grid = await openGrid()
   })
 
-  test('a lease exists until it is acked, and the ack shares the next commit', async () => {
+  test('a lease exists until it is acked, and its ack shares the next commit', async () => {
     await send('hi')
     const { lease } = await read()
     const during = await leases()
@@ -111,7 +111,7 @@ describe('on a local file', () => {
     await worker.stop()
   })
 
-  test('releases the leases of all accounts before the process is ready', async () => {
+  test('a start releases the leases of all accounts before the process is ready', async () => {
     await send('hi')
     await read()
     const mallory = await grid.evil.agent('mallory')

@@ -8,7 +8,7 @@ import { emptyGrid } from '../support/grid.ts'
 import { addStep } from '../support/later-step.ts'
 import { temporaryDatabase } from '../support/process.ts'
 
-test('keeps the copy from before a migration until a server has run for a day', async () => {
+test('the copy from before a migration is kept until a server has run for a day', async () => {
   const database = temporaryDatabase()
   const path = join(database.folder, 'grid.db')
   await (await emptyGrid({ url: database.url })).close()

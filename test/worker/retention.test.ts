@@ -19,7 +19,7 @@ onEachDatabase((open) => {
     grid = await open({ env: { RETENTION_DAYS: '30' } })
   })
 
-  test('keeps a message until its retention ends, read or not, and then removes it with all its rows', async () => {
+  test('a message is kept until its retention ends, read or unread, and then removed with all its rows', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const { id } = await send({
       to: 'bob',
@@ -47,7 +47,7 @@ onEachDatabase((open) => {
     await expect(messageStatus(storeOf(grid, grid.alice), id)).rejects.toMatchObject({ code: 'message_not_found' })
   })
 
-  test('removes an idempotency key after 7 days, and keeps its message', async () => {
+  test('an idempotency key is removed after 7 days, and its message is kept', async () => {
     await send({ to: 'bob', text: 'hi', idempotencyKey: 'k' })
 
     grid.clock.now += 7 * day - 1
@@ -59,7 +59,7 @@ onEachDatabase((open) => {
     expect(await rowCounts()).toEqual([1, 1, 0, 0])
   })
 
-  test('removes many messages of several accounts in several units, by two simultaneous sweeps', async () => {
+  test('many messages of several accounts are removed in several units, by two simultaneous sweeps', async () => {
     for (let n = 0; n < 450; n += 10) {
       await Promise.all(Array.from({ length: 10 }, (_, i) => send({ to: 'bob', text: `${n + i}` })))
     }
@@ -76,7 +76,7 @@ onEachDatabase((open) => {
   }, 300_000)
 })
 
-/** The number of Acme's messages, deliveries, idempotency keys and released leases. */
+/** The numbers of Acme's messages, deliveries, idempotency keys and released leases. */
 async function rowCounts(): Promise<number[]> {
   const tables = ['messages', 'deliveries', 'idempotency_keys', 'lease_releases']
   const found = await Promise.all(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { storeOf, testGrid } from '../support/grid.ts'
 import { sendMessage } from '../support/messaging.ts'
 
-test('limits a search batch by its texts, but includes at least one message', async () => {
+test('a search batch is limited by its texts, but includes at least one message', async () => {
   const grid = await testGrid()
   const alice = storeOf(grid, grid.alice)
   for (let n = 0; n < 30; n++) await sendMessage(alice, { to: 'bob', text: 'four' })

@@ -1,4 +1,4 @@
-/** The projection of conversations: built after the sends, rebuilt, and removed with the messages. */
+/** The projection of conversations: built after the sends, rebuilt, and reduced when messages are removed. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
 import { rebuildConversations } from '../../src/cli/doctor/repairs.ts'
@@ -29,7 +29,7 @@ onEachDatabase((open) => {
 
   const all = async (...more: string[]) =>
     await Promise.all([grid.acme.id, grid.evil.id, ...more].map((id) => projected(grid, id)))
-  /** Like a process that handles this many messages at a time. */
+  /** Simulates a process that handles this many messages at a time. */
   async function followInSteps(limit: number): Promise<void> {
     const followers = gridFollowers(grid.store)
     for (;;) {
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
   const texts = async (account = grid.acme.store) =>
     (await listThreads(account, {})).threads.map(({ preview, messages }) => `${preview?.text} ${messages}`)
 
-  test('assigns messages soon after they were sent, without a further statement of the send', async () => {
+  test('messages are assigned to conversations soon after they were sent, without a further statement in the send', async () => {
     const stop = follow(grid.store)
     await sendMessage(alice, { to: 'bob', text: 'one' })
     await sendMessage(alice, { to: 'bob', text: 'two' })
@@ -54,7 +54,7 @@ onEachDatabase((open) => {
     expect(await texts()).toEqual(['two 2'])
   })
 
-  test('finds later what was sent while no process followed', async () => {
+  test('a message that was sent while no process followed the log is assigned later', async () => {
     await sendMessage(alice, { to: 'bob', text: 'one' })
     const stop = follow(grid.store)
 
@@ -62,7 +62,7 @@ onEachDatabase((open) => {
     await stop()
   })
 
-  test('several processes that follow at once assign each message once', async () => {
+  test('several processes that follow the log at once assign each message once', async () => {
     for (let i = 0; i < 30; i++) {
       await sendMessage(i % 3 ? alice : bob, { to: i % 3 ? 'bob' : 'alice', text: String(i) })
     }
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     expect(positions.get('conversations')).toBe(messages)
   })
 
-  test('gaps in the log do not block it', async () => {
+  test('gaps in the log do not block the assignment of messages', async () => {
     const send = async (from: number, to: number) => {
       for (let i = from; i < to; i++) await sendMessage(alice, { to: 'bob', text: String(i) })
     }
@@ -85,7 +85,7 @@ onEachDatabase((open) => {
     expect(await texts()).toEqual(['19 20'])
   })
 
-  test('after a rebuild, in units of any size, the conversations are the same', async () => {
+  test('a rebuild, in units of any size, results in the same conversations', async () => {
     await talk()
     await followLog(grid.store)
     const kept = await all()
@@ -103,12 +103,12 @@ onEachDatabase((open) => {
     }
   })
 
-  test("counts agents' messages and answers, by the clock of each message, but not the grid's own", async () => {
+  test("counts of agents' messages and answers use each message's clock, and exclude the grid's own messages", async () => {
     const begin = grid.clock.now
     const { id } = await say(grid, alice, 'bob', 'asked')
     grid.clock.now = begin + minute
     await say(grid, bob, 'alice', 'answered', { replyToMessageId: id })
-    // A clock that lags behind.
+    // Simulates a clock that lags behind.
     grid.clock.now = begin - minute
     await say(grid, bob, 'alice', 'answered again', { replyToMessageId: id })
     const system = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
@@ -125,7 +125,7 @@ onEachDatabase((open) => {
     expect((await listThreads(alice, {})).threads).toMatchObject([{ messages: 4 }])
   })
 
-  test("an account's counts include what it sent, and not what others sent to it", async () => {
+  test("an account's counts include messages that it sent, and exclude those from other accounts", async () => {
     await talk()
     await followLog(grid.store)
 
@@ -139,7 +139,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('hourly counts last a day and daily counts a week, even after a rebuild', async () => {
+  test('hourly counts are kept for a day and daily counts for a week, even after a rebuild', async () => {
     const midnight = Math.floor(grid.clock.now / day) * day
     const times = [
       ...Array.from({ length: 11 }, (_, n) => midnight - (11 - n) * day),
@@ -159,7 +159,7 @@ onEachDatabase((open) => {
     expect([from(hour), from(day)]).toEqual([midnight, midnight - 6 * day])
   })
 
-  test('assigns messages sent during a rebuild once', async () => {
+  test('messages sent during a rebuild are assigned once', async () => {
     await talk()
     await followLog(grid.store)
     await grid.store.write([grid.store.global.conversations.startAgain(), grid.store.global.traffic.startAgain()])
@@ -173,7 +173,7 @@ onEachDatabase((open) => {
     expect((await texts())[0]).toBe('meanwhile 4')
   })
 
-  test("retention removes messages' positions, in all accounts", async () => {
+  test('retention removes messages from conversations, in all accounts', async () => {
     await talk()
     await followLog(grid.store)
     grid.clock.now += (grid.deps.config.retentionDays - 1) * day
@@ -206,13 +206,13 @@ onEachDatabase((open) => {
     expect(await projected(grid, zoe.home)).toEqual(nothing)
   })
 
-  test('a claim assigns what moves in both accounts, as a rebuild does', async () => {
+  test('a claim assigns moved messages in both accounts, as a rebuild does', async () => {
     const [zoe, mate, left] = [await signUp('zoe'), await signUp('mate'), await signUp('left')]
     await sendMessage(alice, { to: 'bob', text: 'before' })
     const asked = await sendMessage(zoe.store, { to: 'mate', text: 'one' })
     await sendMessage(left.store, { to: 'zoe', text: 'left behind' })
     await followLog(grid.store)
-    // Not yet placed when the agents are claimed.
+    // This message has no conversation yet when the agents are claimed.
     await sendMessage(mate.store, { to: 'zoe', text: 'two', replyToMessageId: asked.id })
     await claimAgents(grid, zoe.link, { into: grid.acme, discard: ['left'] })
     await followLog(grid.store)

@@ -26,7 +26,7 @@ onEachDatabase((open) => {
     grid = await open({ ...testProviders(), env: { SIGNUP_PER_HOUR: '1000' } })
   })
 
-  test('after 7 days only ids are left, keys are refused, and the alias is free', async () => {
+  test('7 days after a signup only ids of an unclaimed account are left, keys are refused, and the alias is free', async () => {
     const one = await signUp('zoe-one', zoe, { description: 'counts beans', skills: ['beans', 'peas'] })
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
@@ -35,7 +35,7 @@ onEachDatabase((open) => {
       text: 'hi',
       a2a: { messageId: 'm', parts: [{ text: 'beans '.repeat(2_000) }] },
     })
-    // The operator can give an account guardrails on the command line.
+    // The operator can give the account guardrails on the command line.
     const ofOne = { ...grid.acme, store: grid.store.account(one.home, { type: 'system', job: 'test' }) }
     const guardrail = await guard(ofOne, 'zoe-one', { direction: 'outbound' })
     await allowText(ofOne.store, guardrail, '0'.repeat(64))
@@ -74,7 +74,7 @@ onEachDatabase((open) => {
     expect(await status(again.key)).toBe(200)
   })
 
-  test("keeps a recently joined account until its newest agent's trial is over", async () => {
+  test("an unclaimed account is kept until its newest agent's trial is over", async () => {
     const old = await signUp('zoe-one', zoe)
     grid.clock.now += 7 * day - hour
     await signUp('zoe-two', zoe)
@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect(await status(old.key)).toBe(401)
   })
 
-  test('keeps a claimed account', async () => {
+  test('a claimed account is kept', async () => {
     const signed = await signUp('zoe-one', zoe)
     await claimAgents(grid, signed.link)
     const before = await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect(await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])).toBe(before)
   })
 
-  test('an account is either claimed or removed: the first commit wins', async () => {
+  test('an account that was claimed first is not removed', async () => {
     const signed = await signUp('zoe-one', zoe)
     const { agents } = await openClaim(grid.store, signed.link)
     grid.clock.now += 8 * day
@@ -117,7 +117,7 @@ onEachDatabase((open) => {
     expect(await account.read.agents.byId(agents[0].id)).toMatchObject({ alias: 'zoe-one' })
   })
 
-  test('the removal itself refuses an account that is new or on trial', async () => {
+  test('the removal of an unclaimed account is refused at the commit if the account is new or on trial', async () => {
     const signed = await signUp('zoe-one', zoe)
     const at = grid.clock.now
     const account = grid.store.account(signed.home, { type: 'system', job: 'retention' })
@@ -130,7 +130,7 @@ onEachDatabase((open) => {
     expect(await status(signed.key)).toBe(401)
   })
 
-  test('an account claimed after it was found does not keep others from being removed', async () => {
+  test('an account that is claimed during a sweep does not prevent the removal of others', async () => {
     const [claimed, other] = [await signUp('zoe-one', zoe), await signUp('yan-one', 'yan@owner.example')]
     await claimAgents(grid, claimed.link)
     grid.clock.now += 8 * day
@@ -143,7 +143,7 @@ onEachDatabase((open) => {
     expect(grid.logs.filter((line) => line.includes('were not removed'))).toEqual([])
   })
 
-  test('two simultaneous sweeps remove every account without errors', async () => {
+  test('two simultaneous sweeps remove every unclaimed account without errors', async () => {
     const signed = []
     for (let n = 0; n < 6; n++) signed.push(await signUp(`agent-${n}`, `owner-${n}@new.example`))
     grid.clock.now += 8 * day
@@ -169,7 +169,7 @@ async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }
 
-/** How many rows an account has in each non-empty table. */
+/** The number of an account's rows in each non-empty table. */
 async function rowCounts(home: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of accountTables) {

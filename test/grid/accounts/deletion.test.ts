@@ -175,7 +175,7 @@ test('OAuth clients of a deleted account are refused until the account is restor
   expect(await status(token)).toBe(200)
 })
 
-test("pauses a deleted account's remote agents until it is restored", async () => {
+test("a deleted account's remote agents are paused until it is restored", async () => {
   grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const { acme } = grid
   const remote = await remoteAgent(() => messageResult('ok'))

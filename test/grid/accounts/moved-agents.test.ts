@@ -256,7 +256,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test("for a day, repeating a send's key returns the same response even after a move", async () => {
+  test("repeating a send's key within a day returns the same response, even after a move", async () => {
     const early = await send('early', 'early')
     grid.clock.now += 2 * hour
     await guard({ ...grid.acme, store: oldAccount() }, 'mate', { direction: 'outbound', config: { phrases: ['stop'] } })

@@ -1,7 +1,4 @@
-/**
- * Every way to send, combined with every kind of condition. Each message must be held or not.
- * docs/protocol/messages.md, "Held messages".
- */
+/** Every way to send, held or not held by every kind of condition. docs/protocol/messages.md, "Held messages". */
 import { expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'

@@ -109,7 +109,7 @@ test('an admin key can neither change nor delete a rule, not even to make it str
 })
 
 describe('a user in the browser', () => {
-  test('can change, disable and delete a rule as an admin with a recent confirmation', async () => {
+  test('an admin can change, disable and delete a rule in the browser with a recent confirmation', async () => {
     const { id } = await make()
     const { account } = await member(grid, { role: 'admin' })
 
@@ -127,7 +127,7 @@ describe('a user in the browser', () => {
     expect(await listApprovalRules(acme)).toEqual([])
   })
 
-  test('cannot delete a rule after losing the admin role', async () => {
+  test('a former admin cannot delete a rule', async () => {
     const { id } = await make()
     const { account, person } = await member(grid, { role: 'admin' })
     await acme.write([acme.change.team.setRole(person.id, 'member')])
@@ -135,7 +135,7 @@ describe('a user in the browser', () => {
     await expect(deleteApprovalRule(account, id)).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('cannot change or delete a rule as a member', async () => {
+  test('a member cannot change or delete a rule', async () => {
     const { id } = await make()
     const { account } = await member(grid)
 
@@ -145,7 +145,7 @@ describe('a user in the browser', () => {
 })
 
 describe("a person's alias", () => {
-  test('can be named in a rule only with consent, unless the person alone decides', async () => {
+  test("a rule can name a person's alias only with the person's consent, unless the person alone decides", async () => {
     const ann = await personWithAlias(grid, 'ann')
     const ben = await member(grid)
 
@@ -158,7 +158,7 @@ describe("a person's alias", () => {
     await make({ name: 'allowed', to: '@ann', deciders: [ben.person.id] })
   })
 
-  test('is exempt from rules for everyone until the person consents', async () => {
+  test("rules for everyone do not hold a person's messages until the person consents", async () => {
     const ann = await personWithAlias(grid, 'ann')
     await make({ from: 'any', to: 'any' })
     const exempt = async () => (await acme.read.approvalRules.active())[0].exemptIds
@@ -168,7 +168,7 @@ describe("a person's alias", () => {
     expect(await exempt()).toEqual([])
   })
 
-  test('is exempt from its own rule without consent once only owners could decide', async () => {
+  test("a rule about a person's alias does not apply without consent once only owners could decide", async () => {
     const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })

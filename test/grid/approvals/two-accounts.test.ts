@@ -1,7 +1,4 @@
-/**
- * Messages between two accounts, which people of both accounts may have to approve. docs/protocol/messages.md, "Held
- * messages".
- */
+/** Messages that people of two accounts may have to approve. docs/protocol/messages.md, "Held messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import type { AccountStore } from '../../../src/store/account.ts'
@@ -27,7 +24,7 @@ beforeEach(async () => {
   ed = (await personWithAlias(grid, 'edd', { role: 'owner', name: 'Ed', account: grid.evil })).account
 })
 
-test("the sender's account decides first, then the recipient's", async () => {
+test("on a message between accounts, the sender's account decides first, then the recipient's", async () => {
   await hold(grid.acme.store)
   await hold(grid.evil.store, { fromKind: 'external' })
   const { message_id } = await send()

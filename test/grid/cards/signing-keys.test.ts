@@ -12,7 +12,7 @@ const privateKeys = (grid: TestGrid) =>
 const ids = async (grid: TestGrid) => (await grid.store.global.signingKeys.list()).map(({ id }) => id)
 
 onEachDatabase((open) => {
-  test('only one of several processes creates the first key', async () => {
+  test('only one of several processes creates the first signing key', async () => {
     const grid = await open({ env: { GRID_KEYS: newKeyRing() } })
 
     const read = await Promise.all(Array.from({ length: 5 }, () => readSigningKeys(grid.store)))

@@ -87,7 +87,7 @@ describe('reading by switch state, place and role', () => {
       return [state, place, role, role === 'viewer' ? viewers : role === 'member' ? members : managers]
     })))
   )
-  test.each(cases)('%s, %s: %s reads %s', async (state, place, role, ages) => {
+  test.each(cases)('with reading %s, messages in %s: %s reads %s', async (state, place, role, ages) => {
     await grid.store.write([grid.acme.store.change.profile.setPeopleRead(switches[state])])
     const reader = await readerOf(readers[role].account)
 
@@ -169,7 +169,7 @@ describe('the switch that lets people read', () => {
     else await expect(change).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('applies from now on, includes older messages by a second choice, and forgets both when it is disabled', async () => {
+  test('the switch applies from now on, includes older messages by a second choice, and forgets both when disabled', async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const again = () => grid.store.account(grid.acme.id, person.actor('owner'))
     expect(await setPeopleRead(account, { choice: 'off' })).toEqual({ since: null })

@@ -57,7 +57,7 @@ test('a trial checks the text as it would be stored, without invisible character
 })
 
 describe('trying a service that fails', () => {
-  test('times out after 3 seconds', async () => {
+  test('trying a guardrail times out after 3 seconds', async () => {
     await service.close()
     service = await startService(() => {})
 
@@ -67,7 +67,7 @@ describe('trying a service that fails', () => {
     expect(milliseconds).toBeGreaterThanOrEqual(2_900)
   })
 
-  test('tells the operator that the address is not allowed, and an admin only that it was unreachable', async () => {
+  test('a disallowed address is reported to the operator, and to an admin only as unreachable', async () => {
     const tried = { ...moderation(), config: { baseUrl: 'https://169.254.169.254' } }
 
     expect((await tryGuardrail(grid.acme.store, tried, text)).failure).toMatchObject({

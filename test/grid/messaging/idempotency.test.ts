@@ -119,7 +119,7 @@ onEachDatabase((open) => {
     expect(await stored()).toEqual([sent.id])
   })
 
-  test('a key is remembered for 7 days, and can then be used again', async () => {
+  test('an idempotency key is remembered for 7 days, and can then be used again', async () => {
     const first = await send(once)
     grid.clock.now += 7 * day - 1
     expect(await send(once)).toEqual(first)

@@ -1,7 +1,4 @@
-/**
- * No remote agent can lead the grid to a blocked address through any interface. The canary at that address must get no
- * connection.
- */
+/** No remote agent can lead the grid to a blocked address, at which a canary counts connections. */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { once } from 'node:events'

@@ -90,7 +90,7 @@ test('a message reaches the remote agent with its token, and the answer arrives 
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
-test('messages arrive in order, and a conversation continues in its context', async () => {
+test('messages reach a remote agent in order, and a conversation continues in its context', async () => {
   await withRemote(() => messageResult('ok'))
   for (const text of ['one', 'two', 'three']) await send(text)
 
@@ -131,7 +131,7 @@ test('a remote task is polled until it ends, and its artifacts are the answer', 
   expect(looks).toBe(3)
 })
 
-test('a question arrives as a message, and its answer continues the same task', async () => {
+test("a remote agent's question arrives as a message, and the answer continues its task", async () => {
   await withRemote(({ params: { message } }) =>
     message?.taskId === 't1'
       ? taskResult('t1', 'COMPLETED', { said: 'Booked.' })
@@ -468,7 +468,7 @@ test('a card is fetched again after an hour, and stays valid if it is unreachabl
   expect((await read()).at(-1).message).toContain('names endpoints on another server only')
 })
 
-test('resuming one agent does not affect failing messages to another', async () => {
+test('resuming a remote agent does not affect failing messages to another one', async () => {
   await withRemote(() => ({ status: 503 }))
   await grid.acme.agent('paused-robot', { type: 'a2a', remoteUrl: remote.url })
   await send('hello')

@@ -125,7 +125,7 @@ test("two processes keep each sender's order, and send nothing twice", async () 
   await other.stop()
 })
 
-test('parks a message that an agent received completely twice without responding in time, and sends the next one', async () => {
+test('a message that an agent received completely twice without responding is parked, and the next one is sent', async () => {
   let failures = 1
   answer = (text) => text !== 'endless' ? messageResult('ok') : failures-- > 0 ? { status: 503 } : 'hang'
   await answerWithin(300)
@@ -155,7 +155,7 @@ test.each<[string, Answer]>([
   ['an id of 300 characters', taskResult('t'.repeat(300), 'WORKING')],
   ['an id with an invisible character', taskResult('t\u200b1', 'WORKING')],
   ['an empty answer', { status: 204 }],
-])('parks a message that gets the response %s three times', async (_, useless) => {
+])('a message that gets the response %s three times is parked', async (_, useless) => {
   answer = (text) => text === 'bad' ? useless : messageResult('ok')
   const id = await send('bad')
   await send('next')

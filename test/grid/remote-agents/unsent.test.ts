@@ -1,7 +1,4 @@
-/**
- * A message to a remote agent can expire or be retracted only before it was sent. docs/delivery.md, "Messages that
- * end".
- */
+/** A message to a remote agent can end only before it is sent. docs/delivery.md, "Messages that end". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { expireMessages } from '../../../src/worker/retention.ts'
@@ -47,7 +44,7 @@ async function step(ms = 0): Promise<void> {
   await (await start()).settled()
 }
 
-test('a retracted or expired message is not sent, and the next one is', async () => {
+test('a retracted or expired message to a remote agent is not sent, and the next one is', async () => {
   const retracted = await send()
   const expired = await send({ expires_in_seconds: 10 })
   const next = await send()

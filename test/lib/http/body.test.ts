@@ -4,14 +4,14 @@ import { apiLimits, Bodies, type BodyLimits, parseAnswer, parseBody } from '../.
 
 const bodies = new Bodies(1_048_576)
 
-/** Reads like the server's edge, which releases the body afterwards. */
+/** Reads a body like the edge, which releases the body afterwards. */
 const readText = (request: Request, limits: BodyLimits) =>
   bodies.readText(request, limits).finally(() => bodies.release(request))
 
 const limits = { maxBytes: 100, maxDepth: 4, maxTokens: 5 }
 
 test.each([[100, 'ok'], [101, 'payload_too_large']])(
-  'reads a body of %i bytes, with or without Content-Length: %s',
+  'a body of %i bytes is read, with or without Content-Length: %s',
   async (size, outcome) => {
     const text = 'x'.repeat(size)
 
@@ -23,12 +23,12 @@ test.each([[100, 'ok'], [101, 'payload_too_large']])(
   },
 )
 
-test('counts bytes, not characters', async () => {
+test('the limit of a body counts bytes, not characters', async () => {
   expect(await read('ü'.repeat(50), {})).toBe('ok')
   expect(await read('ü'.repeat(51), {})).toBe('payload_too_large')
 })
 
-test('stops reading an endless body at the limit', async () => {
+test('reading an endless body stops at the limit', async () => {
   let sent = 0
   const body = new ReadableStream({
     pull(controller) {
@@ -45,7 +45,7 @@ test('stops reading an endless body at the limit', async () => {
 })
 
 test.each([[100, 1, 'ok'], [101, 1, 'invalid_request'], [101, 63, 'invalid_request'], [200, 64, 'ok']])(
-  'reads a body in %i chunks of %i bytes: %s',
+  'a body in %i chunks of %i bytes is read: %s',
   async (chunks, bytes, outcome) => {
     let made = 0
     const body = new ReadableStream({
@@ -58,7 +58,7 @@ test.each([[100, 1, 'ok'], [101, 1, 'invalid_request'], [101, 63, 'invalid_reque
   },
 )
 
-test('refuses a body that is not UTF-8, and accepts an empty one', async () => {
+test('a body that is not UTF-8 is refused, and an empty one is accepted', async () => {
   const invalid = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xc3, 0x28]) })
 
   const cut = new Request('http://localhost', { method: 'POST', body: new Uint8Array([0x61, 0xe2, 0x82]) })
@@ -79,7 +79,7 @@ test.each<[string, unknown]>([
   ['"[[[[[[[["', '[[[[[[[['],
   ['"a,b,c,d,e,f,g,h"', 'a,b,c,d,e,f,g,h'],
   ['{"prototype":1,"constructor":"x"}', { prototype: 1, constructor: 'x' }],
-])('parses %s', (text, value) => {
+])('the JSON body %s is parsed', (text, value) => {
   expect(parseBody(text, limits)).toEqual(value)
 })
 
@@ -92,7 +92,7 @@ test.each([
   ['{"__proto__":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],
   ['{"\\u005f_proto_\\u005f":{"x":1}}', 'malformed_json', 'The body is not valid JSON.'],
   ['{"constructor":{"prototype":{"x":1}}}', 'malformed_json', 'The body is not valid JSON.'],
-])('refuses %s as %s', (text, code, message) => {
+])('the JSON body %s is refused as %s', (text, code, message) => {
   expect(() => parseBody(text, limits)).toThrow(expect.objectContaining({ code, message }))
   expect(({} as { x?: number }).x).toBeUndefined()
 })
@@ -103,7 +103,7 @@ test.each([
   ['200,000 members', `{${Array.from({ length: 200_000 }, (_, n) => `"k${n}":1`)}}`],
   ['one long text', `"${'x'.repeat(2_000_000)}`],
   ['many escapes', `"${'\\'.repeat(2_000_001)}`],
-])('quickly refuses a body that would be expensive to parse: %s', (_, text) => {
+])('a body that would be expensive to parse is refused quickly: %s', (_, text) => {
   const startedAt = performance.now()
 
   expect(() => parseBody(text, apiLimits)).toThrow()
@@ -121,7 +121,7 @@ test.each([
   ['{"first":{"x":1},"big":1e400}', 'big'],
   ['[[],-1e999]', '1'],
   ['9007199254740993', 'The body'],
-])('refuses %s and names the path of the imprecise number', (text, path) => {
+])('the body %s is refused with the path of its imprecise number', (text, path) => {
   expect(() => parseBody(text, apiLimits)).toThrow(`${path} has more digits than a number keeps. Send it as text.`)
 })
 
@@ -134,11 +134,11 @@ test.each<[string, unknown]>([
     1e20,
   ]],
   ['[3.14159265358979323846,0.1,1E+2,-0,"1915883588174806058"]', [Math.PI, 0.1, 100, -0, '1915883588174806058']],
-])('keeps the numbers of %s', (text, value) => {
+])('the numbers of the body %s are kept', (text, value) => {
   expect(parseBody(text, apiLimits)).toEqual(value)
 })
 
-test('turns numbers of a response that would lose precision into text', () => {
+test('numbers of a remote response that would lose precision become text', () => {
   const answer = '{"id":-1915883588174806058,"list":[1,1e400,2.5,"9007199254740993"]}'
 
   expect(parseAnswer(answer, apiLimits).value).toEqual({

@@ -1,4 +1,4 @@
-/** The client addresses that rate limits count by (docs/security.md, "Requests"). */
+/** The client addresses to which rate limits apply (docs/security.md, "Requests"). */
 import { expect, test } from 'vitest'
 import { CallerHints, clientAddress } from '../../../src/lib/http/client-address.ts'
 
@@ -11,11 +11,11 @@ test.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['', 'unknown'],
   ['socket', 'unknown'],
-])('counts the socket address %j as %s', (socket, client) => {
+])('the socket address %j counts as the client %s', (socket, client) => {
   expect(clientAddress(socket, null, [])).toBe(client)
 })
 
-test('always ignores X-Forwarded-For without trusted proxies', () => {
+test('without trusted proxies, X-Forwarded-For is ignored', () => {
   for (const header of ['198.51.100.1', '127.0.0.1', '10.0.0.1, 198.51.100.1']) {
     expect(clientAddress('203.0.113.7', header, [])).toBe('203.0.113.7')
   }
@@ -42,11 +42,11 @@ test.each<[string | null, string]>([
   ['198.51.100.1/32', '10.0.0.1'],
   ['198.51.100.1\0', '10.0.0.1'],
   [`${'1.1.1.1, '.repeat(1_000)}198.51.100.1`, '198.51.100.1'],
-])('behind a trusted proxy, takes X-Forwarded-For %j as the client %s', (header, client) => {
+])('behind a trusted proxy, X-Forwarded-For %j means the client %s', (header, client) => {
   expect(clientAddress('10.0.0.1', header, proxies)).toBe(client)
 })
 
-test('trusts a proxy by its IPv4 or IPv4-mapped address, and no other proxy', () => {
+test('a proxy is trusted by its IPv4 or IPv4-mapped address, and no other proxy is', () => {
   expect(clientAddress('::ffff:10.0.0.1', '198.51.100.1', proxies)).toBe('198.51.100.1')
   expect(clientAddress('192.0.2.1', '198.51.100.1', proxies)).toBe('198.51.100.1')
   expect(clientAddress('192.0.2.2', '198.51.100.1', proxies)).toBe('192.0.2.2')
@@ -61,7 +61,7 @@ function callerOf(hints: CallerHints, headers: Record<string, string> = {}, remo
 const nameOf = (hints: CallerHints, authorization?: string) =>
   callerOf(hints, authorization === undefined ? {} : { authorization })
 
-test('counts a known key as its account, even after the key moved, and any other request as its client address', () => {
+test('a known key counts as its account, even after it moved, and other requests as their client address', () => {
   const hints = new CallerHints({ trustedProxies: [] })
   hints.learn('Bearer one', 'account')
 
@@ -72,7 +72,7 @@ test('counts a known key as its account, even after the key moved, and any other
   expect(nameOf(hints, 'Bearer one')).toBe('other')
 })
 
-test.each(['bearer one', 'BEARER one', 'Bearer     one'])('treats "%s" as the same key as "Bearer one"', (spelling) => {
+test.each(['bearer one', 'BEARER one', 'Bearer     one'])('"%s" counts as the same key as "Bearer one"', (spelling) => {
   const hints = new CallerHints({ trustedProxies: [] })
   hints.learn('Bearer one', 'account')
   expect(nameOf(hints, spelling)).toBe('account')
@@ -81,7 +81,7 @@ test.each(['bearer one', 'BEARER one', 'Bearer     one'])('treats "%s" as the sa
   expect(nameOf(hints, 'Bearer one')).toBe('203.0.113.7')
 })
 
-test('takes the address that a trusted proxy names', () => {
+test('the caller of a request through a trusted proxy is the address that the proxy names', () => {
   const hints = new CallerHints({ trustedProxies: ['203.0.113.7'] })
 
   expect(callerOf(hints, { 'x-forwarded-for': '198.51.100.4' })).toBe('198.51.100.4')

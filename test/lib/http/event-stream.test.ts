@@ -4,7 +4,7 @@ import { event, eventStream, heartbeat, retryHint } from '../../../src/lib/http/
 import { eventReader } from '../../support/events.ts'
 import { turn, waitFor } from '../../support/wait-for.ts'
 
-/** An event stream of numbers, with its observed state. */
+/** An event stream of numbers, and its observed state. */
 function numbers(maxStallMs?: number) {
   const connection = new CallerConnection(new Request('http://grid.example/'))
   const of = { made: 0, hasEnded: false, connection }
@@ -19,7 +19,7 @@ function numbers(maxStallMs?: number) {
   return { of, reader: response.body!.pipeThrough(new TextDecoderStream()).getReader() }
 }
 
-test('produces frames only as fast as the client reads them', async () => {
+test('an event stream produces frames only as fast as the client reads them', async () => {
   const { of, reader } = numbers()
   for (let n = 1; n <= 20; n++) expect((await reader.read()).value).toBe(`${n}\n`)
 
@@ -29,7 +29,7 @@ test('produces frames only as fast as the client reads them', async () => {
   await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)
 })
 
-test('disconnects a client that reads nothing for too long', async () => {
+test('an event stream disconnects a client that reads nothing for too long', async () => {
   const { of, reader } = numbers(20)
   await reader.read()
   await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)
@@ -40,7 +40,7 @@ test('disconnects a client that reads nothing for too long', async () => {
   await expect(readAll()).rejects.toThrow('too long')
 })
 
-test('does not wait for the client if it leaves while a frame is produced', async () => {
+test('an event stream does not wait for a client that leaves while a frame is produced', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   let make = (_frame: string) => {}
@@ -63,7 +63,7 @@ test('does not wait for the client if it leaves while a frame is produced', asyn
 })
 
 test.each([undefined, 5])(
-  'contains the failure of a stream whose client leaves (stall after %s ms)',
+  'an error in the cleanup of an event stream is caught (stall after %s ms)',
   async (maxStallMs) => {
     let hasEnded = false
     async function* frames(): AsyncGenerator<string> {
@@ -89,7 +89,7 @@ test.each([undefined, 5])(
   },
 )
 
-test('never dispatches an event for a comment or retry hint, even after an id', () => {
+test('an event stream never dispatches an event for a comment or retry hint, even after an id', () => {
   const eventIn = eventReader()
   const text = retryHint + heartbeat + event('1', undefined, 1) + heartbeat + retryHint + event('2', 'named')
 

@@ -24,7 +24,7 @@ test.each([
   ['br;q=0, gzip', 'gzip'],
   ['gzip;q=0', null],
   ['gzip;q=0, br;q=0.0', null],
-])('answers Accept-Encoding %j with the content coding %j', async (accepted, coding) => {
+])('a static response for Accept-Encoding %j has the content coding %j', async (accepted, coding) => {
   const response = await ask(accepted)
   const bytes = new Uint8Array(await response.arrayBuffer())
 
@@ -36,7 +36,7 @@ test.each([
   if (coding) expect(bytes.length).toBeLessThan(200)
 })
 
-test('builds the response once and keeps the headers of each copy separate', async () => {
+test('a static response is built once, and the headers of each copy are separate', async () => {
   let made = 0
   const once = staticAnswer(() => new Response(`${++made}`))
   const ask = () => once(new Request('http://grid.example/', { headers: { 'Accept-Encoding': 'gzip' } }))

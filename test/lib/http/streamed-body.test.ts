@@ -16,14 +16,14 @@ function numbered(options: { maxStallMs?: number; maxMs?: number }, last = Infin
   return { of, body, reader: body.getReader() }
 }
 
-test('produces nothing for a client that never reads, and disconnects it', async () => {
+test('a streamed body produces nothing for a client that never reads, and disconnects it', async () => {
   const { of } = numbered({ maxStallMs: 20 })
 
   await waitFor('the end', () => of.released === 1)
   expect(of).toEqual({ made: 0, released: 1, disconnected: 1 })
 })
 
-test('disconnects a client that stops reading', async () => {
+test('a streamed body disconnects a client that stops reading', async () => {
   const { of, reader } = numbered({ maxStallMs: 20 })
   await reader.read()
   await reader.read()
@@ -32,7 +32,7 @@ test('disconnects a client that stops reading', async () => {
   expect(of).toEqual({ made: 2, released: 1, disconnected: 1 })
 })
 
-test('disconnects a slow client at its time limit', async () => {
+test('a streamed body disconnects a slow client at its time limit', async () => {
   const { of, reader } = numbered({ maxStallMs: 10_000, maxMs: 30 })
 
   await waitFor('the end', async () => {
@@ -42,7 +42,7 @@ test('disconnects a slow client at its time limit', async () => {
   expect(of.disconnected).toBe(1)
 })
 
-test('does not disconnect a client that leaves or has read everything', async () => {
+test('a streamed body does not disconnect a client that leaves or has read everything', async () => {
   const left = numbered({ maxStallMs: 20 })
   await left.reader.read()
   await left.reader.cancel()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Batcher } from '../../../src/lib/limits/batcher.ts'
 import { turn } from '../../support/wait-for.ts'
 
-test('runs the first item of each key at once, and batches those that follow soon after', async () => {
+test('a batcher runs the first item of a key at once, and batches those that follow soon after', async () => {
   const batcher = new Batcher<string>(5)
   const batches: string[] = []
   const add = (key: string, item: string) =>
@@ -21,7 +21,7 @@ test('runs the first item of each key at once, and batches those that follow soo
   expect(batches.slice(3)).toEqual(['d,e'])
 })
 
-test('runs the batches of a key one after the other, and fails an item only with its own batch', async () => {
+test('the batches of a key run one after the other, and an item fails only with its own batch', async () => {
   const batcher = new Batcher<string>(0)
   let running = 0
   const add = (item: string) =>

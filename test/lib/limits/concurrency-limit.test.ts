@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ConcurrencyLimit } from '../../../src/lib/limits/concurrency-limit.ts'
 
-test('limits the slots of a key, and frees a slot only once if it is released twice', () => {
+test('the slots of a key are limited, and releasing a slot twice frees it only once', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 9, total: 9 })
   const release = limit.acquire('a', 'g')!
   limit.acquire('a', 'g')
@@ -17,7 +17,7 @@ test('limits the slots of a key, and frees a slot only once if it is released tw
   expect([limit.reached('a', 'g') === undefined, limit.count]).toEqual([true, 1])
 })
 
-test('limits the slots of all keys in total', () => {
+test('the slots of all keys together are limited', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
   limit.acquire('a', 'g')
   limit.acquire('b', 'h')
@@ -25,7 +25,7 @@ test('limits the slots of all keys in total', () => {
   expect([limit.acquire('c', 'i'), limit.acquireOrEvictOldest('c', 'i', () => {})]).toEqual([undefined, undefined])
 })
 
-test('limits the slots of a group of keys, separately from other groups', () => {
+test('the slots of a group of keys are limited, separately from other groups', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 3, total: 9 })
   const releases = ['a', 'a', 'b'].map((key) => limit.acquire(key, 'g')!)
   expect([limit.acquire('b', 'g'), limit.acquireOrEvictOldest('c', 'g', () => {})]).toEqual([undefined, undefined])
@@ -35,7 +35,7 @@ test('limits the slots of a group of keys, separately from other groups', () => 
   expect(limit.reached('b', 'g') === undefined).toBe(true)
 })
 
-test('notifies the holder of the oldest slot when evicting it', () => {
+test('evicting the oldest slot notifies its holder', () => {
   const limit = new ConcurrencyLimit({ perKey: 2, perGroup: 2, total: 2 })
   const evicted: number[] = []
   for (const n of [1, 2, 3]) limit.acquireOrEvictOldest('a', 'g', () => evicted.push(n))

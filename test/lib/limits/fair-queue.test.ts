@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FairQueue } from '../../../src/lib/limits/fair-queue.ts'
 
-test('serves keys in turn, and the entries of each key in order', () => {
+test('a fair queue serves keys in turn, and the entries of each key in order', () => {
   const queue = new FairQueue<number>()
   queue.add('a', 1, 2, 3)
   queue.add('b', 4)
@@ -14,7 +14,7 @@ test('serves keys in turn, and the entries of each key in order', () => {
   expect([queue.size, queue.keys]).toEqual([0, 0])
 })
 
-test('removes entries from either end, and skips a key without entries', () => {
+test('entries can be removed from either end of a fair queue, which skips a key without entries', () => {
   const queue = new FairQueue<number>()
   queue.add('a', 1, 5)
   queue.add('b', 2, 3, 4)

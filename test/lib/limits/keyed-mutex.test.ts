@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { KeyedMutex } from '../../../src/lib/limits/keyed-mutex.ts'
 import { turn } from '../../support/wait-for.ts'
 
-test('runs the tasks of a key one after the other, even after a failure, and independently of other keys', async () => {
+test('the tasks of a key run one after the other, even after a failure, and independently of other keys', async () => {
   const mutex = new KeyedMutex()
   const log: string[] = []
   const run = (key: string, name: string) =>

@@ -1,4 +1,4 @@
-/** When a process counts as overloaded (docs/security.md, "Overload"). */
+/** The conditions under which a process counts as overloaded (docs/security.md, "Overload"). */
 import { expect, test } from 'vitest'
 import { Overload } from '../../../src/lib/limits/overload.ts'
 import { createLog } from '../../../src/log.ts'
@@ -29,7 +29,7 @@ test('overload begins after a second above the limit and ends after a second bel
   ])
 })
 
-test('refuses only a request that waited too long', () => {
+test('without overload, only a request that waited too long is refused', () => {
   const overload = new Overload(createLog('info', () => {}), 1_000)
 
   expect(() => overload.check(1_001)).toThrow('Too many of your calls wait. Repeat the call in 2 seconds.')

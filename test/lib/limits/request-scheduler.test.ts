@@ -12,14 +12,14 @@ function requests() {
     scheduler,
     clock,
     started,
-    /** Sends requests in this iteration. Returns the wait of each, or a promise of it. */
+    /** Sends requests in this iteration. Returns each request's wait, or a promise of it. */
     send: (caller: string, count = 1) =>
       Array.from({ length: count }, () => {
         const turn = scheduler.turn(caller)
         void Promise.resolve(turn).then(() => started.push(caller))
         return turn
       }),
-    /** Makes the next requests of this iteration wait. */
+    /** Uses up the iteration's time, so that its next requests wait. */
     useUpIteration() {
       scheduler.turn('first')
       clock.now += 9
@@ -27,7 +27,7 @@ function requests() {
   }
 }
 
-test('serves requests at once while the iteration has time left', () => {
+test('requests are served at once while the iteration has time left', () => {
   const { send, clock } = requests()
 
   expect(send('team', 300)).toEqual(Array(300).fill(0))
@@ -35,7 +35,7 @@ test('serves requests at once while the iteration has time left', () => {
   expect(send('team')).toEqual([expect.any(Promise)])
 })
 
-test('serves waiting callers round robin, one request each', async () => {
+test('waiting callers are served round robin, one request each', async () => {
   const { send, started, useUpIteration } = requests()
   useUpIteration()
   send('busy', 5)
@@ -46,7 +46,7 @@ test('serves waiting callers round robin, one request each', async () => {
   expect(started).toEqual(['busy', 'calm', 'other', 'busy', 'calm', 'busy', 'busy', 'busy'])
 })
 
-test("limits each caller's waiting requests without affecting other callers", () => {
+test("each caller's waiting requests are limited, and other callers are not affected", () => {
   const { send, useUpIteration } = requests()
   useUpIteration()
   const refused = send('busy', 20_000).filter((turn) => turn === Infinity)
@@ -55,7 +55,7 @@ test("limits each caller's waiting requests without affecting other callers", ()
   expect(send('calm')).toEqual([expect.any(Promise)])
 })
 
-test('serves one waiting request in an iteration that accepts a connection', async () => {
+test('an iteration that accepts a connection serves one waiting request', async () => {
   const { send, scheduler, started, useUpIteration } = requests()
   useUpIteration()
   send('team', 3)
@@ -66,7 +66,7 @@ test('serves one waiting request in an iteration that accepts a connection', asy
   }
 })
 
-test('tells a request how long it waited, and forgets its caller', async () => {
+test('a served request gets the time that it waited, and its caller is forgotten', async () => {
   const { send, scheduler, clock, useUpIteration } = requests()
   useUpIteration()
   const [turn] = send('late')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Semaphore } from '../../../src/lib/limits/semaphore.ts'
 
-test('alternates waiting tasks with and without priority', async () => {
+test('a semaphore alternates between waiting tasks with and without priority', async () => {
   const semaphore = new Semaphore({ maxConcurrent: 1, maxQueued: 8 })
   const started: string[] = []
   const run = (name: string, hasPriority: boolean) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SharedBudget } from '../../../src/lib/limits/shared-budget.ts'
 
-test('gives each caller a share of what the others leave, and counts zero as nothing', () => {
+test('each caller can take a third of the budget that others leave, and taking 0 changes nothing', () => {
   const budget = new SharedBudget(64, 3)
   expect([budget.take('a', 16), budget.take('a', 1), budget.take('b', 13), budget.take('b', 12)]).toEqual([
     true,

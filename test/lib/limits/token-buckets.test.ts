@@ -7,7 +7,7 @@ test.each([
   ['120 a minute', 2, 120, 500],
   ['1 a minute', 1 / 60, 1, 60_000],
   ['100,000 a second', 100_000, 1_000, 1],
-])('%s: allows the burst, then nothing until the next token', (_, perSecond, burst, refillMs) => {
+])('a bucket of %s allows the burst, then nothing until the next token', (_, perSecond, burst, refillMs) => {
   const buckets = new TokenBuckets({ perSecond, burst })
   for (let n = 0; n < burst; n++) expect(buckets.take('a', 0)).toBe(0)
 
@@ -16,7 +16,7 @@ test.each([
   expect(buckets.take('a', refillMs)).toBe(0)
 })
 
-test('serves a caller that waits as long as told, and never saves up more than the burst', () => {
+test('a caller that waits as long as told is served, and a bucket holds at most the burst', () => {
   const buckets = new TokenBuckets({ perSecond: 0.3, burst: 2 })
   const takeAll = (now: number) => {
     let count = 0
@@ -30,7 +30,7 @@ test('serves a caller that waits as long as told, and never saves up more than t
   expect(takeAll(1_000_000)).toBe(2)
 })
 
-test('neither fills nor locks a bucket when the clock is set back', () => {
+test('a clock that is set back neither fills nor locks a bucket', () => {
   const buckets = new TokenBuckets({ perSecond: 1, burst: 1 })
   buckets.take('a', 100_000)
 

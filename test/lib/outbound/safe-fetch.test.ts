@@ -1,4 +1,4 @@
-/** Responses from servers that users name, and TLS connections to them (docs/security.md, "Outgoing requests"). */
+/** Responses of servers that users name, and their TLS connections (docs/security.md, "Outgoing requests"). */
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -13,10 +13,10 @@ const { closing, logs, open, safeFetch } = testSafeFetch()
 
 const failsWith = (code: string) => () => Promise.reject(Object.assign(new Error('lookup'), { code }))
 
-describe('responses', () => {
+describe('responses to outgoing requests', () => {
   const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' })
 
-  test('sends a POST with the fixed headers and those of the caller', async () => {
+  test("a POST is sent with the fixed headers and the caller's headers", async () => {
     let received = ''
     const { port } = await open((socket) => jsonResponse('{"a":1}', 'X-Seen: yes')(socket), (text) => received = text)
 
@@ -39,7 +39,7 @@ describe('responses', () => {
     ]))
   })
 
-  test.each([404, 410, 429, 500])('returns a response with status %i', async (status) => {
+  test.each([404, 410, 429, 500])('a response with status %i is returned', async (status) => {
     const { port } = await open((socket) =>
       socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n`)
     )
@@ -49,7 +49,7 @@ describe('responses', () => {
     expect([response.status, response.header('retry-after')]).toEqual([status, '5'])
   })
 
-  test.each(hostileServers)('fails in time if a server $name', async ({ answer }) => {
+  test.each(hostileServers)('a request fails in time if the server $name', async ({ answer }) => {
     const { port } = await open(answer)
     const startedAt = performance.now()
 
@@ -59,7 +59,7 @@ describe('responses', () => {
   })
 
   test.each([[100, true], [101, false]])(
-    'with a limit of 100 bytes, accepts a response of %i: %s',
+    'with a limit of 100 bytes, a response of %i is accepted: %s',
     async (size, ok) => {
       const { port } = await open(jsonResponse(JSON.stringify('x'.repeat(size - 2))))
 
@@ -74,14 +74,14 @@ describe('responses', () => {
     ['of many values', `[${'1,'.repeat(5_001)}1]`],
     ['broken', '{"a":'],
     ['naming a prototype', '{"__proto__":{"x":1}}'],
-  ])('refuses JSON that is %s', async (_, body) => {
+  ])('a JSON response that is %s is refused', async (_, body) => {
     const { port } = await open(jsonResponse(body))
     const response = await fetch(`http://127.0.0.1:${port}/`, quick)
 
     expect(() => response.json()).toThrow(RemoteError)
   })
 
-  test('does not parse a body of another content type as JSON', async () => {
+  test('a body with another content type is not parsed as JSON', async () => {
     const { port } = await open((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\n{}')
     )
@@ -101,14 +101,14 @@ describe('responses', () => {
     ['Host', { Host: 'other.example' }],
     ['another length', { 'content-length': '1' }],
     ['an encoding', { 'Transfer-Encoding': 'chunked' }],
-  ])('refuses a header with %s before sending anything', async (_, headers) => {
+  ])('a header with %s is refused before anything is sent', async (_, headers) => {
     const server = await open(jsonResponse('{}'))
 
     expect(await reasonOf(fetch(`http://127.0.0.1:${server.port}/`, { ...quick, headers }))).toBe('refused')
     expect(server.connections()).toBe(0)
   })
 
-  test('lets the caller abort', async () => {
+  test('the caller can abort a request', async () => {
     const caller = new AbortController()
     const { port } = await open(() => caller.abort())
 
@@ -120,7 +120,7 @@ describe('responses', () => {
     )
   })
 
-  test('aborts a resolver that never resolves at the deadline', async () => {
+  test('a resolver that never resolves is aborted at the deadline', async () => {
     const fetch = safeFetch({}, { resolve: () => new Promise(() => {}) })
 
     expect(await reasonOf(fetch('https://slow.example/', { timeoutMs: 50 }))).toBe('timeout')
@@ -140,7 +140,7 @@ describe('responses', () => {
       (socket) => socket.end('HTTP/1.1 307 X\r\nContent-Length: 0\r\n\r\n'),
       'It redirected (307), which is not followed.',
     ],
-  ])('explains why a request failed: %s', async (_, resolve, respond, why) => {
+  ])('the reason why a request failed is explained: %s', async (_, resolve, respond, why) => {
     const port = respond ? (await open(respond)).port : 1024
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, resolve && { resolve })
 
@@ -149,7 +149,7 @@ describe('responses', () => {
     ).toBe(why)
   })
 
-  test('gives all failures the same message, and logs the reason', async () => {
+  test('all failures have the same message, and the reason is logged', async () => {
     const { port } = await open((socket) => socket.end())
     const errors = await Promise.all([
       'http://127.0.0.1:1024/',
@@ -167,7 +167,7 @@ describe('responses', () => {
 describe('TLS', () => {
   const certificate = testCertificate('remote.example')
 
-  test('requires a trusted certificate that names the host', async () => {
+  test('a TLS server needs a trusted certificate that names the host', async () => {
     const port = await openTls()
     const there: Resolver = () => Promise.resolve(['127.0.0.1'])
     const trusting = safeFetch({ ALLOW_PRIVATE_TARGETS: '1' }, { resolve: there, ca: certificate.cert })
@@ -183,7 +183,7 @@ describe('TLS', () => {
     expect(await failureOf(strict(`https://remote.example:${port}/`, quick))).toEqual(untrusted)
   })
 
-  test('gives a proxy the checked address, and still verifies the certificate', async () => {
+  test('a proxy gets the checked address, and the certificate is still verified', async () => {
     const port = await openTls()
     const { proxy, connects } = await openProxy()
     const options = { resolve: () => Promise.resolve(['127.0.0.1']), ca: certificate.cert }
@@ -211,7 +211,7 @@ describe('TLS', () => {
     ['refuses with a body', 'HTTP/1.1 407 No\r\nContent-Length: 2\r\n\r\nNo', 'The proxy responded HTTP/1.1 407'],
     ['sends more than its response', 'HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n', 'more than its response'],
     ['does not speak HTTP', 'x'.repeat(20_000), 'The proxy responded xxx'],
-  ])('fails and closes the connection if a proxy %s', async (_, text, reason) => {
+  ])('a request fails and closes the connection if the proxy %s', async (_, text, reason) => {
     let isClosed = false
     const { port } = await open((socket) => socket.on('close', () => isClosed = true).resume().write(text))
     const fetch = safeFetch({ ALLOW_PRIVATE_TARGETS: '1', EGRESS_PROXY: `http://127.0.0.1:${port}` })

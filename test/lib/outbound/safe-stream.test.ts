@@ -25,7 +25,7 @@ async function serving(answer: (response: ServerResponse, method: string) => voi
   return { url, stream, ended, logs }
 }
 
-test('streams the chunks of a response as they arrive, with any method', async () => {
+test('the chunks of a response are streamed as they arrive, with any method', async () => {
   let goOn: () => void
   const { url, stream } = await serving((response, method) => {
     response.write(method)
@@ -45,7 +45,7 @@ test('streams the chunks of a response as they arrive, with any method', async (
 test.each([
   ['before the first byte', () => {}],
   ['between two bytes', (response: ServerResponse) => void response.write('x')],
-])('fails after too long a pause %s', async (_, answer) => {
+])('a streamed request fails after too long a pause %s', async (_, answer) => {
   const { url, stream, logs } = await serving(answer)
 
   const reading = stream(url, { method: 'GET', timeoutMs: 60_000, idleMs: 50 }).then((response) => response.text())
@@ -54,7 +54,7 @@ test.each([
   expect(logs.filter((line) => line.includes('outbound request failed'))).toHaveLength(1)
 })
 
-test('cuts an endless response at its limit', async () => {
+test('an endless response is cut off at its limit', async () => {
   const { url, stream } = await serving((response) => {
     const more = () => response.write('x'.repeat(10_000), more)
     more()
@@ -65,7 +65,7 @@ test('cuts an endless response at its limit', async () => {
   await expect(response.arrayBuffer()).rejects.toMatchObject({ reason: 'too_large' })
 })
 
-test('closes the connection when the reader leaves', async () => {
+test('the connection of a streamed response is closed when the reader leaves', async () => {
   const { url, stream, ended } = await serving((response) => void response.write('x'))
   const response = await stream(url, { method: 'GET', timeoutMs: 60_000 })
 

@@ -121,8 +121,7 @@ test("results, errors and commits equal those of the driver's client, in any ord
     fc.constantFrom(1, 90, 100, 160).map((rows) => ({ sql: breaksOff, args: [rows] })),
     fc.nat(2).map((rows) => ({ sql: 'SELECT * FROM facts LIMIT ?', args: [rows] })),
     fc.constantFrom('SELECT * FROM facts', 'SELECT count(*) FROM facts', 'SELECT changes()', 'nonsense'),
-    // The statements create views, because a table cannot be dropped until the driver's failed statement is garbage
-    // collected.
+    // Creates views, because a table cannot be dropped until the driver's failed statement is garbage collected.
     fc.constantFrom('key', 'n, key').map((columns) =>
       `CREATE VIEW IF NOT EXISTS extra AS SELECT ${columns} FROM facts`
     ),

@@ -100,10 +100,7 @@ test('a second process is refused even without an owner file', async () => {
   })
 })
 
-/**
- * Starts another process that tries to open the file. It runs on Bun, which starts fastest. The runtime does not
- * matter, because the lock belongs to the system.
- */
+/** Starts another process that tries to open the file. It runs on Bun, which starts fastest. */
 async function hold(path = file.path) {
   const [program, ...args] = [...runtimeCommand('bun'), 'test/store/driver/hold-database.ts', `file:${path}`]
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })

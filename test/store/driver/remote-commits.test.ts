@@ -1,6 +1,4 @@
-/**
- * Commits on a libsql-server. Waiting units share a request but are otherwise independent, and use a persistent stream.
- */
+/** Commits on a libsql-server. Units share requests and a persistent stream, and are otherwise independent. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { openPost } from '../../../src/store/driver/remote-stream.ts'

@@ -1,4 +1,4 @@
-/** The sentences of the activity log. */
+/** The sentences in which the activity log describes calls. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { type ErrorCode, GridError } from '../../../src/errors.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
   ann = await signedInByEmail(grid, 'ann@acme.example')
 })
 
-/** The sentence for the call logged last, as HTML. */
+/** The sentence of the last logged call, as HTML. */
 const sentenceHtml = async (tool: string, input: unknown, outcome = 'ok') => {
   const run = () => outcome === 'ok' ? Promise.resolve() : Promise.reject(new GridError(outcome as ErrorCode, ''))
   await recordActivity(grid.acme.store, { tool, arguments: input, requestId: null }, run).catch(() => {})
@@ -52,11 +52,11 @@ test.each<[string, unknown, string]>([
   ['what_is_new', { alias: 'alice' }, 'Called what is new'],
   ['admin_create_agent', { alias: { name: ['x'] } }, 'Created an agent'],
   ['admin_delete_agent', ['no object'], 'Deleted an agent'],
-])('describes %s %j in a sentence', async (tool, input, expected) => {
+])('the activity log describes %s %j in a sentence', async (tool, input, expected) => {
   expect(await sentence(tool, input)).toBe(expected)
 })
 
-test('shows names for ids, with a link while the entity exists', async () => {
+test('the activity log shows names instead of ids, with a link while the entity exists', async () => {
   const bob = (await grid.acme.store.read.agents.byAlias('bob'))!.id
   expect(await sentenceHtml('admin_delete_agent', { id: bob })).toBe(
     `Deleted <a href="/accounts/${grid.acme.id}/agents/bob">@bob</a>`,
@@ -72,7 +72,7 @@ test('shows names for ids, with a link while the entity exists', async () => {
   )
 })
 
-test('describes failed calls with the reason', async () => {
+test('the activity log describes a failed call with its reason', async () => {
   expect(await sentence('admin_create_agent', { alias: 'alice' }, 'alias_taken')).toBe(
     'Could not create @alice alias taken',
   )
@@ -81,7 +81,7 @@ test('describes failed calls with the reason', async () => {
   )
 })
 
-test('reveals nothing about ids of other accounts', async () => {
+test('the activity log reveals nothing about ids of other accounts', async () => {
   const eve = (await grid.evil.store.read.agents.byAlias('eve'))!.id
   const ed = (await grid.store.global.users.byEmail('ed@evil.example'))!.id
 
@@ -89,7 +89,7 @@ test('reveals nothing about ids of other accounts', async () => {
   expect(await sentence('remove_member', { userId: ed })).toBe('Removed someone from the account')
 })
 
-test('has a phrase for every call in the source', () => {
+test('the activity log has a phrase for every call in the source', () => {
   const source = ['web', 'grid', 'mcp', 'oauth', 'cli', ...features.map(({ name }) => `features/${name}`)].flatMap((
     folder,
   ) =>

@@ -30,7 +30,7 @@ const note = (actor: Actor, tool: string, input: unknown = {}) =>
     () => Promise.resolve(),
   )
 
-describe('a log with entries', () => {
+describe('an activity log with entries', () => {
   beforeAll(async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_create_agent', { alias: 'carol', description: hostile })
     await callTool(grid, grid.acme.adminKey, 'admin_delete_agent', { alias: 'eve' })
@@ -42,7 +42,7 @@ describe('a log with entries', () => {
     await callTool(grid, grid.evil.adminKey, 'admin_list_skills')
   })
 
-  test('shows the actor, the credential, arguments and outcome', async () => {
+  test("the activity log shows each row's actor, credential, arguments and outcome", async () => {
     const { text, html } = await ann.open(path)
 
     expect(text).toContain('ann@acme.example browser session')
@@ -67,21 +67,21 @@ describe('a log with entries', () => {
     ['later', () => 'from=2026-11-23', []],
     ['nonsense', () => `tool=${encodeURIComponent(hostile)}`, []],
     ['invalid dates', () => 'from=x&to=2026-99-99&before=y&tool=by_system', ['by_system']],
-  ])('is filtered by %s', async (_, query, expected) => {
+  ])('the activity log can be filtered by %s', async (_, query, expected) => {
     const { html, status } = await ann.open(`${path}?${query()}`)
 
     expect(status).toBe(200)
     expect(tools(html)).toEqual(expected)
   })
 
-  test('can be filtered by a key offered on the page', async () => {
+  test('the activity log can be filtered by a key that the page offers', async () => {
     const { html } = await ann.open(path)
     const key = html.match(/<option value="(key:[^"]+)"/)![1]
 
     expect(tools((await ann.open(`${path}?who=${key}`)).html)).toEqual(['admin_delete_agent', 'admin_create_agent'])
   })
 
-  test('shows changes by default, and listing and reading calls on demand, and names the credential in an opened row', async () => {
+  test("the activity log shows changes by default, reading calls on demand, and an opened row's credential", async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
     await note(
       { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
@@ -101,7 +101,7 @@ describe('a log with entries', () => {
     expect(tools((await ann.open(`${path}?tool=read_conversations`)).html)).toEqual(['read_conversations'])
   })
 
-  test('lists signed-in programs under Who, each with the agent it acts as', async () => {
+  test('the activity log offers each signed-in program as a filter, with the agent it acts as', async () => {
     const { token } = await accessTokenFor(grid, annId, grid.acme.id)
     await accessTokenFor(grid, annId, grid.acme.id, grid.alice.id)
     await callTool(grid, token, 'admin_list_channels')
@@ -117,7 +117,7 @@ describe('a log with entries', () => {
     expect(tools((await ann.open(`${path}?readings=on&who=${offered[0][1]}`)).html)).toEqual(['admin_list_channels'])
   })
 
-  test('pages backwards through every row once, and keeps the filter', async () => {
+  test('the activity log can be paged backwards through every row once, with the same filter', async () => {
     for (let n = 0; n < 120; n++) await note({ type: 'system', job: 'test' }, 'many')
 
     const seen: string[] = []

@@ -23,7 +23,7 @@ beforeAll(async () => {
   olga = await signedIn(grid, owner)
 })
 
-/** Makes a change as pages, REST and commands do. Resolves to its row on the log page, and to the stored row. */
+/** Makes a change like pages, REST and commands. Resolves to its row on the log page and to the stored row. */
 async function rowOf(input: object, change: (account: AccountStore) => Promise<unknown>) {
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   await recordActivity(account, { tool: 'a_change', arguments: input, requestId: null }, change)
@@ -79,14 +79,14 @@ test.each<[string, string, () => Promise<Awaited<ReturnType<typeof rowOf>>>]>([
       return rowOf({ id, ...input }, (account) => updateGuardrail(account, id, input))
     },
   ],
-])('logs the old and new values of a change of %s, without secrets', async (_, changes, change) => {
+])('a change of %s is logged with its old and new values, without secrets', async (_, changes, change) => {
   const { shown, stored } = await change()
 
   expect(shown).toBe(changes)
   for (const secret of ['old-secret', 'new-secret', oldKey, newKey]) expect(stored).not.toContain(secret)
 })
 
-test('shows the change on a page, with only the values that differ', async () => {
+test('a change made on a page is logged with only the values that differ', async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const settings = `${path}/settings/account/turns`
   await ann.submit(settings, { warn: '10', perHour: '200', hops: '64' })

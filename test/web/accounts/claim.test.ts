@@ -34,7 +34,7 @@ async function signUp(alias: string, email: string, more: object = {}): Promise<
   return { key: api_key, alias, path: new URL(trial.claim_url).pathname }
 }
 
-/** A browser whose user has verified the claim's address. */
+/** A browser whose user has verified the address of the claim. */
 async function verified(path: string): Promise<Browser> {
   const person = browser(grid)
   await person.submit(await emailLinkPath(path), { name: 'Zoe', password })
@@ -47,7 +47,7 @@ async function emailLinkPath(path: string): Promise<string> {
   return new URL((await waitFor('the claim email', newest)).link!).pathname
 }
 
-/** Decides as the page suggests, except for agents named by their aliases. */
+/** Submits the decisions that the page suggests, except for the given agents. */
 async function claim(
   person: Browser,
   path: string,
@@ -77,7 +77,7 @@ async function provisionalId(email: string): Promise<string> {
 const offerPath = (html: string) => html.match(/href="(\/claims\/[^"]+)"/)?.[1]
 const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
-test('after verifying the address, the user sees each agent with time and IP address and claims them as an account', async () => {
+test('a user with a verified address sees each agent with time and IP address, and claims them as an account', async () => {
   const signed = await signUp('zoe-one', zoe, { description: 'counts beans' })
   const other = await signUp('zoe-two', zoe)
 
@@ -92,14 +92,14 @@ test('after verifying the address, the user sees each agent with time and IP add
   expect(await rows(grid, 'SELECT name, state, join_email FROM accounts WHERE id = ?', [home]))
     .toMatchObject([{ name: 'Zoe & Co', state: 'claimed', join_email: null }])
   expect((await person.request(arrivalOf({ id: home }))).status).toBe(200)
-  // The trial has ended for both: they can send more than its ten messages.
+  // The trial of both agents has ended, so they can send more than its ten messages.
   for (let n = 0; n < 12; n++) {
     const sent = await callTool(grid, other.key, 'send_message', { to: 'zoe-one', message: `${n}` })
     expect(sent.code).toBeUndefined()
   }
 })
 
-test('a discarded agent loses its key at once, and its claim link stops working for the other agents too', async () => {
+test('a discarded agent loses its key at once, and its claim link no longer works for the other agents either', async () => {
   const [good, bad] = [await signUp('zoe-one', zoe), await signUp('zoe-bad', zoe)]
   const person = await verified(good.path)
 
@@ -112,7 +112,7 @@ test('a discarded agent loses its key at once, and its claim link stops working 
   expect((await person.open('/claim/unknown')).text).toContain('This claim link is unknown')
 })
 
-test("a move never exceeds the account's skill limit, and the error says what to do", async () => {
+test("moving agents never exceeds the account's skill limit, and the error says what to do", async () => {
   await grid.setPassword(ann, password)
   const { id: agentId } = grid.alice
   const of = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => ({ name: `skill ${from + n}` }))
@@ -136,7 +136,7 @@ test("a move never exceeds the account's skill limit, and the error says what to
   expect(await count()).toBe(1_000)
 })
 
-test("a move never exceeds the account's agent limit, even if agents are created concurrently", async () => {
+test("moving agents never exceeds the account's agent limit, even if agents are created concurrently", async () => {
   await grid.setPassword(ann, password)
   await setLimits(grid.acme.store, { agents: 3 })
   const one = await signUp('bean-one', ann)
@@ -153,7 +153,7 @@ test("a move never exceeds the account's agent limit, even if agents are created
   expect(await grid.acme.store.read.agents.programs()).toBe(3)
 })
 
-test('the claim link alone is not enough, because the agent has it too', async () => {
+test('a claim needs more than the claim link, because the agent has the link too', async () => {
   const signed = await signUp('zoe-one', zoe)
   await grid.setPassword('ed@evil.example', password)
   const [anonymous, ed] = [browser(grid), browser(grid)]
@@ -167,7 +167,7 @@ test('the claim link alone is not enough, because the agent has it too', async (
   expect((await ed.post(signed.path, { csrf, name: 'Mine' })).status).toBe(403)
 })
 
-test('refuses a user who has not verified this address, on the page and with a forged request', async () => {
+test('a user who has not verified the address cannot claim, on the page or with a forged request', async () => {
   const signed = await signUp('bean-one', ann)
   await grid.setPassword(ann, password)
   const person = browser(grid)
@@ -188,7 +188,7 @@ test('refuses a user who has not verified this address, on the page and with a f
   expect((await person.submit(proof, {})).text).toContain('@bean-one')
 })
 
-test('an email link can be opened five times and used once', async () => {
+test("a claim email's link can be opened five times and used once", async () => {
   const signed = await signUp('zoe-one', zoe)
   const path = await emailLinkPath(signed.path)
   for (let n = 0; n < 5; n++) expect((await browser(grid).open(path)).status).toBe(200)
@@ -196,13 +196,13 @@ test('an email link can be opened five times and used once', async () => {
   const zoes = browser(grid)
   expect((await zoes.submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
-  // The user of the link reaches the claim, and after the claim reads that the link was used.
+  // The link leads its user to the claim, and after the claim says that it was used.
   expect((await zoes.open(path)).at).toBe(signed.path)
   await claim(zoes, signed.path, { name: 'Zoe' })
   for (const one of [zoes, browser(grid)]) expect((await one.open(path)).text).toContain('This claim link was used')
 })
 
-test('never claims agents that signed up after the page was opened', async () => {
+test('a claim does not include agents that signed up after its page was opened', async () => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const page = await person.open(signed.path)
@@ -230,7 +230,7 @@ test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents int
   expect(await status(signed.key)).toBe(200)
 })
 
-test("suggests keeping agents while the owner's accounts are empty, and then moving them", async () => {
+test("the claim page suggests keeping agents while the owner's accounts are empty, and moving them later", async () => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
@@ -256,7 +256,7 @@ test("agents cannot be moved into another user's account or an unknown one", asy
   expect(await status(signed.key)).toBe(200)
 })
 
-test('an account owner moves agents: the page says what stays behind, and both accounts keep their part', async () => {
+test('an account owner moves agents, sees what stays behind, and both accounts keep their part', async () => {
   await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
   await grid.setPassword(ann, password)
   const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })
@@ -287,7 +287,7 @@ test('an account owner moves agents: the page says what stays behind, and both a
   ])).toEqual([['@bean-one', 'beans, counting'], ['@bean-two', '']])
   const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
   expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
-  // They are agents of Acme now, and no longer on trial.
+  // The moved agents belong to Acme, and are no longer on trial.
   for (let n = 0; n < 12; n++) await send(one, 'alice', `${n}`)
   // The owner finds both accounts, and the old messages in the old one.
   const old = (await owner.open('/')).html.match(/href="\/accounts\/([\w-]+)[^>]*>(?:(?!<\/a>)[\s\S])*Beans/)![1]
@@ -307,7 +307,7 @@ test('an account owner moves agents: the page says what stays behind, and both a
   }])
 })
 
-test('Attention offers the agents, and a click leads to the claim without the claim link', async () => {
+test('Attention offers agents that signed up, and a click leads to the claim without the claim link', async () => {
   const owner = await person(grid, { role: 'owner', email: 'olga@acme.example' })
   const olga = await signedIn(grid, owner)
   const home = `/accounts/${grid.acme.id}/attention`
@@ -327,14 +327,14 @@ test('Attention offers the agents, and a click leads to the claim without the cl
   const again = await olga.open(path)
   expect(again.status).toBe(404)
   expect(again.text).toContain('There are no agents to claim here')
-  // The account of the signup has nothing left to do, and the user can leave it.
+  // The signup's account needs nothing more, so the user can leave it.
   const old = `/accounts/${path.split('/').at(-1)}/settings/team`
   expect((await olga.open(old)).text).toContain('After you leave, no one can open it.')
   await olga.submit(old, {}, `${old}/leave`)
   expect((await olga.open(old)).status).toBe(404)
 })
 
-test('a user without an account is offered the agents on the page for a new account', async () => {
+test('the page for a new account offers a user agents that signed up for them', async () => {
   await signUp('zoe-one', zoe)
   await signUp('zoe-two', zoe)
   const one = await signedIn(grid, await person(grid, { email: zoe }))
@@ -348,7 +348,7 @@ test('a user without an account is offered the agents on the page for a new acco
   expect(done.text).toContain('@zoe-two')
 })
 
-test('agents in separate accounts are offered one account at a time', async () => {
+test('agents that signed up in separate accounts are offered one account at a time', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1000', SIGNUP_JOIN: 'never' } })
   for (const alias of ['zoe-one', 'zoe-two', 'zoe-three']) {
     await signUp(alias, zoe)
@@ -367,7 +367,7 @@ test('agents in separate accounts are offered one account at a time', async () =
   expect(texts).toEqual(['@zoe-one, 2 more agents', '@zoe-two, 1 more agent', expect.stringContaining('@zoe-three')])
 })
 
-test('offers nothing and hides the page until the address is verified', async () => {
+test('agents that signed up are not offered, and their page is hidden, until the address is verified', async () => {
   await signUp('zoe-one', zoe)
   const user = await person(grid, { role: 'owner', email: zoe, isVerified: false })
   const one = await signedIn(grid, user)
@@ -383,7 +383,7 @@ test('offers nothing and hides the page until the address is verified', async ()
   expect((await one.open('/new-account')).text).toContain('1 agent signed up for you')
 })
 
-test('an offer to another user looks like one that does not exist', async () => {
+test('an offer of agents to another user looks like one that does not exist', async () => {
   await signUp('zoe-one', zoe)
   const id = await provisionalId(zoe)
   const mallory = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
@@ -408,7 +408,7 @@ test('an offer to another user looks like one that does not exist', async () => 
   expect((await mallory.open(`/claims/${grid.evil.id}`)).status).toBe(404)
 })
 
-test("without a session, an offer's page asks to sign in", async () => {
+test('the page of an offer of agents asks a visitor without a session to sign in', async () => {
   const page = await browser(grid).open(`/claims/${grid.acme.id}`)
 
   expect(page.at).toBe(`/sign-in?next=${encodeURIComponent(`/claims/${grid.acme.id}`)}`)

@@ -1,4 +1,4 @@
-/** Paused conversations, on the pages and the command line. docs/conversations.md, "Conversations that run away". */
+/** Paused conversations, on pages and on the command line. docs/conversations.md, "Conversations that run away". */
 import { beforeEach, expect, test } from 'vitest'
 import type { StoreCommand } from '../../../src/cli/command.ts'
 import { findCommand } from '../../../src/cli/commands.ts'
@@ -28,7 +28,7 @@ test('Attention names agents that keep answering each other', async () => {
   )
 })
 
-test('an admin resumes a paused conversation, and a viewer cannot open it', async () => {
+test('an admin resumes a paused conversation on a page, and a viewer cannot open the page', async () => {
   await echo(grid, [grid.bob, grid.alice], {})
   const [{ key }] = await pausesOf(grid)
   const viewer = await signedInMember(grid, grid.acme, 'viewer')
@@ -44,7 +44,7 @@ test('an admin resumes a paused conversation, and a viewer cannot open it', asyn
   expect((await echo(grid, [grid.bob, grid.alice], { most: 10, again: true })).refused).toBeUndefined()
 })
 
-test("admins set the account's limits, and mark an agent as automated", async () => {
+test("admins set the account's conversation limits, and mark an agent as automated", async () => {
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const settings = `${path}/settings/account/turns`
 

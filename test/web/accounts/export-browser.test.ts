@@ -1,4 +1,4 @@
-/** The export in a browser: the page stays open, so its button must not stay busy. */
+/** The account export in a browser. The page stays open, so its button must not stay busy. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser } from '../../support/browser.ts'
 import { person, signedIn } from '../../support/people.ts'
@@ -10,7 +10,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   let grid: LiveGrid | undefined
   afterAll(() => grid?.close())
 
-  test('an owner exports twice from the same page', async () => {
+  test('an owner can export an account twice from the same page', async () => {
     grid = await liveGrid({ env: { DURABILITY: 'relaxed' } })
     const visitor = await visit()
     await signIn(visitor, await signedIn(grid, await person(grid, { role: 'owner' })), grid.url)

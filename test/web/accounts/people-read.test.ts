@@ -1,4 +1,4 @@
-/** The switch with which owners let people read what agents write to each other. */
+/** The switch that lets people read the messages between agents. */
 import { beforeEach, expect, test } from 'vitest'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
 import { mcp } from '../../support/mcp.ts'
@@ -23,7 +23,7 @@ const instructions = async () => {
   return body.result.instructions as string
 }
 
-test('an owner enables reading from now on, adds older messages, and disables it; agents are told, and it is logged', async () => {
+test('an owner lets people read new messages, then older ones, and stops it; agents are told, and it is logged', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
   expect((await owner.open(settings)).text).toContain(
@@ -56,7 +56,7 @@ test('an owner enables reading from now on, adds older messages, and disables it
   )
 })
 
-test('older messages can be enabled only after newer ones', async () => {
+test('people can be allowed to read older messages only after newer ones', async () => {
   const owner = await signedIn(grid, await person(grid, { role: 'owner' }))
   const refused = await owner.submit(settings, { choice: 'older' })
 

@@ -1,4 +1,4 @@
-/** The account settings: a row for each subject, and each subject's page. */
+/** The account settings: a row for each subject, and a page for each subject. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Role } from '../../../src/auth/actor.ts'
 import type { Browser } from '../../support/browse.ts'
@@ -24,14 +24,14 @@ const all = [
 const ofEveryRole = ['name', 'usage', 'second-factor', 'turns', 'reading', 'contents']
 const ofManagers = [...ofEveryRole, 'keys', 'incoming', 'webhooks', 'programs']
 
-/** Each row's subject, state, and action for the visitor. */
+/** Each row's subject, its state, and the visitor's action. */
 async function rowsOf(one: Browser) {
   const { html } = await one.open(settings)
   const row = /<li id="([\w-]+)">.*?<a class="open" href="([^"]*)">.*?<bdi>(.*?)<\/bdi>.*?class="at">(.*?)<\/span>/gs
   return [...html.matchAll(row)].map(([, path, href, state, link]) => ({ path, href, state, link }))
 }
 
-test('an owner sees each subject on one line with its state and without a form', async () => {
+test('an owner sees each account setting on one line, with its state and without a form', async () => {
   const rows = await rowsOf(users.owner)
 
   expect(rows.map(({ path }) => path)).toEqual(all)
@@ -59,7 +59,7 @@ test.each<[Role, string[]]>([
   ['admin', ofManagers],
   ['member', ofEveryRole],
   ['viewer', ofEveryRole],
-])('the role %s sees only the subjects it may change, and cannot open the pages of others', async (role, paths) => {
+])('the role %s sees only account settings that it may change, and cannot open others', async (role, paths) => {
   const rows = await rowsOf(users[role])
   const opened = await Promise.all(all.map(async (path) => (await users[role].open(`${settings}/${path}`)).status))
 
@@ -70,8 +70,8 @@ test.each<[Role, string[]]>([
   )
 })
 
-describe('the page of a subject', () => {
-  test('has a link back to the list, below the tab, and its own title', async () => {
+describe('the page of an account setting', () => {
+  test('the page of an account setting has a link back to the list, and its own title', async () => {
     const titles: string[] = []
     for (const path of all) {
       const { html } = await users.owner.open(`${settings}/${path}`)
@@ -85,7 +85,7 @@ describe('the page of a subject', () => {
   test.each([
     ['name', { name: 'a\u0007b' }, 'account-renamed', { name: 'Acme' }],
     ['turns', { warn: 'ten' }, 'saved', { warn: '20', perHour: '200', hops: '64' }],
-  ])('is shown again after submitting its form %s, refused or not', async (path, wrong, notice, right) => {
+  ])("a setting's page is shown again after its form %s, refused or not", async (path, wrong, notice, right) => {
     const at = `${settings}/${path}`
     const refused = await postWithToken(users.owner, at, wrong as Record<string, string>)
     expect([refused.status, refused.at]).toEqual([400, at])

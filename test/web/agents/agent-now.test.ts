@@ -24,7 +24,7 @@ const allowReading = async () => {
   await setPeopleRead(account, { choice: 'on' })
 }
 
-test('shows an owner the last ten messages, including channel posts, oldest first', async () => {
+test("an agent's page shows an owner the last ten messages, including channel posts, oldest first", async () => {
   await allowReading()
   const [alice, bobby] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
   await grid.acme.agent('carol')
@@ -45,7 +45,7 @@ test('shows an owner the last ten messages, including channel posts, oldest firs
   expect(html).toMatch(/conversations\/\d+\?m=\d+#m\d+/)
 })
 
-test('records the reading of its messages once an hour, without their texts', async () => {
+test("opening an agent's page is recorded once an hour as reading, without texts", async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -62,7 +62,7 @@ test('records the reading of its messages once an hour, without their texts', as
   )
 })
 
-test('shows members and viewers only numbers, and members their own messages', async () => {
+test("an agent's page shows members and viewers only numbers, and members their own messages", async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const mel = await personWithAlias(grid, 'mel')
@@ -79,7 +79,7 @@ test('shows members and viewers only numbers, and members their own messages', a
   expect((await grid.acme.store.read.activity.list()).map(({ tool }) => tool)).not.toContain('read_agent')
 })
 
-test('says what has waited longest, and from whom', async () => {
+test("an agent's page says since when its oldest message has waited, and from whom", async () => {
   await say(grid, storeOf(grid, grid.alice), 'bob', 'First.')
   grid.clock.now += 5 * minute
   await grid.acme.agent('carol')
@@ -90,7 +90,7 @@ test('says what has waited longest, and from whom', async () => {
   expect(text).toContain('Inbox 2 unread Oldest unread 5 min ago , from @alice')
 })
 
-test('counts parked messages, and lets account managers requeue them', async () => {
+test("an agent's page counts parked messages, and lets account managers requeue them", async () => {
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Poison.')
   for (let n = 0; n < 5; n++) {
     const { body } = await lease(grid, grid.bob.key)

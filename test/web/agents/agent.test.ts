@@ -22,10 +22,10 @@ const agent = (alias: string) => grid.acme.store.read.agents.byAlias(alias)
 const works = async (key: string) => (await mcp(grid, key, 'tools/list')).status === 200
 const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 }))[0]
 
-describe('an agent', () => {
+describe('an agent on its page', () => {
   const form = { visibility: 'private', accessPolicy: 'auto_approve', accessList: '', description: '' }
 
-  test('becomes public only after its user confirms what this allows, and asks once', async () => {
+  test('an agent becomes public only after its user has confirmed the consequences, once', async () => {
     const action = `${base}/agents/alice/settings`
     const asked = await ann.submit(action, { ...form, visibility: 'public' })
     expect(asked.text).toContain('Agents of every account on this grid can then find it')
@@ -39,7 +39,7 @@ describe('an agent', () => {
     expect(await agent('alice')).toMatchObject({ visibility: 'public', description: 'Answers' })
   })
 
-  test('can change its visibility, access policy and description', async () => {
+  test("an agent's visibility, access policy and description can be changed", async () => {
     await grid.evil.agent('mallory')
     const page = await ann.submit(`${base}/agents/bob/settings`, {
       visibility: 'public',
@@ -64,7 +64,7 @@ describe('an agent', () => {
     expect(JSON.stringify(found)).toContain('@bob')
   })
 
-  test('can be set to reply over A2A with messages, which other changes do not affect', async () => {
+  test('an agent can be set to answer with messages over A2A, which other changes do not affect', async () => {
     const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).messageReplies
     expect(await isSet()).toBe(false)
 
@@ -76,7 +76,7 @@ describe('an agent', () => {
     expect(await isSet()).toBe(false)
   })
 
-  test('can be set to let calls over A2A wait, which other changes do not affect', async () => {
+  test('an agent can be set to let A2A calls wait, which other changes do not affect', async () => {
     const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).callersWait
     expect(await isSet()).toBe('auto')
 
@@ -89,7 +89,7 @@ describe('an agent', () => {
     expect(await isSet()).toBe('auto')
   })
 
-  test('keeps, replaces and removes its remote token', async () => {
+  test("an agent's remote token can be kept, replaced and removed", async () => {
     const remoteUrl = 'https://partner.example/a2a'
     await grid.acme.agent('partner', { type: 'a2a', remoteUrl, remoteToken: 'one' })
     const stored = async () =>
@@ -124,7 +124,7 @@ describe('an agent', () => {
   test.each([
     ['remoteUrl', { remoteUrl: 'https://x.example' }],
     ['accessList', { accessPolicy: 'allow_list', accessList: 'not an alias!' }],
-  ])('is not changed by an invalid %s', async (field, fields) => {
+  ])('an agent is not changed by an invalid %s', async (field, fields) => {
     const before = await dump(grid, grid.acme, ['activity'])
 
     const page = await ann.submit(`${base}/agents/bob/settings`, { ...form, description: 'typed', ...fields })
@@ -136,7 +136,7 @@ describe('an agent', () => {
     expect(await newest()).toMatchObject({ tool: 'update_agent', outcome: 'invalid_input' })
   })
 
-  test('gets a new key, and the old one stops working', async () => {
+  test('an agent gets a new key, and the old key stops working', async () => {
     const page = await ann.submit(`${base}/agents/bob/connect`, {}, `${base}/agents/bob/key`)
 
     const key = page.html.match(keyPattern)![0]
@@ -150,7 +150,7 @@ describe('an agent', () => {
     expect((await ann.open(`${base}/agents/bob/connect`)).html).not.toContain(key)
   })
 
-  test('has named keys that can be revoked one by one', async () => {
+  test('an agent has named keys that can be revoked one by one', async () => {
     const connect = `${base}/agents/bob/connect`
     const shown = await ann.submit(connect, { name: 'codex at home' }, `${base}/agents/bob/keys`)
     const key = shown.html.match(keyPattern)![0]
@@ -169,7 +169,7 @@ describe('an agent', () => {
     expect([refused.status, refused.html.includes('id="name-error"')]).toEqual([400, true])
   })
 
-  test('gets skills and guardrails', async () => {
+  test('an agent gets skills and guardrails', async () => {
     const { id } = await createGuardrail(grid.acme.store, { name: 'no secrets', provider: 'pii' })
     const other = await createGuardrail(grid.acme.store, { name: 'unused', provider: 'pii' })
 
@@ -190,7 +190,7 @@ describe('an agent', () => {
   })
 })
 
-test('cannot get a guardrail of another account', async () => {
+test('an agent cannot get a guardrail of another account', async () => {
   const { id } = await createGuardrail(grid.evil.store, { name: 'theirs', provider: 'pii' })
 
   const page = await ann.submit(`${base}/agents/bob/settings`, {}, `${base}/agents/bob/skills`)

@@ -23,8 +23,8 @@ const works = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 }))[0]
 const asJson = (text: string) => text.replaceAll('&quot;', '"')
 
-describe('the list', () => {
-  test("lists only the account's agents, fifty per page", async () => {
+describe('the list of agents', () => {
+  test("the list shows only the account's agents, fifty per page", async () => {
     for (let n = 100; n < 155; n++) await grid.acme.agent(`helper-${n}`)
 
     const first = await ann.open(`${base}/agents`)
@@ -45,7 +45,7 @@ describe('the list', () => {
     ['alias', 'LIC'],
     ['description', 'beans'],
     ['skill', 'juggl'],
-  ])('can be searched by %s', async (_, search) => {
+  ])('the list of agents can be searched by %s', async (_, search) => {
     await grid.acme.agent('counter', { description: 'Counts Beans' })
     await setAgentSkills(grid.acme.store, { agent: 'counter', skills: [{ name: 'Juggling' }] })
     await setAgentSkills(grid.evil.store, { agent: 'eve', skills: [{ name: 'juggling beans' }] })
@@ -57,11 +57,11 @@ describe('the list', () => {
   })
 })
 
-describe('the order of the list', () => {
+describe('the order of the list of agents', () => {
   const aliases = (text: string) => [...text.matchAll(/@(alice|bob|carol|mel|[bc]-\d+)/g)].map(([, alias]) => alias)
   const listed = async (query: string) => aliases((await ann.open(`${base}/agents?${query}`)).text)
 
-  test('sorts by longest waiting, unread messages, or last seen', async () => {
+  test('the list of agents can be sorted by longest waiting, unread messages, or last seen', async () => {
     await grid.acme.agent('carol')
     const send = (to: string) => callTool(grid, grid.bob.key, 'send_message', { to, message: 'hi' })
     await send('@carol')
@@ -76,7 +76,7 @@ describe('the order of the list', () => {
   })
 
   test.each(['', 'sort=oldest', 'sort=unread', 'sort=seen', 'sort=seen&search=c-', 'search=c-'])(
-    'lists every agent once across its pages: %s',
+    'the pages of the list show every agent once: %s',
     async (query) => {
       for (let n = 100; n < 220; n++) await grid.acme.agent(`c-${n}`)
       const seen: string[] = []
@@ -93,7 +93,7 @@ describe('the order of the list', () => {
 })
 
 describe('a new agent', () => {
-  test('gets a key that is shown once, inside the client configurations', async () => {
+  test("a new agent's key is shown once, in the client configurations", async () => {
     await grid.evil.agent('mallory')
     const created = await ann.submit(`${base}/new-agent`, {
       alias: '@carol',
@@ -123,7 +123,7 @@ describe('a new agent', () => {
     expect((await ann.open(`${base}/agents/carol/connect`)).html).toContain('YOUR_AGENT_KEY')
   })
 
-  test('of type a2a stores its URL and its encrypted token, and never logs the token or the key', async () => {
+  test('a new agent of type a2a has a URL and an encrypted token, and neither its token nor its key is logged', async () => {
     const fields = { alias: 'partner', type: 'a2a', remoteUrl: 'https://partner.example/a2a', remoteToken: 'tok-8831' }
 
     const { html } = await ann.submit(`${base}/new-agent`, fields)
@@ -154,7 +154,7 @@ describe('a new agent', () => {
     ['description', { alias: 'carol', description: 'x'.repeat(501) }, 'at most 500'],
     ['visibility', { alias: 'carol', visibility: 'secret' }, 'Choose one'],
   ])(
-    'is rejected for its %s %j with an error at the field, and keeps the other values',
+    "a new agent's %s %j is rejected with an error at the field, and the other values are kept",
     async (field, fields, words) => {
       const before = await dump(grid, grid.acme, ['activity'])
 

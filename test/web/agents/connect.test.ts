@@ -29,7 +29,7 @@ test.each([
   expect(JSON.parse(textOf(id))).toEqual(expected)
 })
 
-test("the grid accepts the A2A call at the recipient's URL", async () => {
+test('the grid accepts the call in the A2A snippet', async () => {
   const grid = await testGrid()
   const text = textOf('a2a').replace('RECIPIENT', 'bob')
   const path = new URL(text.match(/^curl -sS (\S+)/)![1]).pathname

@@ -18,7 +18,7 @@ const statusOf = async (token: string) => (await mcp(grid, token, 'tools/list'))
 const programsOf = (html: string) =>
   [...html.matchAll(/<tr role="row"><th scope="row"[\s\S]*?<\/tr>/g)].map(([row]) => row)
 
-test('owners and admins see the programs that act as the agent, and can disconnect one', async () => {
+test('owners and admins see the programs that act as an agent, and can disconnect one', async () => {
   const owner = await person(grid, { role: 'owner' })
   const member = await person(grid, { role: 'member', email: 'mel@acme.example' })
   const { token, grantId } = await accessTokenFor(grid, member.id, grid.acme.id, grid.alice.id)

@@ -17,7 +17,7 @@ const give = (agent: string, ...names: string[]) =>
   setAgentSkills(grid.acme.store, { agent, skills: names.map((name) => ({ name })) })
 const names = async () => (await grid.acme.store.read.skills.list()).map(({ name }) => name)
 
-test('a new skill appears in the list, which counts its active agents', async () => {
+test('a new skill is in the list of skills, with the number of its active agents', async () => {
   const ann = await signedInWithRole(grid, 'admin')
 
   const page = await ann.submit(`${skills}/new`, { name: ' proof reading ', description: 'of English' })
@@ -43,7 +43,7 @@ test.each([
   ['a long description', { name: 'new', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
   ['a name that is taken', { name: 'taken' }, 409, 'The account has a skill taken'],
 ])(
-  '%s causes an error at its field, when a skill is created and when it is changed',
+  'a skill with %s causes an error at its field, when it is created and when it is changed',
   async (_, fields, status, text) => {
     await make('taken')
     const id = await make('other', 'kept')
@@ -61,13 +61,13 @@ test.each([
   },
 )
 
-test('sorts the list of skills regardless of case', async () => {
+test('the list of skills is sorted regardless of case', async () => {
   for (const name of ['writing', 'SQL', 'analysis']) await make(name)
 
   expect((await (await signedInWithRole(grid, 'owner')).open(skills)).text).toMatch(/analysis .*SQL .*writing/)
 })
 
-test('renames a skill for every agent that has it', async () => {
+test('renaming a skill renames it for every agent that has it', async () => {
   const id = await make('proof reading')
   await give('alice', 'proof reading')
   const ann = await signedInWithRole(grid, 'owner')
@@ -93,7 +93,7 @@ test('two skills cannot get the same name, even concurrently', async () => {
   expect((await names()).filter((name) => name === 'same')).toHaveLength(1)
 })
 
-test('removes a deleted skill from its agents, which keep their other skills', async () => {
+test('deleting a skill removes it from its agents, which keep their other skills', async () => {
   const id = await make('one')
   await give('alice', 'one', 'two')
   const ann = await signedInWithRole(grid, 'owner')

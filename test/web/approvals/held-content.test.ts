@@ -1,6 +1,4 @@
-/**
- * Everything that an approval delivers was visible on the decision page. docs/protocol/messages.md, "Held messages".
- */
+/** An approval delivers only content that the decision page has shown. docs/protocol/messages.md, "Held messages". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { heldMessage, heldMessages } from '../../../src/grid/approvals/held.ts'
 import { approve } from '../../../src/grid/approvals/decide.ts'
@@ -42,13 +40,13 @@ async function shown(): Promise<string> {
 }
 
 /**
- * What a recipient receives without being shown to the decider, because the grid generates it and no sender can choose
- * it. Everything else that is delivered, including columns added later, must be on the page.
+ * The columns that are delivered without being on the decision page, because the grid generates them and no sender can
+ * choose them. Every other delivered column, including later ones, must be on the page.
  */
 const madeByGrid: Record<string, string[]> = {
   messages: [
     ...['seq', 'id', 'account_id', 'from_agent_id', 'channel_id', 'created_at', 'traceparent', 'trial_number'],
-    // "edited" is the decision itself; "via" is tested below.
+    // The column "edited" results from the decision. A test below covers "via".
     ...['edited', 'via'],
   ],
   deliveries: [
@@ -60,9 +58,9 @@ const madeByGrid: Record<string, string[]> = {
   artifacts: ['account_id', 'task_id', 'n'],
 }
 
-/** The columns that had a value in one of the tests. */
+/** The columns that had a value in any test. */
 const tried = new Set<string>()
-/** How the page expresses a flag or a number. */
+/** The words on the page for a flag or a number. */
 const inWords: Record<string, string> = {
   'messages.flagged': 'Marked by a guardrail',
   'messages.sanitized': 'Invisible characters were removed',
@@ -72,7 +70,7 @@ const inWords: Record<string, string> = {
   'artifacts.append': '"append": true',
 }
 
-/** Each value delivered with the message, by its path. */
+/** Each value that is delivered with the message, by its path. */
 async function delivered(message: string): Promise<[place: string, value: string][]> {
   const found: [string, string][] = []
   for (const [table, made] of Object.entries(madeByGrid)) {
@@ -112,7 +110,7 @@ function leaves(place: string, value: unknown): [string, string][] {
   return [[place, String(value)]]
 }
 
-/** Names of the stored form, which differ from those that recipients read. */
+/** Names that are only in the stored form, and not in what recipients read. */
 const storedNames = new Set([
   'parts',
   'part_id',
@@ -130,19 +128,19 @@ async function expectShown(message: string, more: string[] = []): Promise<void> 
   const text = await shown()
   await approveOne(ann)
   const values = (await delivered(message)).filter(([place, value]) => {
-    // A new task is always submitted.
+    // The page does not show the state submitted, because every new task has it.
     if (place === 'task_events.state' && value === 'submitted') return false
     return !(place.endsWith('(name)') && storedNames.has(value)) && !/\.(part_id|kind|bytes)$/.test(place)
   })
   expect(values.length).toBeGreaterThan(3)
   for (const [place, value] of values) {
-    // A text file is shown as text.
+    // The page shows a text file as text.
     expect(text, place).toContain(inWords[place] ?? (place.endsWith('.raw') ? atob(value) : value))
   }
   for (const word of more) expect(text).toContain(word)
 }
 
-test('everything in a message over A2A', async () => {
+test('the decision page shows everything in a message over A2A', async () => {
   await hold(grid.acme.store)
   const { body } = await postA2a(
     grid,
@@ -175,7 +173,7 @@ test('everything in a message over A2A', async () => {
   ])
 })
 
-test('shows metadata that is too long for an inbox', async () => {
+test('the decision page shows metadata that is too long for an inbox', async () => {
   await hold(grid.acme.store)
   const metadata = { to: '@bob', long: `${'long '.repeat(9_000)}canary-end` }
   await postA2a(grid, grid.alice.key, send10({ metadata }, { configuration: { returnImmediately: true } }), {
@@ -185,7 +183,7 @@ test('shows metadata that is too long for an inbox', async () => {
   await expectShown((await heldMessages(ann))[0].messageId, ['canary-end'])
 })
 
-test('everything in any other send', async () => {
+test('the decision page shows everything in a message over any other interface', async () => {
   const { personAlias } = await personWithAlias(grid, 'ben', { name: 'Ben' })
   const { id } = await sendMessage(storeOf(grid, grid.bob), { to: 'alice', text: 'which one?' })
   await rows(
@@ -208,7 +206,7 @@ test('everything in any other send', async () => {
   await expectShown(sent.id, ['canary-yes', 'canary-conversation', id])
 })
 
-test("a task recipient's update: its new state, and an artifact's id and name", async () => {
+test("the decision page shows a task update's new state, and its artifact's id and name", async () => {
   const { id } = await askFor(storeOf(grid, grid.alice), 'a report')
   await callTool(grid, grid.bob.key, 'read_messages')
   await callTool(grid, grid.bob.key, 'update_task', { task_id: id, text: 'begun', artifact: { id: 'canary-artifact' } })
@@ -221,7 +219,7 @@ test("a task recipient's update: its new state, and an artifact's id and name", 
   await expectShown((await heldMessages(ann))[0].messageId, ['canary-artifact', 'canary-name', 'failed', id])
 })
 
-test('every delivered column was tested above, or is generated by the grid', async () => {
+test('every delivered column has a value in a test, or is generated by the grid', async () => {
   const columns = await Promise.all(
     Object.entries(madeByGrid).map(async ([table, made]) => {
       const all = await rows(grid, `SELECT name FROM pragma_table_info('${table}')`)
@@ -230,14 +228,14 @@ test('every delivered column was tested above, or is generated by the grid', asy
       )
     }),
   )
-  // For a delivery with its own text, or in a large channel, and for a chunk without a message.
+  // Columns of a delivery with its own text or in a large channel, and of a chunk without a message.
   const never = ['body', 'a2a', 'flagged', 'quiet'].map((column) => `deliveries.${column}`).concat('artifacts.parts')
 
   expect(columns.flat().filter((column) => !tried.has(column) && !never.includes(column))).toEqual([])
 })
 
-test('every detail of a message and of its delivery is covered', () => {
-  // The text hidden by the truncation mark is a part.
+test('the shown content includes every detail of a message and of its delivery', () => {
+  // The details omit `hasLongText`, because the full text is a part.
   const details: Required<Omit<A2aDetails, 'hasLongText'>> = {
     ...{ messageId: 'canary-1', contextId: 'canary-2', taskId: 'canary-3', parts: [{ data: 'canary-4' }] },
     ...{ metadata: { a: 'canary-5' }, extensions: ['canary-6'], referenceTaskIds: ['canary-7'] },

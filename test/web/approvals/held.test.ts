@@ -29,7 +29,7 @@ const inbox = async () => {
   const { text } = await callTool(grid, grid.bob.key, 'read_messages')
   return text.map(({ message }: { message: string }) => message)
 }
-/** The page of the oldest message that waits for this person. */
+/** The page of the oldest message that this person can decide on. */
 const oldest = async (one: Browser) =>
   (await one.open(`${account}/held`)).html.match(/href="([^"]*\/held\/[0-9a-f-]{36})"/)![1]
 const resultOf = async (one: Browser, action: 'approve' | 'edit' | 'refuse', fields = {}) => {
@@ -57,7 +57,7 @@ test('a held message appears on Home, in Attention and in the navigation, and on
   expect(await inbox()).toEqual(['<b>Pay 100</b>'])
 })
 
-test('links to the message it answers and its conversation, if the decider may read them', async () => {
+test("a held message's page links to the message it answers and its conversation, if the decider may read them", async () => {
   await rule({ deciders: [ann.id, ben.id] })
   const { text: asked } = await callTool(grid, grid.bob.key, 'send_message', { to: '@alice', message: 'How much?' })
   await followLog(grid.store)
@@ -76,7 +76,7 @@ test('links to the message it answers and its conversation, if the decider may r
   expect(links(member.html)).toEqual([])
 })
 
-test('lists the message that expires first at the top, in red within its last hour', async () => {
+test('the list of held messages begins with the one that expires first, in red within its last hour', async () => {
   await rule()
   for (let n = 0; n < 11; n++) await send(`Pay ${n}`)
   const rush = { name: 'Rush', from: '@bob', to: '@alice', deciders: [ann.id], expiresInHours: 2 }
@@ -98,7 +98,7 @@ test('lists the message that expires first at the top, in red within its last ho
   }
 })
 
-test('can be edited, or refused with a reason for the sender; the log and the list of decisions contain no text', async () => {
+test('a held message can be edited, or refused with a reason, and the log contains no text', async () => {
   await rule()
   await send('Pay 100')
   expect((await resultOf(annsBrowser, 'edit', { text: 'Pay 10' })).text).toContain('as you edited it')
@@ -125,7 +125,7 @@ test('can be edited, or refused with a reason for the sender; the log and the li
   ])
 })
 
-test('parts of all sizes can be read before the decision', async () => {
+test("a held message's parts of all sizes can be read before the decision", async () => {
   await rule()
   const words = Array.from({ length: 12 }, (_, n) => `word-${n}`)
   const parts = words.map((word) => ({ data: { word, rest: 'x'.repeat(900) } }))
@@ -141,7 +141,7 @@ test('parts of all sizes can be read before the decision', async () => {
   expect(read.join('')).not.toContain('part_not_found')
 })
 
-test('a file has a name, a size and a download that no browser shows as a page', async () => {
+test('a held file has a name, a size, and a download that no browser shows as a page', async () => {
   await rule()
   const files = [['offer.pdf', 'application/pdf', '%PDF-1.7 \u0001'], ['page.html', 'text/html', '<script>1</script>']]
   const parts = files.map(([filename, mediaType, content]) => ({ filename, mediaType, raw: btoa(content) }))
@@ -161,7 +161,7 @@ test('a file has a name, a size and a download that no browser shows as a page',
   }
 })
 
-test('groups equal messages in one row; each is decided on its own, and the next one is offered', async () => {
+test('equal held messages share one row, are decided one by one, and the next one is offered', async () => {
   await rule()
   for (const text of ['Pay 100', 'Pay 7', 'Pay 100', 'Pay 100']) await send(text)
   const list = `${account}/held`
@@ -180,7 +180,7 @@ test('groups equal messages in one row; each is decided on its own, and the next
   expect((await resultOf(annsBrowser, 'approve')).text).not.toContain('Next like it')
 })
 
-test('if one of two people decides, the other sees who did', async () => {
+test('if one of two people decides on a held message, the other sees who decided', async () => {
   await rule({ deciders: [ann.id, ben.id] })
   await send('Pay 100')
   const bens = await signedIn(grid, ben)
@@ -196,7 +196,7 @@ test('if one of two people decides, the other sees who did', async () => {
   expect((await bens.open(`${account}/held/decisions`)).text).toContain('@alice to @bob')
 })
 
-test('a form with the hash of another text has no effect', async () => {
+test('a decision form with the hash of another text has no effect', async () => {
   await rule()
   await send('Pay 100')
   await send('Pay 200')
@@ -210,7 +210,7 @@ test('a form with the hash of another text has no effect', async () => {
   expect(await inbox()).toEqual([])
 })
 
-test('members that the rule does not name, and viewers, see no text and cannot decide', async () => {
+test('viewers, and members that the rule does not name, see no held text and cannot decide', async () => {
   await rule()
   await send('a secret word')
   const page = await oldest(annsBrowser)
@@ -228,7 +228,7 @@ test('members that the rule does not name, and viewers, see no text and cannot d
   expect(await inbox()).toEqual([])
 })
 
-test('a risky rule requires a confirmation first, and then applies the decision unless the message has changed', async () => {
+test('a decision under a risky rule requires a confirmation, and then applies unless the message has changed', async () => {
   await rule({ isRisky: true })
   await send('Pay 100')
   const page = await oldest(annsBrowser)

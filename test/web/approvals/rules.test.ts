@@ -22,7 +22,7 @@ const rules = () => grid.acme.store.read.approvalRules.list()
 const filled = { name: 'Payments', fromKind: 'any', toKind: 'external', expiresInHours: '24', enabled: 'on' }
 const make = (fields: Record<string, string>) => annsBrowser.submit(`${list}/new`, { ...filled, ...fields })
 
-test('a rule can be created, changed and deleted; the list describes it, and the log records each step', async () => {
+test('a rule can be created, changed and deleted, the list describes it, and each step is logged', async () => {
   const named = { fromKind: 'one', from: 'alice', deciders: ann.id }
   const made = await make({ ...named, toKind: 'one', to: '@bob' })
   expect(made.text).toContain('The approval rule has been created.')
@@ -41,7 +41,7 @@ test('a rule can be created, changed and deleted; the list describes it, and the
   expect(log.text).toMatch(/Deleted the approval rule Payments.*Changed the approval rule.*Created the approval rule/)
 })
 
-test('the form can create each condition', async () => {
+test('the form of a rule can create each condition', async () => {
   const { id } = await createGuardrail(grid.acme.store, { name: 'keys', provider: 'pii' })
   const finding = await make({ condition: 'finding', guardrail: id, fromKind: 'external', toKind: 'people' })
   expect(finding.text).toContain('Messages from other accounts to people of the account, if keys objects')
@@ -60,7 +60,7 @@ test.each([
   ['from', { fromKind: 'one', from: 'nobody-here' }, 'Agent &#39;@nobody-here&#39; not found'],
   ['to', { toKind: 'one', to: '#none' }, 'Channel &#39;#none&#39; not found'],
   ['minBytes', { condition: 'parts', minBytes: 'many' }, 'Enter a whole number.'],
-])('an invalid %s causes an error at its field, and the input is kept', async (field, fields, message) => {
+])('a rule with an invalid %s causes an error at its field, and the input is kept', async (field, fields, message) => {
   const { html, status } = await make(fields as Record<string, string>)
 
   expect(status).toBeGreaterThanOrEqual(400)
@@ -69,7 +69,7 @@ test.each([
   expect(await rules()).toEqual([])
 })
 
-test('a change requires a recent confirmation', async () => {
+test('changing a rule requires a recent confirmation', async () => {
   await make({})
   const page = `${list}/${(await rules())[0].id}`
   grid.clock.now += 11 * minute

@@ -16,7 +16,7 @@ const make = async (name: string, members: string[] = [], account = grid.acme) =
 const membersOf = async (id: string) =>
   (await grid.acme.store.read.channels.members(id, 1_000)).map(({ alias }) => alias)
 
-test('creates a channel with the checked members, and lists it', async () => {
+test('a new channel has the checked members, and is in the list', async () => {
   const ann = await signedInWithRole(grid, 'owner')
 
   const page = await ann.submit(`${channels}/new`, [
@@ -44,7 +44,7 @@ test.each([
   ['an unknown member', { name: 'fresh', members: '@alice @nobody' }, 404, "Agent '@nobody' not found"],
   ['an agent of another account', { name: 'fresh', members: 'eve' }, 404, "Agent 'eve' not found"],
   ['a long description', { name: 'fresh', description: 'x'.repeat(501) }, 400, 'at most 500 characters'],
-])('%s causes an error at its field, and the form keeps its values', async (_, fields, status, text) => {
+])('a channel with %s causes an error at its field, and the form keeps its values', async (_, fields, status, text) => {
   await make('taken')
   const ann = await signedInWithRole(grid, 'admin')
 
@@ -58,7 +58,7 @@ test.each([
   expect((await activityOf(grid)).map(({ outcome }) => outcome)).not.toContain('ok')
 })
 
-test('adds members by checkbox and by alias, and removes them one by one', async () => {
+test('members are added to a channel by checkbox and by alias, and removed one by one', async () => {
   const id = await make('general', ['alice'])
   await grid.acme.agent('carol')
   const ann = await signedInWithRole(grid, 'admin')
@@ -77,7 +77,7 @@ test('adds members by checkbox and by alias, and removes them one by one', async
   ])
 })
 
-test('applies all concurrent changes of the members', async () => {
+test("concurrent changes of a channel's members are all applied", async () => {
   const id = await make('general', ['alice'])
   const [ann, amy] = [await signedInWithRole(grid, 'owner'), await signedInWithRole(grid, 'admin')]
   await grid.acme.agent('carol')
@@ -92,7 +92,7 @@ test('applies all concurrent changes of the members', async () => {
   expect(await membersOf(id)).toEqual(['bob', 'carol'])
 })
 
-test('changes the description, and deletes the channel', async () => {
+test("a channel's description can be changed, and the channel can be deleted", async () => {
   const id = await make('general', ['alice'])
   const ann = await signedInWithRole(grid, 'owner')
   const path = `${channels}/${id}`

@@ -23,7 +23,7 @@ afterEach(() => unfollow())
 
 const post = (text: string) => say(grid, storeOf(grid, grid.alice), '#ops', text)
 
-test('a member in the channel reads posts since joining, and answers; a viewer sees numbers', async () => {
+test('a member of a channel reads posts since joining and answers, and a viewer sees only numbers', async () => {
   const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   await post('The disk is full.')
@@ -42,7 +42,7 @@ test('a member in the channel reads posts since joining, and answers; a viewer s
   expect(seen.html).not.toMatch(/<form[^>]*action="[^"]*\/messages"/)
 })
 
-test("a channel's creator is a member, and writes the first post on its page", async () => {
+test("a channel's creator is a member, and writes the first post on the channel's page", async () => {
   const mel = await personWithAlias(grid, 'mel', { role: 'admin' })
   const browser = await signedIn(grid, mel.person)
   const base = `/accounts/${grid.acme.id}`
@@ -57,7 +57,7 @@ test("a channel's creator is a member, and writes the first post on its page", a
   expect(others.html).not.toContain('textarea')
 })
 
-test('has several pages, and names the members', async () => {
+test('a channel with many posts has several pages, and names its members', async () => {
   const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   const browser = await signedIn(grid, mel.person)

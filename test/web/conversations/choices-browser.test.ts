@@ -1,4 +1,4 @@
-/** A question's buttons in Chromium: by keyboard, in every view, and live for other readers. */
+/** The answer buttons of a question in Chromium: by keyboard, in every view, and live for other readers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultsOf, hasBrowser, useBrowser } from '../../support/browser.ts'
 import { type LiveGrid, liveGrid } from '../../support/server.ts'
@@ -12,7 +12,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   })
   afterAll(() => site?.close())
 
-  test('a question can be answered by keyboard, fits everywhere, and shows the choice on another open page', async () => {
+  test('a question can be answered by keyboard, fits into every view, and shows the choice on another open page', async () => {
     const { grid, browser, path, tell } = site
     const choices = [
       'Yes, deploy it',

@@ -32,7 +32,7 @@ const answers = async () =>
   (await callTool(grid, grid.alice.key, 'read_messages')).text
     .map(({ message, parts }: { message: string; parts?: unknown[] }) => ({ message, parts }))
 
-test('an agent asks and receives the clicked choice in one call, as text and as data', async () => {
+test('an agent asks with choices, and gets the clicked choice in the same call, as text and as data', async () => {
   const idle = followIdle(grid.store)
   const asking = post(grid, grid.alice.key, { to: '@ann', message: 'May I deploy?', choices, wait_seconds: 50 })
   await idle(1)
@@ -59,7 +59,7 @@ test('an agent asks and receives the clicked choice in one call, as text and as 
   }])
 })
 
-test('only the first answer counts: the same click again leads to it, and a different one is refused', async () => {
+test('a repeated click leads to the first answer, and another choice is refused', async () => {
   const { page, action, thread, seq } = await asks()
   const open = await ann.open(page)
   const first = await ann.send(open, { choice: '0' }, action)
@@ -79,7 +79,7 @@ test('two simultaneous clicks count as one answer', async () => {
   expect(await answers()).toHaveLength(1)
 })
 
-test('a written answer ends the choice', async () => {
+test('a written answer closes the question', async () => {
   const { page, action, seq } = await asks()
   const open = await ann.open(page)
   await ann.send(open, { text: 'Which branch?', reply: `${seq}` }, `${page}/messages`)
@@ -90,7 +90,7 @@ test('a written answer ends the choice', async () => {
   expect(await answers()).toEqual([{ message: 'Which branch?', parts: undefined }])
 })
 
-test('a waiting question can be answered on Home and Attention, which stay open', async () => {
+test('a waiting question can be answered on Home and Attention, and the visitor stays there', async () => {
   for (const origin of ['home', 'attention']) {
     const { action } = await asks()
     const after = await ann.submit(world.path(origin), { choice: '0' }, action)
@@ -102,7 +102,7 @@ test('a waiting question can be answered on Home and Attention, which stay open'
   }
 })
 
-test('an open choice stays on Home and Attention, whatever is written after it', async () => {
+test('an open question stays on Home and Attention, whatever is written after it', async () => {
   const { page, action } = await asks()
   await world.tell(grid.alice, 'ann', 'FYI: the branch is frozen')
   const written = await ann.submit(page, { text: 'Let me look' }, `${page}/messages`)
@@ -117,7 +117,7 @@ test('an open choice stays on Home and Attention, whatever is written after it',
   expect(await questionsOf(world.ann.account)).toEqual([])
 })
 
-test('other readers see the offer and the choice, and cannot choose', async () => {
+test("other readers see a question's choices and the answer, and cannot choose", async () => {
   const { page, action, seq } = await asks()
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   const ben = await personWithAlias(grid, 'ben', { role: 'owner' })
@@ -136,7 +136,7 @@ test('other readers see the offer and the choice, and cannot choose', async () =
   expect((await owner.open(world.path('messages', seq))).text).toContain('Yes chosen')
 })
 
-test('a question that expired (read or not) or was retracted no longer offers choices', async () => {
+test('a question that expired, read or unread, or was retracted no longer offers choices', async () => {
   const expiring = await asks({ expiresInSeconds: 60 })
   const retracted = await asks()
   const read = await asks({ expiresInSeconds: 60 })
@@ -154,7 +154,7 @@ test('a question that expired (read or not) or was retracted no longer offers ch
   expect(await answers()).toEqual([])
 })
 
-test('escapes hostile labels and isolates their direction', async () => {
+test('hostile choices are escaped, and their text direction is isolated', async () => {
   const hostile = ['<b>Yes</b>', '\u202eNo', 'לא', 'w'.repeat(60)]
   const { page } = await asks({ choices: hostile })
 

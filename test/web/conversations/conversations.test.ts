@@ -39,7 +39,7 @@ beforeAll(async () => {
 const page = async (one: Browser, path: string) => await one.open(base + path)
 const texts = ['are the figures ready?', 'the figures are late', 'shall I wait?']
 
-describe('access by role', () => {
+describe('access to conversations by role', () => {
   const cells: [who: string, open: () => Promise<Browser>, ...reads: string[][]][] = [
     ['an owner', () => signedInMember(grid, grid.acme, 'owner'), texts, texts],
     ['an admin', () => signedInMember(grid, grid.acme, 'admin'), texts, texts],
@@ -47,7 +47,7 @@ describe('access by role', () => {
     ['a viewer', () => signedInMember(grid, grid.acme, 'viewer'), [], []],
   ]
 
-  test.each(cells)('%s, in the list, in each conversation, and for each message', async (_, open, listed, opened) => {
+  test.each(cells)('%s sees only permitted messages, in lists and pages', async (_, open, listed, opened) => {
     const one = await open()
     const list = (await page(one, '/conversations')).text
     const found = await Promise.all(
@@ -89,7 +89,7 @@ describe('access by role', () => {
     await setPeopleRead(account, { choice: 'older' })
   })
 
-  test("a member's list omits conversations of which they could only read numbers", async () => {
+  test("a member's list omits conversations of which the member can only see numbers", async () => {
     for (const query of ['', '?show=you', '?show=channels', '?show=waiting']) {
       const { html } = await page(anns, `/conversations${query}`)
       const rows = html.match(/<ul class="threads">[^]*?<\/ul>/)?.[0] ?? ''
@@ -99,7 +99,7 @@ describe('access by role', () => {
     }
   })
 
-  test('shows a member only their own messages of a conversation with an id', async () => {
+  test('a member sees only their own messages of a conversation with an id', async () => {
     const conversationId = 'order-1'
     const shared = await threadOf(await say(grid, alice, '@bob', 'between us', { conversationId }))
     await say(grid, alice, '@ann', 'for you', { conversationId })
@@ -112,7 +112,7 @@ describe('access by role', () => {
     expect((await page(anns, '/conversations?show=you')).text).not.toContain('between us')
   })
 
-  test("finds a member's later messages after many messages between others", async () => {
+  test('a member gets later messages after many messages between others', async () => {
     const conversationId = 'order-2'
     const first = await say(grid, alice, '@ann', 'for you', { conversationId })
     for (let n = 0; n < 60; n++) await sendMessage(alice, { to: '@bob', text: `between us ${n}`, conversationId })
@@ -124,7 +124,7 @@ describe('access by role', () => {
     expect(text).not.toContain('between us')
   })
 
-  test('shows nothing of it to another account', async () => {
+  test('people of another account cannot open a conversation', async () => {
     const eve = await signedInMember(grid, grid.evil, 'owner')
     const [{ seq, id }] = await rows(grid, 'SELECT seq, id FROM messages WHERE account_id = ? LIMIT 1', [grid.acme.id])
     const evil = `/accounts/${grid.evil.id}`
@@ -147,7 +147,7 @@ const states = async () =>
     ],
   )
 
-test('records reading without any text, and changes nothing for the agents', async () => {
+test('reading conversations is recorded without any text, and changes no message states', async () => {
   const before = await states()
   const { person } = await member(grid, { role: 'admin' })
   const admin = await signedIn(grid, person)
@@ -160,13 +160,13 @@ test('records reading without any text, and changes nothing for the agents', asy
     'SELECT tool, arguments FROM activity WHERE account_id = ? AND user_id = ? ORDER BY n',
     [grid.acme.id, person.id],
   )
-  // The list, the conversation next to it, and the two that were opened, one of them twice.
+  // The owner opened the list with the conversation next to it, and then two conversations, one of them twice.
   expect(read.map(({ tool }) => tool).sort()).toEqual([...Array(3).fill('read_conversation'), 'read_conversations'])
   for (const text of texts) expect(JSON.stringify(read)).not.toContain(text)
   expect(await states()).toEqual(before)
 })
 
-test('looking at messages to oneself is not recorded and does not mark them as read', async () => {
+test('reading messages to oneself is not recorded, and does not mark them as read', async () => {
   const { html } = await page(anns, `/conversations/${mine}`)
   expect(html).toContain('<li class="day new" id="new">New</li>')
   expect(await page(anns, '/conversations?show=you')).toMatchObject({ text: expect.stringMatching(/You\s+\d unread/) })
@@ -197,7 +197,7 @@ describe('a long conversation', () => {
   })
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n)
 
-  test('shows 50 messages per page, in both directions, without script', async () => {
+  test('a conversation is shown in pages of 50 messages, in both directions, without script', async () => {
     const newest = await page(owner, `/conversations/${long}`)
     expect(numbers(newest.html)).toEqual(range(70, 120))
     const link = (html: string, title: string) =>
@@ -212,7 +212,7 @@ describe('a long conversation', () => {
     expect(numbers((await page(owner, `/conversations/${long}?m=${seqs[60]}`)).html)).toEqual(range(35, 85))
   })
 
-  test('can be opened at a time, in UTC or in milliseconds', async () => {
+  test('a conversation can be opened at a time, in UTC or in milliseconds', async () => {
     const [{ created_at: at }] = await rows(grid, 'SELECT created_at FROM messages WHERE account_id = ? AND seq = ?', [
       grid.acme.id,
       seqs[10],
@@ -226,7 +226,7 @@ describe('a long conversation', () => {
     expect(numbers((await page(owner, `/conversations/${long}?at=${later}`)).html)).toEqual(range(70, 120))
   })
 
-  test('marks messages since the last visit as new, and links to the first', async () => {
+  test('messages since the last visit are marked as new, and the list links to the first', async () => {
     const viewer = await signedInMember(grid, grid.acme, 'admin')
     await page(viewer, `/conversations/${long}?before=${seqs[60]}`)
     expect((await page(viewer, `/conversations/${long}`)).html).not.toContain('id="new"')
@@ -238,7 +238,7 @@ describe('a long conversation', () => {
     seqs.push(seq)
   })
 
-  test('returns messages after a given one as items only', async () => {
+  test('an open page gets only the items after a given message', async () => {
     const response = await owner.request(`${base}/conversations/${long}/messages?after=${seqs[118]}`)
     const html = await response.text()
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
@@ -249,7 +249,7 @@ describe('a long conversation', () => {
   })
 })
 
-test('filters the list by name, without script, and keeps the filter and the position', async () => {
+test('the list of conversations is filtered by name without script, and keeps the filter and the position', async () => {
   const names = async (query: string, one = anns) => {
     const { html } = await page(one, `/conversations?${query}`)
     return [/<ul class="threads".*?<\/ul>/s.exec(html)?.[0].replace(/<[^>]*>/g, '') ?? '', html]
@@ -263,9 +263,9 @@ test('filters the list by name, without script, and keeps the filter and the pos
   expect(html).toMatch(new RegExp(`conversations/${posts}\\?search=%23TEA`))
   expect((await names('search=bo', owner))[0]).toContain('@bob')
   expect((await names('show=channels&search=bo', owner))[1]).toContain('No conversations found')
-  // Two names find the conversation between them.
+  // Two names find the conversation between these agents.
   expect((await names('search=%40bo+ann', owner))[0]).toContain('@bob')
   expect((await names('search=bo+nobody', owner))[1]).toContain('No conversations found')
-  // Searching for a name does not reveal what the reader cannot see.
+  // A search for a name does not reveal conversations that the reader cannot see.
   expect((await names('search=team'))[1]).toContain('No conversations found')
 })

@@ -1,4 +1,4 @@
-/** Drafts are kept until they are sent, and sent once. */
+/** Drafts are stored until they are sent, and sent only once. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hasBrowser, useBrowser, type Visitor } from '../../support/browser.ts'
@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return (await rows(site.grid, sql, [site.grid.acme.id, text])).length
   }
 
-  test('Enter adds a line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
+  test('in the composer Enter adds a line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
     const { page, faults } = visitor
     for (const [key, text] of [['Control+Enter', 'with Ctrl'], ['Meta+Enter', 'with Cmd']]) {
       await field(page).click()
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(faults).toEqual([])
   })
 
-  test('while the grid does not respond, the page and the text stay with a notice; then it is sent once', async () => {
+  test('while the grid does not respond, the page keeps the text with a notice, and later sends it once', async () => {
     const { page, context } = visitor
     await field(page).fill('through a tunnel')
     await context.setOffline(true)
@@ -67,12 +67,12 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await stored('through a tunnel')).toBe(1)
   })
 
-  test('sends nothing while an input method is composing', async () => {
+  test('Enter does not send while an input method is composing', async () => {
     const { page, context } = visitor
     const devtools = await context.newCDPSession(page)
     await field(page).click()
     await devtools.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 })
-    // The events that browsers send while an input method shows candidates, including older ones.
+    // The events that browsers send while an input method shows candidates, including those of older browsers.
     const prevented = await page.evaluate(`[{ isComposing: true }, { keyCode: 229 }].map(how =>
       !document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
         { key: 'Enter', ctrlKey: true, bubbles: true, cancelable: true, ...how })))`)
@@ -85,7 +85,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await stored('日本')).toBe(1)
   })
 
-  test('a draft survives a reload and another page, and ends when it is sent', async () => {
+  test('a draft survives a reload and another page, and is removed when it is sent', async () => {
     const { page } = visitor
     await field(page).fill('not yet')
     await page.reload()
@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(page)).toBe('')
   })
 
-  test('a draft is kept when the message is refused, and when the server is unreachable', async () => {
+  test('a draft is kept when its message is refused, and when the server is unreachable', async () => {
     const { page } = visitor
     const long = 'a'.repeat(10_001)
     await field(page).fill(long)
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(page)).toBe('hello?')
   })
 
-  test('two tabs share a draft, and keep different texts of their own', async () => {
+  test('two tabs share a draft, and a tab with a text of its own keeps it', async () => {
     const { page, context } = visitor
     const other = await context.newPage()
     await other.goto(thread)
@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(other)).toBe('mine')
   })
 
-  test('files can be dropped, pasted and removed, and a text copied with its picture is pasted as text', async () => {
+  test('files can be dropped, pasted and removed, and a text that is copied with a picture is pasted as text', async () => {
     const { page, faults } = visitor
     const give = (type: string, selector: string, files: [name: string, bytes: number][], text = '') =>
       page.evaluate(`(() => {
@@ -175,7 +175,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(faults).toEqual([])
   })
 
-  test('drafts end with the session, and are hidden from other people', async () => {
+  test('drafts are removed with the session, and hidden from other people', async () => {
     const { page } = visitor
     await field(page).fill('a secret')
     const kept = () => page.evaluate('Object.keys(localStorage).length')

@@ -1,4 +1,4 @@
-/** A person sets when a message expires, and retracts it. docs/delivery.md, "Messages that end". */
+/** A person can set when a message expires, and can retract it. docs/delivery.md, "Messages that end". */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { markRead, markUnread } from '../../../src/grid/conversations/marks.ts'
@@ -19,7 +19,7 @@ afterEach(() => site.close())
 
 const read = async () => (await callTool(site.grid, site.grid.bob.key, 'read_messages')).text
 
-test('a message written with an expiry expires, and its conversation says so', async () => {
+test('a message written with an expiry expires, and its conversation shows this', async () => {
   const { grid, browser, path } = site
   const sent = await browser.submit(path('write'), { to: '@bob', text: 'For 10 minutes', expires: '600' })
   const page = await browser.open(sent.at)
@@ -36,7 +36,7 @@ test('a message written with an expiry expires, and its conversation says so', a
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual(['For an hour'])
 })
 
-test('a person retracts an unread message, and sees it as retracted', async () => {
+test('a person can retract an unread message, and sees it as retracted', async () => {
   const { browser, path } = site
   const sent = await browser.submit(path('write'), { to: '@bob', text: 'A mistake' })
   const link = sent.html.match(/<a href="([^"]+)">Retract<\/a>/)![1]
@@ -51,7 +51,7 @@ test('a person retracts an unread message, and sees it as retracted', async () =
   expect(await read()).toEqual([])
 })
 
-test('a message that was read, or was written by others, cannot be retracted', async () => {
+test('a message that was read, or that others wrote, cannot be retracted', async () => {
   const { grid, browser, path, tell } = site
   const sent = await browser.submit(path('write'), { to: '@bob', text: 'Hello' })
   const link = sent.html.match(/<a href="([^"]+)">Retract<\/a>/)![1]
@@ -88,7 +88,7 @@ test('a message that a person has read does not expire after being marked unread
   expect((await messageStatus(storeOf(grid, grid.alice), id)).delivery).toBe('queued')
 })
 
-test('a post shows for how many members it expired, and that it is retracted', async () => {
+test('a post shows for how many members it expired, and whether it was retracted', async () => {
   const { grid, ann, browser, path } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const post = async () => (await writeMessage(ann.account, { to: '#team', text: 'Post', expiresInSeconds: 10 })).id

@@ -7,7 +7,7 @@ import { storeOf, testGrid } from '../../support/grid.ts'
 import { callTool } from '../../support/mcp.ts'
 import { signedInMember } from '../../support/people.ts'
 
-test('exports the whole conversation, beyond the first page, as far as the user may read it', async () => {
+test("a conversation's export contains all pages that the user may read", async () => {
   const grid = await testGrid()
   await setTurnLimits(grid.acme.store, { perHour: 0, hops: 0 })
   const [alice, bob] = [storeOf(grid, grid.alice), storeOf(grid, grid.bob)]
@@ -39,7 +39,7 @@ test.each([
   ['quotes and a header', 'a"; filename="b.html\r\nX-Evil: 1', undefined],
   ['the end of a code span', '`](javascript:alert(1))`` <b>.txt', undefined],
   ['another direction', 'a\u202egpj.exe', undefined],
-])('a file with a name of %s is one line of the export, and a download', async (_, filename, downloaded) => {
+])('a file with a name of %s is one line of an export, and a download', async (_, filename, downloaded) => {
   const grid = await testGrid()
   const parts = [{ raw: btoa('a,b'), filename, mediaType: 'text/csv' }]
   const sent = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'see', parts })

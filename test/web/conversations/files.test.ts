@@ -1,4 +1,4 @@
-/** A person attaches a file without script, and downloads others' files. */
+/** A person attaches a file without script, and downloads other people's files. */
 import { Buffer } from 'node:buffer'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { themeCookie } from '../../../src/web/theme.ts'
@@ -49,7 +49,7 @@ test('an attached file becomes a part of the message, and a download on the page
   const page = await browser.open(sent.at!)
   expect(page.text).toContain('a b.png image/png, 6 B')
   const href = page.html.match(/href="([^"]+\/parts\/[^"]+)"/)![1]
-  // The picture is fetched only when it is opened.
+  // The picture is loaded only when it is opened.
   expect(page.html).toContain(
     `<details class="picture"><summary>Show picture</summary><img src="${href}" alt="a b.png" loading="lazy"/></details>`,
   )
@@ -63,7 +63,7 @@ test('an attached file becomes a part of the message, and a download on the page
   expect(Buffer.from(await file.arrayBuffer()).equals(png)).toBe(true)
 })
 
-test('a form without a file sends only the text, and an HTML file is a download without a preview', async () => {
+test('a form without a file sends only the text, and an HTML file is a download without preview', async () => {
   const { grid, browser, path, tell } = site
   await tell(grid.alice, '@ann', 'Which?')
   const write = await browser.open(path('write?to=%40alice'))
@@ -84,7 +84,7 @@ test('a form without a file sends only the text, and an HTML file is a download 
   expect(file.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''x.svg")
 })
 
-test('an HTML file is downloaded unchanged, whatever theme its reader chose', async () => {
+test('an HTML file is downloaded unchanged, whatever theme the reader has chosen', async () => {
   const { browser, path } = site
   const sent = '<!doctype html><html lang="en"></html>'
   const write = await browser.open(path('write?to=%40alice'))
@@ -99,7 +99,7 @@ test('an HTML file is downloaded unchanged, whatever theme its reader chose', as
   expect(await file.text()).toBe(sent)
 })
 
-test('refuses a file that is too large', async () => {
+test('a file that is too large is refused', async () => {
   const { browser, path } = site
   const page = await browser.open(path('write?to=%40alice'))
   const large = new File([new Uint8Array(5 * 2 ** 20)], 'x')

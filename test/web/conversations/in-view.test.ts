@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       [site.grid.acme.id, site.ann.personAlias.agentId],
     )).map(({ seq }) => Number(seq))
 
-  test('reads what is in view for a second and nothing else, and both can be changed', async () => {
+  test('messages in view for a second are marked as read, others are not, and a button marks them unread again', async () => {
     const { grid, browser, path, tell } = site
     const sent: { seq: number; thread: number }[] = []
     for (let n = 0; n < 30; n++) sent.push(await tell(grid.alice, '@ann', `Message ${n}\n\n${'and more\n'.repeat(4)}`))
@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await visitor.close()
   })
 
-  test('the list marks nothing as read, although it shows the newest conversation', async () => {
+  test('the list of conversations marks nothing as read, although it shows the newest conversation', async () => {
     const { grid, browser, path, tell } = site
     const { seq } = await tell(grid.bob, '@ann', 'In the list')
     const visitor = await visit()

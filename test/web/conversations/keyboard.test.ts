@@ -30,7 +30,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
   }
   const focused = () => visitor.page.evaluate('document.activeElement.textContent')
 
-  test('j and k move through the list, Enter opens, u goes back', async () => {
+  test('the keys j and k move through the list, Enter opens a conversation, u leads back', async () => {
     const { page } = visitor
     await page.setViewportSize({ width: 390, height: 800 })
     await page.goto(url('conversations'))
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 
-  test('r answers the focused message, or moves to the composer', async () => {
+  test('the key r answers the focused message, or moves to the composer', async () => {
     const { page } = visitor
     await page.goto(url('conversations', threads[0].thread))
     await press('r')
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 
-  test('e marks as read and unread, n opens the next unread one, g c opens the conversations', async () => {
+  test('the key e marks as read and unread, n opens the next unread conversation, g c opens the list', async () => {
     const { page } = visitor
     await page.goto(url('conversations', threads[1].thread))
     await page.getByRole('button', { name: 'Mark read' }).waitFor()
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(url('conversations')), press('g', 'c')])
   })
 
-  test('on Home, j and k move through decisions and questions first, and skip the rows of an open fold', async () => {
+  test('on Home, the keys j and k move through decisions and questions first, and skip folded rows', async () => {
     const { page } = visitor
     const { grid: { alice, bob, acme }, tell } = site
     await hold(acme.store, { deciders: [site.ann.person.id] })
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(links.size).toBe(4)
   })
 
-  test("in Attention, j moves to a row's link, and s opens its snooze menu", async () => {
+  test("in Attention, the key j moves to a row's link, and s opens its snooze menu", async () => {
     const { page } = visitor
     const { grid: { alice, bob, clock }, tell } = site
     await tell(alice, '@bob', 'Four')
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await rows.count()).toBe(1)
   })
 
-  test('ignores keys in fields, with modifiers, and after they were disabled', async () => {
+  test('shortcuts ignore keys in fields, keys with modifiers, and all keys once they are disabled', async () => {
     const { page } = visitor
     await page.goto(url('conversations', threads[0].thread))
     const at = page.url()

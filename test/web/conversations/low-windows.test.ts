@@ -1,4 +1,4 @@
-/** A conversation can be read in low windows, and links to a message reveal it without moving the page. */
+/** A conversation can be read in low windows, and links to a message scroll to it without moving the page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isLong } from '../../support/long.ts'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       return part.contains(document.elementFromPoint(left + 60, top + 30))
     })()`)
 
-  test.each([...low, ...usual])('in %i x %i, messages have 12rem and the composer is reachable', async (...size) => {
+  test.each([...low, ...usual])('in %i x %i, messages get 12rem and the composer is reachable', async (...size) => {
     const { page } = visitor
     await open(conversation(), size)
     expect(await messagesHeight()).toBeGreaterThanOrEqual(leastHeight)
@@ -81,11 +81,11 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(bottom).toBeLessThan(size[1])
   })
 
-  test("an empty composer is one line, without the browser's own controls", async () => {
+  test("an empty composer is one line high, without the browser's own controls", async () => {
     const { page } = visitor
     await open(site.path('conversations', told.thread), [1280, 800])
     const height = () => page.locator('.composer').evaluate((part) => part.getBoundingClientRect().height)
-    // As after an answer.
+    // Removes the question, as an answer would.
     await page.locator('#waits').evaluate((part) => part.replaceChildren())
     expect(await height()).toBeLessThanOrEqual(64)
     expect(await page.locator('[type=file]').evaluate((part) => part.getBoundingClientRect().width)).toBe(1)
@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await layoutFaults(page)).toEqual([])
   })
 
-  test.each(usual)('in %i x %i, a hit, a task and an anchor are revealed without moving the page', async (...size) => {
+  test.each(usual)('in %i x %i, links to a hit, task or message reveal it without moving the page', async (...size) => {
     await signIn(visitor, site.browser, site.grid.url)
     const { page } = visitor
     const moved = () => page.evaluate('[scrollY, Math.max(0, document.documentElement.scrollHeight - innerHeight)]')
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await moved()).toEqual([0, 0])
   })
 
-  test('keeps both decisions visible next to a held message that is longer than the window', async () => {
+  test('both decision buttons stay visible next to a held message that is longer than the window', async () => {
     const { acme, store } = site.grid
     const rule = { name: 'All', from: '@agent-1', to: '@alice', deciders: [site.ann.person.id] }
     await createApprovalRule(acme.store, rule)

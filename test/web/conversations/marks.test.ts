@@ -1,4 +1,4 @@
-/** People mark messages as read, on pages without script. */
+/** People mark messages as read and unread, on pages without script. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import { writeMessage } from '../../../src/grid/conversations/write.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => site.close())
 
-/** The texts waiting for an agent, oldest first. */
+/** The texts of an agent's unread messages, oldest first. */
 async function unreadOf(agent: string): Promise<unknown[]> {
   const found = await rows(
     site.grid,
@@ -25,7 +25,7 @@ async function unreadOf(agent: string): Promise<unknown[]> {
   return found.map(({ body }) => body)
 }
 
-test('Mark read marks the messages on the page, in this conversation only, and Mark unread undoes it', async () => {
+test("Mark read applies to the page's messages in this conversation only, and Mark unread undoes it", async () => {
   const { grid, ann, browser, path, tell } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const first = await tell(grid.alice, '@ann', 'one')
@@ -39,7 +39,7 @@ test('Mark read marks the messages on the page, in this conversation only, and M
   const marked = await browser.send(page, {}, `${thread}/read`)
   expect(marked.at).toMatch(new RegExp(`^${thread}\\?show=you#m\\d+$`))
   expect(await unreadOf(ann.personAlias.agentId)).toEqual(['from bob', 'to the team', 'three'])
-  // The channel's post is unread for its other reader.
+  // The channel's post stays unread for its other reader.
   expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
 
   const unread = await browser.post(`${thread}/unread`, {
@@ -51,7 +51,7 @@ test('Mark read marks the messages on the page, in this conversation only, and M
   expect(await unreadOf(ann.personAlias.agentId)).toEqual(['one', 'two', 'from bob', 'to the team', 'three'])
 })
 
-test('messages in view are marked one by one, without a page as the response', async () => {
+test('a script marks messages in view one by one, and gets a response without a page', async () => {
   const { grid, ann, browser, path, tell } = site
   const first = await tell(grid.alice, '@ann', 'one')
   const second = await tell(grid.alice, '@ann', 'two')
@@ -65,7 +65,7 @@ test('messages in view are marked one by one, without a page as the response', a
   expect(await unreadOf(ann.personAlias.agentId)).toEqual(['one', 'from bob'])
 })
 
-test('a channel post is marked for its reader only', async () => {
+test('a channel post is marked as read for its reader only', async () => {
   const { grid, ann, browser, path, tell } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice', 'bob'] })
   const post = await tell(grid.alice, '#team', 'to the team')
@@ -76,7 +76,7 @@ test('a channel post is marked for its reader only', async () => {
   expect(await unreadOf(grid.bob.id)).toEqual(['to the team'])
 })
 
-test("marking changes nothing for other people's messages", async () => {
+test("a person cannot mark other people's messages", async () => {
   const { grid, path, tell } = site
   const pair = await tell(grid.alice, '@bob', 'between us')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -91,7 +91,7 @@ test("marking changes nothing for other people's messages", async () => {
   expect(await unreadOf(grid.alice.id)).toEqual(['Hi'])
 })
 
-test("a person's own messages are never new to them, but later ones are", async () => {
+test("a person's own messages are not marked as new to them, but later ones are", async () => {
   const { grid, ann, browser, path, tell } = site
   const { thread } = await tell(grid.alice, '@ann', 'one')
   const page = path('conversations', thread)
@@ -105,7 +105,7 @@ test("a person's own messages are never new to them, but later ones are", async 
   expect((await browser.open(page)).html).toMatch(new RegExp(`id="new">New</li><li id="m${seq}"`))
 })
 
-test('Next unread leads to the oldest one in another conversation, or says that there is none', async () => {
+test('Next unread leads to the oldest unread message in another conversation, or says that there is none', async () => {
   const { grid, browser, path, tell } = site
   const first = await tell(grid.alice, '@ann', 'one')
   const second = await tell(grid.bob, '@ann', 'two')

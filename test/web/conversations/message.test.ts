@@ -26,7 +26,7 @@ beforeAll(async () => {
   await grid.acme.agent('carol')
 })
 
-test('a long text is truncated in its conversation, and complete on its own page', async () => {
+test("a long text is truncated in its conversation, and complete on the message's page", async () => {
   const { id, seq } = await say(grid, alice, '@bob', `${'long '.repeat(400)}end`)
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
 
@@ -39,7 +39,7 @@ test('a long text is truncated in its conversation, and complete on its own page
   }
 })
 
-test('its page and its line show its state: stored, being read, answered', async () => {
+test("a message's page and its line show its state: stored, being read, answered", async () => {
   const { id, seq } = await say(grid, alice, '@bob', 'how long?')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
   const line = async () => (await owner.open(`${base}/conversations/${threadId}?m=${seq}`)).text
@@ -56,7 +56,7 @@ test('its page and its line show its state: stored, being read, answered', async
   expect(text).toMatch(/@bob answered after 12 s stored 09:00:00 .*read 09:00:04 answered 09:00:12/)
 })
 
-test('a post shows how many members have read it, and its page shows who', async () => {
+test("a post shows how many members have read it, and the post's page shows which", async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const { seq } = await say(grid, alice, '#team', 'hello team')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
@@ -65,7 +65,7 @@ test('a post shows how many members have read it, and its page shows who', async
   expect((await owner.open(`${base}/messages/${seq}`)).text).toMatch(/Delivery @bob not read yet stored/)
 })
 
-test('lists parts with their sizes and serves them as files, whether stored inline or separately', async () => {
+test("a message's parts are listed with their sizes and served as files, whether stored inline or separately", async () => {
   const raw = btoa('a,b\n'.repeat(10_000))
   await postA2a(
     grid,
@@ -98,7 +98,7 @@ test('lists parts with their sizes and serves them as files, whether stored inli
   for (const path of [file, data]) expect((await member.request(path)).status).toBe(403)
 })
 
-test('marks messages of another account, and those that its people may read', async () => {
+test('a conversation marks messages of another account, and says that its people may read along', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   const desk = (await grid.evil.store.read.agents.byAlias('desk'))!
   const asked = await say(grid, alice, '@desk', 'are you open?')
@@ -114,7 +114,7 @@ test('marks messages of another account, and those that its people may read', as
     .toContain('@alice belongs to another account')
 })
 
-test('a chain shows each message before its answers, across all conversations', async () => {
+test('a reply chain shows each message before its answers, across all conversations', async () => {
   const first = await say(grid, alice, '@bob', 'first')
   const toCarol = await say(grid, bob, '@carol', 'second', { replyToMessageId: first.id })
   await say(grid, bob, '@alice', 'fourth', { replyToMessageId: first.id })
@@ -125,7 +125,7 @@ test('a chain shows each message before its answers, across all conversations', 
 
   const { text, html } = await owner.open(`${base}/messages/${toCarol.seq}/chain`)
   expect(text).toMatch(/4 messages: .* first .* second .* third .* fourth/)
-  // The reader comes from the second message.
+  // The reader opened the chain from the second message.
   const items = [...html.matchAll(/<li(?: class="(d\d)")?( aria-current="true")?><div class="from">/g)]
   expect(items.map(([, depth, current]) => `${depth ?? 'root'}${current ?? ''}`))
     .toEqual(['root', 'd1 aria-current="true"', 'd2', 'd1'])

@@ -22,7 +22,7 @@ beforeEach(async () => {
   await setTurnLimits(grid.acme.store, { perHour: 4, hops: 0 })
 })
 
-/** Agents send in turn, each to its own target, until one is refused. */
+/** Agents send in turn, each to its own recipient, until a message is refused. */
 async function untilPaused(turns: [by: TestAgent, to: string, conversationId?: string][]): Promise<void> {
   for (let n = 0; n < 20; n++) {
     const [by, to, conversationId] = turns[n % turns.length]
@@ -59,7 +59,7 @@ test.each<[string, () => Promise<[TestAgent, string, string?][]>]>([
     await say(grid, storeOf(grid, grid.alice), '@desk', 'something else')
     return [[desk, '@eve'], [grid.eve, '@desk']]
   }],
-])('a pause %s links to its messages', async (_, turns) => {
+])('the pause of a conversation %s links to its messages', async (_, turns) => {
   await untilPaused(await turns())
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const [{ threadId }] = await pausesOf(grid)
@@ -71,7 +71,7 @@ test.each<[string, () => Promise<[TestAgent, string, string?][]>]>([
   expect(thread.text).toMatch(/Paused since/)
 })
 
-test('its page explains the pause, shows its messages, and has the resume button for permitted users', async () => {
+test("a paused conversation's page explains the pause, shows messages, and lets permitted users resume", async () => {
   await untilPaused(pairOf())
   const [{ threadId }] = await pausesOf(grid)
   const page = `${path}/conversations/${threadId}`
@@ -91,7 +91,7 @@ test('its page explains the pause, shows its messages, and has the resume button
   expect(after.text).not.toContain('Paused since')
 })
 
-test('Attention shows the last three messages to permitted readers, which counts as reading', async () => {
+test("Attention shows a paused conversation's last three messages to permitted readers, and records the reading", async () => {
   await untilPaused(pairOf())
   const open = async (role: 'owner' | 'member' | 'viewer') =>
     (await (await signedInMember(grid, grid.acme, role)).open(`${path}/attention`)).text
@@ -111,7 +111,7 @@ test('Attention shows the last three messages to permitted readers, which counts
   expect((await (await signedIn(grid, person)).open(`${path}/home`)).html).toContain(`${path}/conversations/`)
 })
 
-test('the log names the grid, not the operator, as the one who paused it', async () => {
+test('the log names the grid, and not the operator, as the one that paused a conversation', async () => {
   await untilPaused(pairOf())
   await notifyOfPauses(grid.store)
   const { text } = await (await signedInByEmail(grid, 'ann@acme.example')).open(`${path}/activity`)

@@ -24,7 +24,7 @@ async function post(one: Browser, path: string, fields: Record<string, string>):
   const csrf = await csrfTokenOf(one, `/accounts/${account}/settings/sessions`)
   return (await one.post(path, { csrf, ...fields })).status
 }
-/** What viewing the refused form's page may change. */
+/** The tables that change when the page of a refused form is viewed. */
 const seen = ['activity', 'thread_seen', 'agents']
 const unchanged = async (act: () => Promise<unknown>) => {
   const before = await dump(site.grid, site.grid.acme, seen)
@@ -32,7 +32,7 @@ const unchanged = async (act: () => Promise<unknown>) => {
   expect(await dump(site.grid, site.grid.acme, seen)).toBe(before)
 }
 
-test.each(roles)('%s: writes to agents if the role has an alias, and never between others', async (role) => {
+test.each(roles)('the role %s writes to agents if it has an alias, and never between others', async (role) => {
   const { grid, path, tell } = site
   const one = await person(grid, { role })
   const browser = await signedIn(grid, one)
@@ -61,7 +61,7 @@ test.each(roles)('%s: writes to agents if the role has an alias, and never betwe
   expect(await post(browser, path('conversations', thread, 'messages'), { text: 'Hi', reply: `${seq}` })).toBe(200)
 })
 
-test('people of other accounts, and forms of other sites, cannot write', async () => {
+test('people of other accounts, and forms of other sites, cannot write in a conversation', async () => {
   const { grid, browser, path } = site
   const emma = await personWithAlias(grid, 'emma', { account: grid.evil, role: 'owner' })
   const evil = await signedIn(grid, emma.person)

@@ -21,7 +21,7 @@ const stored = () =>
   ])
 const inbox = async (key: string) => (await callTool(site.grid, key, 'read_messages')).text
 
-test("the first message chooses its writer's alias, and leads to its conversation", async () => {
+test("a person's first message chooses their alias, and leads to the conversation", async () => {
   const { grid, path } = site
   const mo = await signedIn(grid, await person(grid, { role: 'admin', name: 'Mo Reyes' }))
   const page = await mo.open(path('write?to=%40bob'))
@@ -58,7 +58,7 @@ test('a person answers in the conversation, and quotes one of its messages', asy
   ])
 })
 
-test('a form in the conversation list answers the shown conversation, and links to answering one message', async () => {
+test('the form next to the conversation list answers the shown conversation, and links to answering a message', async () => {
   const { grid, browser, path, tell } = site
   const { thread, seq } = await tell(grid.alice, '@ann', 'Is it done?')
   const action = path('conversations', thread)
@@ -71,7 +71,7 @@ test('a form in the conversation list answers the shown conversation, and links 
   expect(sent.at).toMatch(new RegExp(`^${action}#m`))
 })
 
-test('does not offer to write to a deleted agent', async () => {
+test('a conversation with a deleted agent has no form to write', async () => {
   const { grid, path, tell } = site
   const { thread } = await tell(grid.alice, '@bob', 'hello')
   const mo = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -95,7 +95,7 @@ test('does not offer to write to a deleted agent', async () => {
   }
 })
 
-test('a conversation with an id keeps its id', async () => {
+test('an answer in a conversation with an id keeps the id', async () => {
   const { grid, browser, path, tell } = site
   const asked = await tell(grid.alice, '@ann', 'Which?', { conversationId: 'release' })
   const thread = path('conversations', asked.thread)
@@ -105,7 +105,7 @@ test('a conversation with an id keeps its id', async () => {
   expect(sent.at).toMatch(new RegExp(`^${thread}#m`))
 })
 
-test('a person posts only to channels that their alias belongs to', async () => {
+test('a person can post only to channels of which their alias is a member', async () => {
   const { grid, browser, path, tell } = site
   await createChannel(grid.acme.store, { name: 'team', members: ['ann', 'alice'] })
   await createChannel(grid.acme.store, { name: 'ops', members: ['alice', 'bob'] })
@@ -143,7 +143,7 @@ test('a form that is sent twice stores one message, and leads to it both times',
   expect(again.at).toBe(first.at)
   expect(await stored()).toHaveLength(1)
 
-  // After Back, the form may contain another text.
+  // After the Back button, the form may contain another text.
   const other = await browser.send(page, { text: 'No' }, action)
   expect(other.status).toBe(409)
   expect(other.html).toContain('>No</textarea>')
@@ -164,7 +164,7 @@ test('submitting a quoted answer twice stores it once', async () => {
   expect(await stored()).toHaveLength(1)
 })
 
-test('a message refused by a guardrail comes back with its text, its quote and the reason', async () => {
+test('a message refused by a guardrail is shown again with its text, its quote and the reason', async () => {
   const { grid, browser, path, tell } = site
   const asked = await tell(grid.alice, '@ann', 'What is it?')
   await createGuardrail(grid.acme.store, {
@@ -187,7 +187,7 @@ test('a message refused by a guardrail comes back with its text, its quote and t
   expect(sent).toMatchObject({ status: 200, text: expect.stringContaining('A bird') })
 })
 
-test('returns texts that are too long, empty, or to an unknown agent, with the reason', async () => {
+test('a text that is too long, empty, or to an unknown agent is shown again with the reason', async () => {
   const { browser, path } = site
   const long = '𝔄'.repeat(10_000)
   const sent = await browser.submit(path('write'), { to: '@alice', text: long })

@@ -22,14 +22,14 @@ beforeEach(async () => {
 })
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
-/** The chart's table for screen readers. */
+/** The chart's data, from its table for screen readers. */
 const bars = (html: string) =>
   [...html.matchAll(/<th scope="row">([\w: ]+)<\/th>((?:<td>\d+<\/td>)+)/g)].map(([, at, counts]) =>
     `${at}: ${counts.replace(/<\/td><td>/g, ' ').replace(/<[^>]+>/g, '')}`
   )
 const shows = () => setContentsVisible(grid.acme.store, { isVisible: true })
 
-test('the chart counts by day or by hour, and omits older objections', async () => {
+test("a guardrail's chart counts by day or by hour, and omits older objections", async () => {
   await send(`old ${secret}`)
   grid.clock.now += 29 * day + 20 * hour
   await send(`one ${secret}`)
@@ -52,7 +52,7 @@ test('the chart counts by day or by hour, and omits older objections', async () 
   ])
 })
 
-test('cases show who, what and when; texts only where people may see contents', async () => {
+test("a guardrail's cases show who, what and when, and texts only where people may see contents", async () => {
   await send(`before ${secret}`)
   const owner = await signedInWithRole(grid, 'owner')
   const viewer = await signedInWithRole(grid, 'viewer')
@@ -72,7 +72,7 @@ test('cases show who, what and when; texts only where people may see contents', 
   expect(shown.text).not.toContain('before')
 })
 
-test('shows older cases on further pages', async () => {
+test("a guardrail's older cases are on further pages", async () => {
   for (let n = 0; n < 11; n++) await send(`${n} ${secret}`)
   await shows()
   await send(`newest ${secret}`)
@@ -88,7 +88,7 @@ test('shows older cases on further pages', async () => {
   expect((await ann.open(`${path}?before='`)).text).toContain(`newest ${secret}`)
 })
 
-test('one click allows a text, and another revokes this', async () => {
+test('one click on a case allows its text, and another click revokes this', async () => {
   await send(secret)
   const admin = await signedInWithRole(grid, 'admin')
 
@@ -120,7 +120,7 @@ test('the list of guardrails shows the numbers of the last 7 days', async () => 
   expect((await open()).text).toMatch(/names .* nothing/)
 })
 
-test('owners let people see contents after a confirmation, which is logged', async () => {
+test('an owner lets people see contents after a confirmation, and this is logged', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
   expect((await owner.open(settings)).text).toContain(

@@ -15,7 +15,7 @@ beforeEach(async () => {
 const sealed = async () =>
   (await rows(grid, 'SELECT encrypted_token FROM guardrails WHERE account_id = ?', [grid.acme.id]))[0].encrypted_token
 
-test('keeps, replaces and removes a token, and never shows it', async () => {
+test("a guardrail's token can be kept, replaced and removed, and is never shown", async () => {
   const ann = await signedInWithRole(grid, 'owner')
   const created = await ann.submit(`${guardrails}/new/llm-judge`, { name: 'judge', token, ...judge })
   const path = created.at.split('?')[0]

@@ -1,4 +1,4 @@
-/** Guardrail pages: the forms, who sees what, and deletion. */
+/** Guardrail pages: their forms, the permitted visitors, and deletion. */
 import { beforeEach, expect, test } from 'vitest'
 import { setAgentGuardrails } from '../../../src/grid/guardrails/guardrails.ts'
 import { rows } from '../../support/database.ts'
@@ -31,7 +31,7 @@ test.each([
     model: 'small',
     policy: 'No insults.\nNo threats.',
   }],
-])('the form of %s becomes its configuration', async (provider, fields, config) => {
+])("the form of %s becomes the guardrail's configuration", async (provider, fields, config) => {
   const ann = await signedInWithRole(grid, 'admin')
   const given = Array.isArray(fields) ? fields : Object.entries(fields)
   const path = `${guardrails}/new/${provider}`
@@ -59,7 +59,7 @@ test.each([
   ['phrases', { token }, 'rest', 'takes no token'],
   ['phrases', { name: '' }, 'name', 'A guardrail name must have 1 to 64 characters'],
   ['phrases', { name: 'taken' }, 'name', 'The account has a guardrail taken'],
-])('%s with %j is rejected at %s', async (provider, fields, field, text) => {
+])('a guardrail form for %s with %j is rejected at %s', async (provider, fields, field, text) => {
   await make(grid.acme, { name: 'taken' })
   const ann = await signedInWithRole(grid, 'owner')
 
@@ -85,7 +85,7 @@ test.each([
   expect(JSON.stringify(await activityOf(grid))).not.toContain(token)
 })
 
-test('the form shows the stored settings, and a change applies to every agent', async () => {
+test("a guardrail's form shows the stored settings, and a change applies to every agent", async () => {
   const id = await make(grid.acme, { name: 'data', config: { kinds: ['email'] }, action: 'redact' })
   await setAgentGuardrails(grid.acme.store, {
     agent: 'alice',

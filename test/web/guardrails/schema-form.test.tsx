@@ -41,7 +41,7 @@ const filled: [string, string][] = [
   ['config.lines', 'first\n\nsecond one\n'],
 ]
 
-test("all providers' schemas use only these kinds of fields", () => {
+test('the schemas of all providers use only supported kinds of fields', () => {
   for (const { id, configSchema } of listedProviders) {
     for (const [name, one] of Object.entries((configSchema as JsonSchema).properties ?? {})) {
       expect(['string', 'number', 'integer', 'array'], `${id} ${name}`).toContain(one.type)
@@ -57,12 +57,12 @@ test('a posted form becomes a value that the schema accepts', () => {
   expect(everything.safeParse(config).success).toBe(true)
 })
 
-test('omits empty fields, and keeps an invalid number as text', () => {
+test('empty fields are omitted, and an invalid number is kept as text', () => {
   expect(readSchemaValue(schema, new URLSearchParams({ 'config.count': 'many', 'config.share': '' })))
     .toEqual({ count: 'many', kinds: [], lines: [] })
 })
 
-/** The fields of a refused form. */
+/** Renders the fields of a refused form. */
 function posted(values: URLSearchParams, wrong?: string): string {
   const form = { values, errorOf: (name: string) => name === wrong ? 'too long' : undefined }
   const html = String(
@@ -75,7 +75,7 @@ function posted(values: URLSearchParams, wrong?: string): string {
   return html.replace(/^.*?name="csrf"[^>]*>|<\/form>$/g, '')
 }
 
-test('a posted form shows the same fields as the stored value', () => {
+test('a refused form shows the same fields as the stored value', () => {
   const shown = String(<SchemaFields schema={schema} stored={value} />)
   const again = posted(new URLSearchParams(filled))
 
@@ -92,7 +92,7 @@ test('a posted form shows the same fields as the stored value', () => {
     ]
   ) {
     expect(shown).toMatch(part)
-    // The input is kept unchanged.
+    // A refused form keeps the input unchanged.
     if (!/quoted|first/.test(part.source)) expect(again).toMatch(part)
   }
   expect(shown).not.toMatch(/value="email" checked/)

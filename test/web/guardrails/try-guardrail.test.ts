@@ -21,7 +21,7 @@ async function run(id: string, text: string) {
   return await (await signedInWithRole(grid, 'admin')).submit(at(id), { text }, `${at(id)}/try#try`)
 }
 
-test('shows the objections, their positions, and the text to be delivered; stores only that it was tried', async () => {
+test('trying a guardrail shows its objections, their positions and the text to be delivered, and logs only the trial', async () => {
   const id = await guard(grid.acme, 'alice', { name: 'names', direction: 'outbound' })
   const admin = await signedInWithRole(grid, 'admin')
   const before = await dump(grid, grid.acme, ['activity'])
@@ -41,7 +41,7 @@ test('shows the objections, their positions, and the text to be delivered; store
   expect(JSON.stringify(await activityOf(grid))).not.toContain(secret)
 })
 
-test('shows the raw response of a service, whatever it is', async () => {
+test('trying a guardrail shows the raw response of its service, whatever it is', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
   remote.check = () => ({
     kinds: ['<b>bold</b>', 'x'.repeat(500)],
@@ -60,7 +60,7 @@ test('shows the raw response of a service, whatever it is', async () => {
   expect(html).toContain('<details')
 })
 
-test('describes the failure of a provider that does not respond', async () => {
+test('trying a guardrail whose service does not respond describes the failure', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
   remote.check = () => new Promise(() => {})
 
@@ -72,7 +72,7 @@ test('describes the failure of a provider that does not respond', async () => {
   expect(html).toContain('still here</textarea>')
 })
 
-test('refuses a text that cannot be tried, with an error at its field, and keeps it', async () => {
+test('a text that cannot be tried causes an error at its field, and is kept', async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound' })
 
   const { status, html, text } = await run(id, '\u2063\u2063')
@@ -86,14 +86,14 @@ test('refuses a text that cannot be tried, with an error at its field, and keeps
   expect(html).toMatch(/name="enabled"[^>]*checked/)
 })
 
-describe('before it is saved', () => {
+describe('a guardrail that is not saved yet', () => {
   const form = () => `/accounts/${grid.acme.id}/guardrails/new/webhook`
   const config = { 'config.url': 'https://judge.example/check' }
   const webhookSecret = `whsec_${btoa('x'.repeat(24))}`
   const tryNew = async (fields: Record<string, string>, by?: Browser) =>
     await postWithToken(by ?? await signedInWithRole(grid, 'admin'), `${form()}/try`, fields)
 
-  test('tries a guardrail with the typed settings; the form keeps them except for the token, and stores nothing', async () => {
+  test('an unsaved guardrail can be tried, its form keeps all settings except the token, and nothing is stored', async () => {
     remote.check = (text) => ({ kinds: [`saw ${text.text}`], spans: [{ start: 0, end: 4 }] })
     const admin = await signedInWithRole(grid, 'admin')
     const before = await dump(grid, grid.acme, ['activity'])
@@ -120,7 +120,7 @@ describe('before it is saved', () => {
     ['text', { ...config, token: webhookSecret, text: '' }, 'The text must have 1 to'],
     ['config.url', { 'config.url': 'nowhere', token: webhookSecret, text: 'x' }, 'Check the marked field.'],
     ['token', { ...config, token: '', text: 'x' }, 'needs a token'],
-  ])('reports an error at %s, once', async (field, fields, message) => {
+  ])('trying an unsaved guardrail reports an error at %s, once', async (field, fields, message) => {
     const { status, text, html } = await tryNew(fields)
 
     expect(status).toBe(400)

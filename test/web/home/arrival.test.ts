@@ -17,7 +17,7 @@ beforeAll(async () => {
   await deleteAgent(grid.evil.store, 'eve')
 })
 
-test.each(roles)('an %s arrives at Home, with the right content', async (role) => {
+test.each(roles)('an %s arrives at Home, and is welcomed after joining', async (role) => {
   const one = await signedInMember(grid, grid.acme, role)
 
   expect((await one.open('/')).at).toBe(arrivalOf(grid.acme))
@@ -26,7 +26,7 @@ test.each(roles)('an %s arrives at Home, with the right content', async (role) =
   expect(welcome.text).toContain('Welcome to the account.')
 })
 
-test.each(roles)('without agents, an %s sees the first steps, here and instead of conversations', async (role) => {
+test.each(roles)('without agents, an %s sees the first steps on Home and instead of conversations', async (role) => {
   const one = await signedInMember(grid, grid.evil, role)
   const home = await one.open(`/accounts/${grid.evil.id}`)
 
@@ -41,7 +41,7 @@ test.each(roles)('without agents, an %s sees the first steps, here and instead o
   }
 })
 
-test('a step is done when its agent has called, and the first message ends the steps for good', async () => {
+test('a first step is done when its agent has called, and the first message ends the steps permanently', async () => {
   const grid = await testGrid()
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   const home = async () => (await owner.open(arrivalOf(grid.acme))).text
@@ -66,7 +66,7 @@ test('a step is done when its agent has called, and the first message ends the s
   expect(await home()).toMatch(/^(?!.*Connect a client).*Figures/s)
 })
 
-test('steps do not return after the only messages were removed by age', async () => {
+test('the first steps do not return after the only messages were removed by age', async () => {
   const grid = await testGrid()
   for (const { key } of [grid.alice, grid.bob]) await callTool(grid, key, 'read_messages', {})
   const counts = () => grid.acme.store.read.overview.agents(0)
@@ -77,7 +77,7 @@ test('steps do not return after the only messages were removed by age', async ()
   expect((await owner.open(arrivalOf(grid.acme))).text).toMatch(/^(?!.*Connect a client).*Figures/s)
 })
 
-test("the documentation's start page has the same steps", () => {
+test('the start page of the documentation has the same first steps', () => {
   const steps = readFileSync('docs/start.md', 'utf8').match(/(?<=^## \d\. ).+/gm)
 
   expect(steps).toEqual([...firstSteps])

@@ -1,4 +1,4 @@
-/** What Home shows without scrolling, and what may cover a menu in Attention. */
+/** The part of Home that is visible without scrolling, and menus in Attention. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hour } from '../../../src/lib/time.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
   })
   afterAll(() => site.close())
 
-  test('shows faults on the first screen, in single-line rows', async () => {
+  test('Home shows faults on the first screen, in single-line rows', async () => {
     const { page, context, close } = await visit()
     await signIn({ context }, site.browser, site.grid.url)
     for (const [width, height] of [[1280, 800], [390, 844]]) {
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 2000 })
     await page.goto(site.grid.url + site.path('attention'))
     await page.locator('.needs > li', { hasText: 'is paused' }).first().getByText('Snooze').click()
-    // Live updates may re-layout the page at once.
+    // A live update may change the layout at any time.
     const isFree = `[...document.querySelectorAll('.needs .menu[open] .item')].every(item => {
       const { left, right, top, height } = item.getBoundingClientRect()
       return [left + 5, right - 5].every(x => item.contains(document.elementFromPoint(x, top + height / 2)))

@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-test('shows what waits for the visitor, what is broken, and what is new, with all counts on one line', async () => {
+test('Home shows what waits for the visitor, what is broken, and what is new, with all counts on one line', async () => {
   const { grid, tell, browser } = world
   await tell(grid.bob, 'alice', 'hello')
   expect((await browser.open(home)).text).toMatch(
@@ -39,14 +39,14 @@ test('shows what waits for the visitor, what is broken, and what is new, with al
   expect(text).toMatch(/1 answer 1 warning Waiting for your answer .*@alice ?: deploy now\? Dismiss 2 h ago/)
   expect(text).toMatch(/Warnings @alice has not read for 2 h/)
   expect(text).toContain('Attention 2 open')
-  // Items that wait for the visitor are not shown twice.
+  // Items that wait for the visitor are not repeated as new.
   expect(text).not.toContain('Since you were here')
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   expect((await owner.open(home)).text).toMatch(/Since you were here .*@alice ?\+ ?@bob 3 new/)
   expect(text).not.toContain('secret')
 })
 
-test('lists new conversations first, with their failures, and omits those already seen', async () => {
+test('Home lists new conversations first, with their failures, and omits those already seen', async () => {
   const { grid, tell, browser, path } = world
   const carol = await grid.acme.agent('carol')
   await tell(grid.alice, 'bob', 'lost')
@@ -59,15 +59,15 @@ test('lists new conversations first, with their failures, and omits those alread
   expect(text).toMatch(/Since you were here .*@carol ?1 new .*1 failed ?, 1 new/)
   await owner.open(path('conversations', thread))
   expect((await owner.open(home)).text).toMatch(/Since you were here .*1 failed ?, 1 new(?!.*1 new)/)
-  // A member takes part in neither.
+  // The member takes part in neither conversation.
   expect((await browser.open(home)).text).not.toContain('Since you were here')
-  // A conversation that was never opened counts as new for a day.
+  // A conversation that the visitor has never opened counts as new for a day.
   grid.clock.now += 25 * hour
   const later = await signedInMember(grid, grid.acme, 'owner')
   expect((await later.open(home)).text).not.toContain('Since you were here')
 })
 
-test('says where to find further waiting and new items', async () => {
+test('Home says where to find more waiting and new items', async () => {
   const { grid, browser } = world
   const notifyAll = async (agent: TestAgent, to: string, n: number) => {
     const sends = Array.from({ length: n }, (_, n) => n).map((n) =>
@@ -80,7 +80,7 @@ test('says where to find further waiting and new items', async () => {
   expect((await owner.open(home)).text).not.toContain('Older ones are in')
   await notifyAll(grid.alice, 'bob', 11)
   expect((await owner.open(home)).text).toContain('Older ones are in Conversations .')
-  // Messages between others take no space from the member's own.
+  // Messages between others do not take space from the member's own.
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'ann'] })
   await world.tell(grid.alice, '#team', 'for all')
   await notifyAll(grid.alice, 'bob', 25)
@@ -96,7 +96,7 @@ test('says where to find further waiting and new items', async () => {
   )
 })
 
-test('opening it reads nothing and logs nothing', async () => {
+test('opening Home marks nothing as read and logs nothing', async () => {
   const { grid, tell } = world
   await tell(grid.alice, 'ann', 'for a person')
   await tell(grid.alice, 'bob', 'for an agent')
@@ -114,7 +114,7 @@ test('opening it reads nothing and logs nothing', async () => {
   expect(await state()).toEqual(before)
 })
 
-test('figures show hourly and daily numbers with the mean answer time, without other accounts', async () => {
+test('the figures on Home are hourly and daily, with the mean answer time, and exclude other accounts', async () => {
   const { grid, tell, browser } = world
   await grid.evil.agent('mallory')
   await sendMessage(storeOf(grid, grid.eve), { to: 'mallory', text: 'not yours' })
@@ -135,7 +135,7 @@ test('figures show hourly and daily numbers with the mean answer time, without o
   }
 })
 
-test("the former overview's path redirects here, and Settings shows today's quota usage", async () => {
+test("the path of the former overview redirects to Home, and Settings shows today's quota usage", async () => {
   const { grid, tell, browser, path } = world
   await tell(grid.alice, 'bob', 'one')
 
@@ -145,7 +145,7 @@ test("the former overview's path redirects here, and Settings shows today's quot
   )
 })
 
-test('lists what expires first at the top, and groups equal messages in one row that decides one of them', async () => {
+test('Home lists decisions that expire first at the top, and groups equal messages in one row', async () => {
   const { grid, tell, path } = world
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   await hold(grid.acme.store, { name: 'Money', expiresMs: 24 * hour })
@@ -171,7 +171,7 @@ test('lists what expires first at the top, and groups equal messages in one row 
   expect((await owner.open(path('held'))).html.match(/\/held\/[^"]{36}">(?:(?!<\/a>).)*Refund 4411/gs)).toHaveLength(2)
 })
 
-test('the numbers in the line match Attention and add up to the number in the navigation', async () => {
+test('the counts on Home match Attention, and add up to the number in the navigation', async () => {
   const { grid, tell, browser, path } = world
   await hold(grid.acme.store, { name: 'Money', deciders: [world.ann.person.id] })
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'Pay?' })
@@ -191,7 +191,7 @@ test('the numbers in the line match Attention and add up to the number in the na
   )
 })
 
-test.each(roles)('every row links an %s to a page that they may read', async (role) => {
+test.each(roles)('every row on Home and Attention links an %s to a page that they may read', async (role) => {
   const { grid, tell, path } = world
   const one = await signedInMember(grid, grid.acme, role)
   await tell(grid.alice, 'bob', 'hello')
@@ -224,7 +224,7 @@ test.each(roles)('every row links an %s to a page that they may read', async (ro
   expect(links).toBeGreaterThan(1)
 })
 
-test('nothing from before is new for a new member', async () => {
+test('earlier messages are not new for a new member', async () => {
   const { grid, tell } = world
   await tell(grid.alice, 'bob', 'long before')
   grid.clock.now += 60_000

@@ -18,7 +18,7 @@ beforeEach(async () => {
 const settings = (tab: string) => `/accounts/${grid.acme.id}/settings/${tab}`
 const statusOf = async (token: string) => (await mcp(grid, token, 'tools/list')).status
 
-test('a user sees the authorized programs of all accounts and disconnects one', async () => {
+test('a user sees authorized programs of all accounts, and can disconnect one', async () => {
   await grid.store.write([membership(grid.store, grid.evil.id, owner.id, 'admin', grid.clock.now)])
   const here = await accessTokenFor(grid, owner.id, grid.acme.id, grid.alice.id)
   const there = await accessTokenFor(grid, owner.id, grid.evil.id)
@@ -34,7 +34,7 @@ test('a user sees the authorized programs of all accounts and disconnects one', 
   expect([await statusOf(here.token), await statusOf(there.token)]).toEqual([200, 401])
 })
 
-test("another user's programs are not listed and cannot be disconnected", async () => {
+test("a user can neither see nor disconnect another user's programs", async () => {
   const other = await person(grid, { role: 'owner' })
   const { token, grantId } = await accessTokenFor(grid, other.id, grid.acme.id)
 
@@ -46,7 +46,7 @@ test("another user's programs are not listed and cannot be disconnected", async 
   expect(await statusOf(token)).toBe(200)
 })
 
-test('owners see and disconnect all programs of the account, which is logged', async () => {
+test('owners see and disconnect all programs of the account, and this is logged', async () => {
   const other = await person(grid, { role: 'admin', email: 'adam@acme.example' })
   const { token, grantId } = await accessTokenFor(grid, other.id, grid.acme.id)
   await accessTokenFor(grid, (await person(grid, { role: 'owner', account: grid.evil })).id, grid.evil.id)

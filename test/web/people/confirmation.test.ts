@@ -16,7 +16,7 @@ const home = () => `/accounts/${grid.acme.id}`
 const settings = (path: string) => `${home()}/settings/${path}`
 
 describe('ten minutes after the last confirmation', () => {
-  /** The changes, with the page to return to, and fields. */
+  /** The changes, each with the page to return to and its fields. */
   const changes: [what: string, path: string, fields: (other: string) => Record<string, string>][] = [
     ['transferring the ownership', 'team/hand-over', (member) => ({ member, confirmation: 'Acme' })],
     ['appointing an owner', 'team/members/:other/role', () => ({ role: 'owner' })],
@@ -30,7 +30,7 @@ describe('ten minutes after the last confirmation', () => {
     ['new recovery codes', 'security/recovery-codes', () => ({})],
   ]
 
-  test.each(changes)('%s asks for a confirmation first', async (_, path, fieldsOf) => {
+  test.each(changes)('%s asks for a confirmation of identity first', async (_, path, fieldsOf) => {
     const [ann, other] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'admin' })]
     await addTotp(grid, other)
     const one = await signedIn(grid, ann)
@@ -52,7 +52,7 @@ describe('ten minutes after the last confirmation', () => {
     expect((await post()).at).not.toMatch(/^\/confirm/)
   })
 
-  test('actions that need no confirmation still work', async () => {
+  test('actions that need no confirmation still work without one', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { id } = await createAdminKey(grid.acme.store, 'old')
     const one = await signedIn(grid, ann)
@@ -77,7 +77,7 @@ describe('a form that waits for the confirmation', () => {
     grid.clock.now += 10 * minute
   })
 
-  /** Confirms without following the redirect: the URL that runs the form, and the form. */
+  /** Confirms without following the redirect. Returns the URL that runs the form, and the form. */
   async function confirm(asked: Awaited<ReturnType<typeof ask>>) {
     const field = (name: string) => unescapeHtml(asked.html.match(new RegExp(`name="${name}" value="([^"]*)"`))![1])
     const fields = ['csrf', 'next', 'back', 'kept', 'runsUntil'].map((name) => [name, field(name)])
@@ -89,7 +89,7 @@ describe('a form that waits for the confirmation', () => {
     return { to: response.headers.get('location')!, form }
   }
 
-  test('runs once, at its path, with its fields, in the new session', async () => {
+  test('a form that waited for a confirmation is run once, at its path, with its fields, in the new session', async () => {
     const { to, form } = await confirm(await ask(one))
     const kept = JSON.stringify([['name', 'another']])
     const elsewhere = `${home()}/skills/new?${to.split('?')[1]}`
@@ -123,7 +123,7 @@ describe('a form that waits for the confirmation', () => {
       const csrf = await csrfTokenOf(one, settings('sessions'))
       return await one.post(keys(), { csrf, name: 'deployment', token: 'a secret' })
     }],
-  ])('is shown again instead if it is one %s', async (_, ask) => {
+  ])('a form that waited is shown again instead of run if it is one %s', async (_, ask) => {
     const asked = await ask(one)
     expect(asked.text).toContain('You get it back in the next step')
     const page = await one.send(asked as Awaited<ReturnType<Browser['open']>>, { password }, '/confirm')
@@ -132,7 +132,7 @@ describe('a form that waits for the confirmation', () => {
     expect(await names()).toEqual(before)
   })
 
-  test("is shown again after ten minutes, and another site's form is not kept", async () => {
+  test('a form that waited for ten minutes is shown again, and a form of another site is not kept', async () => {
     const asked = await ask(one)
     grid.clock.now += 10 * minute
     expect((await one.send(asked, { password }, '/confirm')).text).toContain('Nothing has changed yet')
@@ -142,7 +142,7 @@ describe('a form that waits for the confirmation', () => {
     expect(await names()).toEqual(before)
   })
 
-  test('is discarded by Cancel, which leads back; a download is shown again', async () => {
+  test('a form that waited is discarded by Cancel, which leads back, and a download form is shown again', async () => {
     const csrf = await csrfTokenOf(one, settings('sessions'))
     const from = `${home()}/held?page=2`
     const asked = await one.post(keys(), { csrf, name: 'x' }, { Referer: grid.deps.config.appUrl + from })
@@ -155,8 +155,8 @@ describe('a form that waits for the confirmation', () => {
   })
 })
 
-describe('the proof', () => {
-  test('a user with a second factor must confirm with it instead of the password, and the old cookie ends', async () => {
+describe('confirming an identity', () => {
+  test('a confirmation requires the second factor instead of the password if there is one, and ends the old cookie', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret, one } = await addTotp(grid, ann)
     grid.clock.now += 10 * minute
@@ -187,13 +187,13 @@ describe('the proof', () => {
     expect((await one.open(settings('sessions'))).status).toBe(200)
   })
 
-  test('leaves a half session if a factor is added while the password is changed', async () => {
+  test('a password change during which a second factor is added leads to a half session', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
     const csrf = await csrfTokenOf(one, settings('profile'))
     const { write } = grid.store
     let isAdded = false
-    // Between reading the session and creating the new one.
+    // Adds the factor between reading the session and creating the new one.
     const spy = vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
       if (!isAdded && statements.some(({ sql }) => /^UPDATE users\b/.test(sql))) {
         isAdded = true
@@ -208,7 +208,7 @@ describe('the proof', () => {
     expect((await one.open(home())).at).toMatch(/^\/second-factor/)
   })
 
-  test('a confirmation from the future does not count', async () => {
+  test('a confirmation with a time in the future does not count', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const csrf = await csrfTokenOf(one, settings('sessions'))
     grid.clock.now -= minute
@@ -216,7 +216,7 @@ describe('the proof', () => {
     expect(asked.at).toMatch(/^\/confirm/)
   })
 
-  test('refuses a wrong password, with the limits of a sign-in', async () => {
+  test('a confirmation with a wrong password is refused, with the limits of a sign-in', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }), '203.0.113.70')
     const statuses: number[] = []
     for (let n = 0; n < 6; n++) {
@@ -225,7 +225,7 @@ describe('the proof', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 429, 429])
   })
 
-  test('never redirects to another host', async () => {
+  test('a confirmation never redirects to another host', async () => {
     const one = await signedIn(grid, await person(grid, { role: 'owner' }))
     const done = await one.submit('/confirm?next=//evil.example', { password }, '/confirm')
     expect(done.at).toBe(arrivalOf(grid.acme))
@@ -236,7 +236,7 @@ describe('an account that requires a second factor', () => {
   const require = async (owner: Browser, required = 'yes') =>
     await owner.submit(settings('account/second-factor'), { required })
 
-  test('shows its owners and admins only the page to add one, and does not affect members', async () => {
+  test('an account that requires a second factor shows owners and admins only the page to add one', async () => {
     const [ann, admin, member] = await Promise.all(
       (['owner', 'admin', 'member'] as const).map((role) => person(grid, { role })),
     )
@@ -259,7 +259,7 @@ describe('an account that requires a second factor', () => {
     expect((await added.open(home())).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('can be set by an owner who has one, which is logged', async () => {
+  test('an owner with a second factor can require one of owners and admins, and this is logged', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
 

@@ -17,10 +17,10 @@ beforeEach(async () => {
   profile = `/accounts/${grid.acme.id}/settings/profile`
 })
 
-/** Advances past the limit of emails to one address. */
+/** Advances the clock past the limit of emails to one address. */
 const later = () => grid.clock.now += 6 * minute
 
-test("a password reset ends all of the user's sessions and links, and an email reports it", async () => {
+test("a password reset ends all of the user's sessions and links, and is reported by email", async () => {
   const before = await signedIn(grid, bob)
   await browser(grid).submit('/sign-in-link', { email })
   const signInLink = emailedPath(grid)
@@ -44,7 +44,7 @@ test("a password reset ends all of the user's sessions and links, and an email r
   expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
 })
 
-test('changing the password needs the current one and ends the other sessions', async () => {
+test('changing the password requires the current one and ends the other sessions', async () => {
   const [one, other] = [await signedIn(grid, bob), await signedIn(grid, bob)]
   const cookie = one.cookies.get('grid-session')
 
@@ -53,7 +53,7 @@ test('changing the password needs the current one and ends the other sessions', 
 
   expect(wrong.status).toBe(400)
   expect(wrong.html).toMatch(/id="current-error".*This is not your current password/)
-  // Only the refused form is expanded.
+  // Only the form that was refused is expanded.
   const open = /<details class="fold" open=""><summary>.*?<\/svg>(Change the \w+)/g
   expect([...wrong.html.matchAll(open)].map(([, title]) => title)).toEqual(['Change the password'])
   expect(right.html).not.toMatch(open)
@@ -66,7 +66,7 @@ test('changing the password needs the current one and ends the other sessions', 
   expect((await browser(grid).signIn(email, next)).text).toContain('Acme')
 })
 
-test('only the user of an address can verify it', async () => {
+test('only the user of an email address can verify it', async () => {
   const carl = await person(grid, { role: 'member', email: 'carl@acme.example', isVerified: false })
   const one = await signedIn(grid, carl)
   expect((await one.open(profile)).text).toContain('not verified')
@@ -84,7 +84,7 @@ test('only the user of an address can verify it', async () => {
   expect((await one.open(link)).status).toBe(400)
 })
 
-test('a new address takes effect when its link is opened, and the old address is notified', async () => {
+test('a new email address takes effect when its link is opened, and the old address is notified', async () => {
   const one = await signedIn(grid, bob)
   await browser(grid).submit('/sign-in-link', { email })
   const oldLink = emailedPath(grid)
@@ -104,7 +104,7 @@ test('a new address takes effect when its link is opened, and the old address is
   expect((await browser(grid).signIn('rob@acme.example', password)).text).toContain('Acme')
 })
 
-test('a taken address gets the same response as a free one, but no link', async () => {
+test('a change to a taken email address gets the same response as to a free one, but no link', async () => {
   const one = await signedIn(grid, bob)
   const ask = (email: string) => one.submit(profile, { email, current: password }, `${profile}/email`)
 

@@ -1,4 +1,4 @@
-/** Email links for signing in and resetting a password: who gets one, and what it does. */
+/** Email links to sign in or to reset a password: the recipients and the effects. */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -55,7 +55,7 @@ test.each(kinds)('%s does the same work for known and unknown addresses', async 
   expect(await statements(email, '203.0.113.20')).toEqual(await statements('nobody@acme.example', '203.0.113.21'))
 })
 
-test('an address gets at most one email in 5 minutes and 3 a day, and the page does not reveal it', async () => {
+test('an address gets at most one email in 5 minutes and 3 a day, and the page does not reveal this', async () => {
   const texts = new Set<string>()
   for (let n = 0; n < 12; n++) {
     texts.add((await browser(grid, `203.0.113.${n}`).submit('/reset', { email })).text)
@@ -67,7 +67,7 @@ test('an address gets at most one email in 5 minutes and 3 a day, and the page d
   expect((await rows(grid, 'SELECT count(*) AS n FROM links'))[0].n).toBe(3)
 })
 
-test('an email scanner does not redeem the sign-in link, but the button does, once', async () => {
+test('a sign-in link is redeemed by its button once, and not by an email scanner that opens it', async () => {
   const path = arrivalOf(grid.acme)
   await browser(grid).submit(`/sign-in-link?next=${encodeURIComponent(path)}`, { email }, '/sign-in-link')
   const link = emailedPath(grid)
@@ -120,7 +120,7 @@ test('a sign-in link expires after 15 minutes, and verifies the address', async 
   expect((await grid.store.global.users.byId(carl.id))!.emailVerifiedAt).toBe(grid.clock.now)
 })
 
-test('signs in only one of many concurrent uses of a link', async () => {
+test('only one of many concurrent uses of a sign-in link succeeds', async () => {
   await browser(grid).submit('/sign-in-link', { email })
   const link = emailedPath(grid)
 

@@ -1,4 +1,4 @@
-/** Transferring an account's ownership requires a deliberate choice. */
+/** Transferring the ownership of an account requires a deliberate choice. */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import type { Browser } from '../../support/browse.ts'
@@ -25,7 +25,7 @@ test.each([
   ['without a member', { member: '', confirmation: 'Acme' }, 'Choose the member.'],
   ['without the name of the account', {}, 'Type Acme, exactly as it is written here.'],
   ['with another name', { confirmation: 'acme' }, 'Type Acme, exactly as it is written here.'],
-])('is refused %s, and the input is kept', async (_, fields, reason) => {
+])('a transfer of ownership is refused %s, and the input is kept', async (_, fields, reason) => {
   const page = await handOver({ member: other.id, ...fields })
 
   expect(page.status).toBe(400)
@@ -36,14 +36,14 @@ test.each([
   expect([await roleOf(owner), await roleOf(other)]).toEqual(['owner', 'admin'])
 })
 
-test('with both, the member becomes the owner', async () => {
+test("a transfer with the member and the account's name makes the member the owner", async () => {
   const page = await handOver({ member: other.id, confirmation: ' Acme ' })
 
   expect(page.text).toContain('Ownership has been transferred')
   expect([await roleOf(owner), await roleOf(other)]).toEqual(['admin', 'owner'])
 })
 
-test('asks for the confirmation before the form is filled in', async () => {
+test('the form for a transfer is shown only after a confirmation of identity', async () => {
   grid.clock.now += 10 * minute
   const asked = await one.open(`${team}/hand-over`)
   expect(asked.at).toBe(`/confirm?next=${encodeURIComponent(`${team}/hand-over`)}`)

@@ -1,6 +1,4 @@
-/**
- * Invitations on a grid that sends no email: the inviter passes the link on, so it proves nothing about the address.
- */
+/** Invitations on a grid that sends no email. The inviter passes the link on, so it does not prove an address. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -39,7 +37,7 @@ async function signUp(): Promise<string> {
   return new URL((await (await grid.post('/api/v1/agentic-signup', input)).json()).trial.claim_url).pathname
 }
 
-test('the inviter gets the link, the new user joins, and the address stays unverified', async () => {
+test('the inviter gets the link, and the user who joins with it has an unverified address', async () => {
   const page = await invite()
 
   expect(page.text).toContain('Pass this link on')
@@ -55,7 +53,7 @@ test('the inviter gets the link, the new user joins, and the address stays unver
   expect((await vic.open(`${team.replace('team', 'profile')}`)).text).toContain('not verified')
 })
 
-test('if the address has a user, the link is logged, and nothing claims that it was sent', async () => {
+test('if the invited address has a user, the link is logged, and the page does not claim that it was sent', async () => {
   await person(grid, { email: victim })
 
   const page = await invite()
@@ -66,7 +64,7 @@ test('if the address has a user, the link is logged, and nothing claims that it 
   expect(grid.emails).toMatchObject([{ kind: 'invitation', to: victim }])
 })
 
-test('a new link replaces the first at once, and the number of invitations is limited', async () => {
+test('a new invitation link replaces the first at once, and the number of invitations is limited', async () => {
   const first = linkOn((await invite()).html)!
   const [{ id }] = await grid.acme.store.read.team.invitations()
   const second = linkOn((await eve.submit(team, {}, `${team}/invitations/${id}/again`)).html)!
@@ -81,7 +79,7 @@ test('a new link replaces the first at once, and the number of invitations is li
   expect(limited.html).toContain('value="third@people.example"')
 })
 
-test('a user who joined with such a link can neither claim agents nor create accounts', async () => {
+test('a user who joined with an unsent link can neither claim agents nor create accounts', async () => {
   const claim = await signUp()
   const squatter = await squat()
 
@@ -97,7 +95,7 @@ test('a user who joined with such a link can neither claim agents nor create acc
   expect(account.html).toContain('value="Mine"')
 })
 
-test('accepting in a session does not verify the address either', async () => {
+test('accepting an unsent link in a session does not verify the address either', async () => {
   const link = linkOn((await invite()).html)!
   await person(grid, { email: victim, isVerified: false })
   const vic = await signedInByEmail(grid, victim)
@@ -108,7 +106,7 @@ test('accepting in a session does not verify the address either', async () => {
   expect((await userOf()).emailVerifiedAt).toBeNull()
 })
 
-/** Ways in which the address's owner verifies it, with a link that only they can read. */
+/** The ways in which the address's owner proves it, each with a link that only they can read. */
 const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   ['a sign-in link', async (vic) => {
     await vic.submit('/sign-in-link', { email: victim })
@@ -126,7 +124,7 @@ const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   }],
 ]
 
-test.each(proofs)("%s gives the user back to the address's owner", async (_, prove) => {
+test.each(proofs)("verifying by %s transfers the user to the address's owner", async (_, prove) => {
   const squatter = await squat()
   await addPasskey(grid, await userOf(), 'of Eve')
   expect((await squatter.open('/')).at).toMatch(/^\/accounts\//)
@@ -141,7 +139,7 @@ test.each(proofs)("%s gives the user back to the address's owner", async (_, pro
   expect(await rows(grid, 'SELECT id FROM passkeys')).toEqual([])
 })
 
-test('the same person keeps everything when verifying in their own session', async () => {
+test('a user keeps everything when they verify their address in their own session', async () => {
   const vic = await squat()
   const profile = team.replace('team', 'profile')
   const page = await vic.submit(profile, {}, `${profile}/verify`)
@@ -153,7 +151,7 @@ test('the same person keeps everything when verifying in their own session', asy
   expect((await browser(grid).signIn(victim, password)).at).toMatch(/^\/accounts\//)
 })
 
-test('an account that the operator creates for the address does not go to the user who registered it', async () => {
+test('an account that the operator creates for an address does not go to a user who has not verified it', async () => {
   const squatter = await squat()
 
   await createAccount(grid.store, { name: 'Harbour', ownerEmail: victim }, { type: 'system', job: 'test' })

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const invite = (email: string, role = 'member') => ann.submit(team, { email, role }, `${team}/invitations`)
 
-test('an existing user signs in and accepts', async () => {
+test('an invited user signs in and accepts', async () => {
   await person(grid, { email: 'bob@people.example' })
   await invite('bob@people.example', 'viewer')
   const link = emailedPath(grid)
@@ -35,7 +35,7 @@ test('an existing user signs in and accepts', async () => {
   expect((await bob.open(link)).status).toBe(400)
 })
 
-test('refuses another user who opens the link', async () => {
+test('an invitation link opened by another user is refused', async () => {
   await invite('bob@people.example', 'admin')
   const link = emailedPath(grid)
   const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
@@ -50,7 +50,7 @@ test('refuses another user who opens the link', async () => {
   expect((await eve.open(team)).status).toBe(404)
 })
 
-test('an address without a user cannot accept without registering', async () => {
+test('an invited address without a user must register to accept', async () => {
   await invite('bob@people.example')
   const link = emailedPath(grid)
   const bob = browser(grid)
@@ -64,14 +64,14 @@ test('an address without a user cannot accept without registering', async () => 
 })
 
 test.each(['withdrawn', 'sent again', 'invited again', 'used', 'a day old', 'made up'])(
-  'a link that is %s does not work',
+  'an invitation link that is %s does not work',
   async (what) => {
     await invite('bob@people.example')
     const link = what === 'made up' ? `/invitations/${'x'.repeat(43)}` : emailedPath(grid)
     const [{ id }] = await grid.acme.store.read.team.invitations()
     const csrf = (await browser(grid).open('/sign-in')).html.match(/name="csrf" value="([^"]+)"/)![1]
 
-    // Advances past the limit of emails to one address.
+    // Advances the clock past the limit of emails to one address.
     grid.clock.now += 6 * 60_000
     if (what === 'withdrawn') await ann.submit(team, {}, `${team}/invitations/${id}/withdraw`)
     if (what === 'sent again') await ann.submit(team, {}, `${team}/invitations/${id}/again`)
@@ -130,7 +130,7 @@ test('refused invitations do not count towards the email limit', async () => {
   expect((await rows(grid, "SELECT count(*) AS n FROM attempts WHERE kind = 'mail'"))[0].n).toBe(1)
 })
 
-test('an owner can invite a team of 50 in an hour, and at most 100 people', async () => {
+test('an owner can invite a team of 50 in an hour, and at most 100 people in total', async () => {
   for (let n = 0; n < 50; n++) {
     expect((await invite(`p${n}@people.example`)).text).toContain('The invitation is on its way')
     grid.clock.now += 60_000

@@ -1,4 +1,4 @@
-/** Agent keys that a person has seen, and what happens to them when the person leaves. See docs/security.md. */
+/** Agent keys that a person has issued, when the person leaves. See docs/security.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -23,7 +23,7 @@ const replaceKey = async (browser: Browser, alias: string, from = `${account}/ag
   (await browser.submit(from, {}, `${account}/agents/${alias}/key`)).html.match(/grid_agt_[0-9A-Za-z]{49}/)![0]
 const team = async (browser = olga) => (await browser.open(`${account}/settings/team`)).text
 
-test('removing a person who issued keys offers to replace the keys', async () => {
+test('removing a person who issued agent keys offers to replace the keys', async () => {
   const key = await replaceKey(adas, 'alice')
   expect((await olga.open(`${account}/agents/alice/connect`)).text).toContain('Issued by Ada')
   expect(await team()).toContain('They know 1 agent key.')
@@ -40,7 +40,7 @@ test('removing a person who issued keys offers to replace the keys', async () =>
   expect((await olga.open(`${account}/agents/alice/connect`)).text).toContain('Issued by Olga')
 })
 
-test('also offers keys when the person leaves or becomes a viewer, and only to owners and admins', async () => {
+test('issued agent keys are also offered when the person leaves or becomes a viewer, only to owners and admins', async () => {
   await replaceKey(adas, 'alice')
   await olga.submit(`${account}/settings/team`, { role: 'viewer' }, `${account}/settings/team/members/${ada.id}/role`)
 

@@ -1,4 +1,4 @@
-/** Attackers who exhaust limits cannot lock users out. See docs/people.md, "Signing in". */
+/** Attackers who reach limits cannot lock users out. See docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { minute } from '../../../src/lib/time.ts'
 import { browser } from '../../support/browse.ts'
@@ -16,14 +16,14 @@ const kindsTo = (address: string) => grid.emails.filter(({ to }) => to === addre
 let grid: TestGrid
 beforeEach(() => open())
 
-/** A grid whose user Bob has signed in at home before, and signed out. */
+/** Opens a grid whose user Bob has signed in at home before, and signed out. */
 async function open(limits: Partial<Limits> = {}): Promise<void> {
   grid = await testGrid({ limits })
   const bob = await signedIn(grid, await person(grid, { role: 'member', email }), home)
   await bob.submit(`/accounts/${grid.acme.id}`, {}, '/sign-out')
 }
 
-test('while attackers fill the hashing capacity, a user signs in from a familiar address', async () => {
+test('while attackers use up the hashing capacity, a user can sign in from a familiar address', async () => {
   const strangers = await Promise.all(Array.from({ length: 60 }, async (_, n) => {
     const one = browser(grid, `198.51.100.${n}`)
     return { one, csrf: await csrfTokenOf(one, '/sign-in') }
@@ -40,20 +40,28 @@ test('while attackers fill the hashing capacity, a user signs in from a familiar
   expect((await Promise.all(guesses)).filter(({ status }) => status === 429).length).toBeGreaterThan(0)
 }, 60_000)
 
-test('after too many guesses for the grid or the user, the user still signs in from a familiar address', async () => {
-  for (let n = 0; n < 8; n++) expect((await browser(grid, `198.51.100.${n}`).signIn(email, 'a guess')).status).toBe(401)
+test(
+  'after too many guesses for the grid or the user, the user can still sign in from a familiar address',
+  async () => {
+    for (let n = 0; n < 8; n++) {
+      expect((await browser(grid, `198.51.100.${n}`).signIn(email, 'a guess')).status).toBe(
+        401,
+      )
+    }
 
-  await repeatAttempts(grid, 'sign_in_all', 6_000)
-  const bob = browser(grid, home)
-  const elsewhere = browser(grid, '198.51.100.9')
+    await repeatAttempts(grid, 'sign_in_all', 6_000)
+    const bob = browser(grid, home)
+    const elsewhere = browser(grid, '198.51.100.9')
 
-  expect((await elsewhere.signIn(email, 'a typing error')).status).toBe(401)
-  expect((await elsewhere.signIn(email, password)).status).toBe(429)
-  expect((await bob.signIn(email, 'a typing error')).status).toBe(401)
-  expect((await bob.signIn(email, password)).text).toContain('Acme')
-}, 60_000)
+    expect((await elsewhere.signIn(email, 'a typing error')).status).toBe(401)
+    expect((await elsewhere.signIn(email, password)).status).toBe(429)
+    expect((await bob.signIn(email, 'a typing error')).status).toBe(401)
+    expect((await bob.signIn(email, password)).text).toContain('Acme')
+  },
+  60_000,
+)
 
-test("others' requests for a sign-in link do not use up a user's reset link", async () => {
+test("sign-in links requested by others do not use up a user's reset links", async () => {
   for (let n = 0; n < 5; n++) {
     await browser(grid, `198.51.100.${n}`).submit('/sign-in-link', { email })
     grid.clock.now += 6 * minute
@@ -65,7 +73,7 @@ test("others' requests for a sign-in link do not use up a user's reset link", as
   expect(kindsTo(email).at(-1)).toBe('password_reset')
 })
 
-test("others' requests for a reset link do not use up those from a familiar address", async () => {
+test('reset links requested by others do not use up those from a familiar address', async () => {
   for (let n = 0; n < 5; n++) {
     await browser(grid, `198.51.100.${n}`).submit('/reset', { email })
     grid.clock.now += 6 * minute
@@ -80,7 +88,7 @@ test("others' requests for a reset link do not use up those from a familiar addr
   expect(kindsTo(email)).toHaveLength(6)
 })
 
-test("requests for addresses without a user do not use up the grid's emails", async () => {
+test("requests for addresses without a user do not count towards the grid's email limit", async () => {
   await open({ emailsPerHour: 2 })
   for (let n = 0; n < 12; n++) await browser(grid, `198.51.100.${n}`).submit('/reset', { email: `p${n}@x.example` })
   expect(grid.emails).toHaveLength(0)
@@ -107,7 +115,7 @@ test.each([true, false])(
   },
 )
 
-test("claim emails use at most 40 % of the grid's emails, and leave room for invitations and links", async () => {
+test("claim emails use at most 40 % of the grid's email limit, and leave room for invitations and links", async () => {
   await open({ emailsPerHour: 10 })
   for (let n = 0; n < 12; n++) {
     await signUp(grid, { alias: `zoe-${n}`, owner_email: `p${n}@owner.example` }, `198.51.100.${n}`)

@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
   }
 
-  test('one can be registered, can sign in by itself, and is required after a password', async () => {
+  test('a passkey can be registered, can sign in by itself, and is required after a password', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     expect(await page.textContent('#secret-text')).toMatch(/^([2-9a-z]{4}(-[2-9a-z]{4}){3}\n?){10}$/)
@@ -88,19 +88,19 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(visitor.faults).toEqual([])
   })
 
-  test('a passkey confirms a change after ten minutes', async () => {
+  test('a passkey can confirm a change after ten minutes', async () => {
     const { page } = visitor
     await annWithPasskey()
     grid.clock.now += 11 * minute
     await page.goto(`${home()}/settings/account/keys`)
     await page.fill('#key-name', 'deployment')
     await Promise.all([page.waitForURL(/confirm/), page.click('text=Generate admin key')])
-    // The waiting change is done.
+    // The change that waited for the confirmation is made.
     await Promise.all([page.waitForURL(/settings\/account\/keys\?shown=/), page.click('text=Use a passkey')])
     expect(await page.textContent('#secret-text')).toMatch(/^grid_adm_/)
   })
 
-  test('the same device registers only one passkey, and a removed passkey does not sign in', async () => {
+  test('a device can register only one passkey, and a removed passkey cannot sign in', async () => {
     const { page } = visitor
     await annWithPasskey()
     await page.goto(`${security()}/passkeys/new`)
@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=The passkey was not accepted. Try again.')
   })
 
-  test('a passkey that is removed while its response is checked does not sign in', async () => {
+  test('a passkey that is removed while its response is checked cannot sign in', async () => {
     const { page } = visitor
     await annWithPasskey()
     await visitor.context.clearCookies()
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await page.waitForSelector('text=No passkey was used. Try again.')
   })
 
-  test('a response counts once, for its user, browser and purpose, within five minutes', async () => {
+  test('a passkey response is valid once, for its user, browser and purpose, within five minutes', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
@@ -152,7 +152,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       'HTMLFormElement.prototype.submit = function () { window.answer = this.elements.passkey.value }',
     )
 
-    /** The response to a new challenge, which the page does not send. */
+    /** Gets the response to a new challenge without sending it. */
     const answered = async () => {
       await openPasskeySignIn()
       const passkey = await waitFor('the answer', () => page.evaluate<string | undefined>('window.answer'))
@@ -183,12 +183,12 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect((await (await sameBrowser()).post('/passkey/sign-in', fields)).status).toBe(400)
   })
 
-  test('a passkey proves nothing about another user', async () => {
+  test('a passkey cannot be used for another user', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
     await addPasskey(grid, bob, 'Phone')
-    // The page asks for Bob's passkey; this browser offers whatever it has, which is Ann's.
+    // The page asks for Bob's passkey, but this browser responds with Ann's.
     await page.addInitScript(`{
       const { get } = CredentialsContainer.prototype
       CredentialsContainer.prototype.get = function (options) {

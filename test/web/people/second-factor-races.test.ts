@@ -14,8 +14,8 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
 
-describe('a unit repeated after a lost response has the same result', () => {
-  /** An owner; after their creation, every unit is sent twice. */
+describe('a unit repeated after a lost response', () => {
+  /** Creates an owner. After that, every unit is sent twice. */
   async function owner() {
     const user = await person(grid, { role: 'owner' })
     const { write } = grid.store
@@ -26,7 +26,7 @@ describe('a unit repeated after a lost response has the same result', () => {
     return user
   }
 
-  test('sets up an authenticator app and recovery codes, each code of which works once', async () => {
+  test('a repeated unit sets up an authenticator app and recovery codes once, and each code works once', async () => {
     const ann = await owner()
     const { secret, codes } = await addTotp(grid, ann)
     expect(codes).toHaveLength(10)
@@ -41,7 +41,7 @@ describe('a unit repeated after a lost response has the same result', () => {
     }
   })
 
-  test('removes an app', async () => {
+  test('a repeated unit removes an authenticator app', async () => {
     const { one } = await addTotp(grid, await owner())
     const security = securityOf(grid)
 
@@ -51,7 +51,7 @@ describe('a unit repeated after a lost response has the same result', () => {
     expect(await rows(grid, 'SELECT * FROM totps')).toEqual([])
   })
 
-  test('stores a passkey with recovery codes, and accepts a challenge response once', async () => {
+  test('a repeated unit stores one passkey with recovery codes, and accepts a challenge response once', async () => {
     const ann = await owner()
     const { challenges, secondFactors } = grid.store.global
 
@@ -65,7 +65,7 @@ describe('a unit repeated after a lost response has the same result', () => {
     expect([await take(), await take()]).toEqual([1, 0])
   })
 
-  test('accepts a passkey, and requires its counter to rise for the next use', async () => {
+  test('a repeated unit accepts a passkey once, and the next use requires a higher counter', async () => {
     const ann = await owner()
     const { secondFactors } = grid.store.global
     await addPasskeyOf(ann)
@@ -77,7 +77,7 @@ describe('a unit repeated after a lost response has the same result', () => {
   })
 })
 
-test('of two concurrent first factors only one returns recovery codes, and they work', async () => {
+test('of two concurrent first factors, only one returns recovery codes, and these codes work', async () => {
   const ann = await person(grid, { role: 'owner' })
   const one = await signedIn(grid, ann)
   const security = securityOf(grid)
@@ -86,7 +86,7 @@ test('of two concurrent first factors only one returns recovery codes, and they 
   const { write } = grid.store
   let codes: string[] | undefined
   vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
-    // Between the check for a first factor and the unit that stores it.
+    // Adds a passkey between the check for a first factor and the unit that stores it.
     if (!codes && statements.some(({ sql }) => sql.includes('INSERT INTO recovery_codes'))) {
       codes = []
       codes = await addPasskeyOf(ann)
@@ -104,7 +104,7 @@ test('of two concurrent first factors only one returns recovery codes, and they 
   expect((await two.submit('/second-factor', { code: codes![0] })).at).toBe(arrivalOf(grid.acme))
 })
 
-/** Stores a passkey of a user, whose other sessions end. It can never be used. */
+/** Stores a passkey of a user, and ends the user's other sessions. The passkey can never be used. */
 async function addPasskeyOf(user: { id: string; email: string }): Promise<string[] | undefined> {
   const id = newId()
   const passkey = {

@@ -28,15 +28,15 @@ async function halfWay({ email }: { email: string }, address?: string): Promise<
   return one
 }
 
-test("a new app's page leads back to its tab", async () => {
+test('the set-up page of an authenticator app leads back to its tab', async () => {
   const one = await signedIn(grid, await person(grid, { role: 'member' }))
   const page = await one.submit(`${home()}/settings/security`, {}, `${home()}/settings/security/totp`)
 
   expect(page.html).toContain(`<a class="back row" href="${home()}/settings/security">`)
 })
 
-describe('signing in', () => {
-  test('requires a code after the password; until then no page and no form treats the user as signed in', async () => {
+describe('signing in with a second factor', () => {
+  test('signing in requires a code after the password, and until then no page or form treats the user as signed in', async () => {
     const { ann, secret } = await annWithApp()
     const one = browser(grid)
 
@@ -68,7 +68,7 @@ describe('signing in', () => {
     expect((await one.open('/second-factor')).at).toBe('/sign-in')
   })
 
-  test('an email link and a reset link require it too', async () => {
+  test('signing in by an email link or a reset link requires a code, too', async () => {
     const { ann } = await annWithApp()
     const one = browser(grid)
     await one.submit('/sign-in-link', { email: ann.email })
@@ -80,7 +80,7 @@ describe('signing in', () => {
     expect(reset.at).toBe('/second-factor')
   })
 
-  test('continues where the sign-in was going, only on this host', async () => {
+  test('signing in with a code continues at the requested page, only on this host', async () => {
     const { ann, secret } = await annWithApp()
     const one = await halfWay(ann)
     const next = `${home()}/agents`
@@ -97,8 +97,8 @@ describe('signing in', () => {
   })
 })
 
-describe('codes', () => {
-  test('a code works once, even for concurrent requests, and not after a later one', async () => {
+describe('authenticator codes', () => {
+  test('a code works once, even for concurrent requests, and not after a later code', async () => {
     const { ann, secret } = await annWithApp()
     const code = codeOf(grid, secret)
     const browsers = await Promise.all(Array.from({ length: 5 }, async (_, n) => {
@@ -131,7 +131,7 @@ describe('codes', () => {
     expect((await use(-30 * second)).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('the set-up code does not work a second time', async () => {
+  test('the code of the set-up does not work a second time', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret } = await addTotp(grid, ann, { keepsStep: true })
     const one = await halfWay(ann)
@@ -139,7 +139,7 @@ describe('codes', () => {
     expect((await one.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(400)
   })
 
-  test('limits guesses: of 40 codes in an hour, at most 10 are checked', async () => {
+  test('of 40 guessed codes in an hour, at most 10 are checked', async () => {
     const { ann, secret } = await annWithApp()
     const wrong = codeOf(grid, secret) === '000000' ? '111111' : '000000'
 
@@ -156,7 +156,7 @@ describe('codes', () => {
     expect((await owner.submit('/second-factor', { code: codeOf(grid, secret) })).status).toBe(200)
   })
 
-  test('a recovery code works once, however it is typed, and an email reports it', async () => {
+  test('a recovery code works once, however it is typed, and its use is reported by email', async () => {
     const { ann, codes } = await annWithApp()
     expect(new Set(codes).size).toBe(10)
     const typed = codes[3].replaceAll('-', ' ').toUpperCase()
@@ -184,7 +184,7 @@ describe('codes', () => {
     }
   })
 
-  test("one user's secret does not work for another if a row is moved", async () => {
+  test("a user's secret does not work for another user if a row is moved", async () => {
     const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { secret } = await addTotp(grid, ann)
     await addTotp(grid, bob)
@@ -197,8 +197,8 @@ describe('codes', () => {
   })
 })
 
-describe('setting it up', () => {
-  test('the first factor ends the other sessions and shows recovery codes once', async () => {
+describe('setting up an authenticator app', () => {
+  test('the first second factor ends the other sessions and shows recovery codes once', async () => {
     const ann = await person(grid, { role: 'owner' })
     const other = await signedIn(grid, ann)
     const { one, page } = await addTotp(grid, ann)
@@ -210,7 +210,7 @@ describe('setting it up', () => {
     expect(later.html).not.toContain('secret-text')
   })
 
-  test('a wrong first code sets nothing up', async () => {
+  test('a wrong first code does not set up an authenticator app', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
     const security = securityOf(grid)
@@ -221,7 +221,7 @@ describe('setting it up', () => {
     expect((await browser(grid).signIn(ann.email, password)).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('a session without a recent confirmation cannot remove the app', async () => {
+  test('a session without a recent confirmation cannot remove the authenticator app', async () => {
     const { one } = await annWithApp()
     const security = securityOf(grid)
     const page = await one.open(security)
@@ -233,7 +233,7 @@ describe('setting it up', () => {
     expect(await rows(grid, 'SELECT 1 FROM totps')).toHaveLength(1)
   })
 
-  test('removing the last factor removes the recovery codes, and the password suffices again', async () => {
+  test('removing the last second factor removes the recovery codes, and the password suffices again', async () => {
     const { ann, one } = await annWithApp()
     const security = securityOf(grid)
 
@@ -244,10 +244,10 @@ describe('setting it up', () => {
   })
 })
 
-describe('a lost factor', () => {
+describe('a lost second factor', () => {
   const resetPath = (userId: string) => `${home()}/settings/team/members/${userId}/reset-second-factor`
 
-  test('another owner can reset it, which is logged, reported by email, and ends all sessions', async () => {
+  test('another owner can reset a lost second factor, which is logged, reported by email, and ends all sessions', async () => {
     const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { one } = await addTotp(grid, ann)
     const owner = await signedIn(grid, olga)
@@ -263,7 +263,7 @@ describe('a lost factor', () => {
     expect(log.text).toMatch(new RegExp(`Reset the second factor of ${ann.email}`))
   })
 
-  test('cannot be reset for a user who belongs to another account', async () => {
+  test('a second factor cannot be reset for a user who belongs to another account', async () => {
     const [ann, olga] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     await addTotp(grid, ann)
     const owner = await signedIn(grid, olga)
@@ -277,7 +277,7 @@ describe('a lost factor', () => {
     expect((await browser(grid).signIn(ann.email, password)).at).toBe('/second-factor')
   })
 
-  test("the command line can reset it, and logs this in each of the user's accounts", async () => {
+  test("a second factor can be reset on the command line, which is logged in each of the user's accounts", async () => {
     const { ann } = await annWithApp()
     await grid.store.write([membership(grid.store, grid.evil.id, ann.id, 'viewer', grid.clock.now)])
 

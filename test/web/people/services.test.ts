@@ -1,4 +1,4 @@
-/** Consent to services that check a person's messages, on their profile page. */
+/** Consent to services that check a person's messages, on the person's profile page. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { followLog } from '../../../src/worker/followers.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a person allows a service and withdraws this; the log, the alias and the messages show it', async () => {
+test('a person allows a service and withdraws the consent, and the log, the alias and the messages show it', async () => {
   const account = `/accounts/${grid.acme.id}`
   const profile = `${account}/settings/profile`
   const { person: ann } = await personWithAlias(grid, 'ann', { name: 'Ann Smith' })

@@ -18,7 +18,7 @@ beforeEach(async () => {
 const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
 const generate = (name: string) => olga.submit(`${settings}/account/keys`, { name })
 
-test('a key appears only in its response, and never in the log, the activity log or another page', async () => {
+test('a new admin key is only in its response, and never in a log or on another page', async () => {
   const [key] = (await generate('secret')).html.match(keyPattern)!
   const secret = key.slice('grid_adm_'.length, -6)
 
@@ -34,7 +34,7 @@ test('a key appears only in its response, and never in the log, the activity log
   }
 })
 
-test('records a refused attempt in the activity log', async () => {
+test('a refused attempt to create an admin key is in the activity log', async () => {
   const viewer = await person(grid, { role: 'viewer' })
   const one = await signedIn(grid, viewer)
   const csrf = await csrfTokenOf(one, `${settings}/sessions`)
@@ -46,7 +46,7 @@ test('records a refused attempt in the activity log', async () => {
 })
 
 test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
-  'refuses the deceptive name %j',
+  'the deceptive account name %j is refused',
   async (name) => {
     const page = await olga.submit(`${settings}/account/name`, { name })
 
@@ -55,7 +55,7 @@ test.each(['\u202eEvil', 'Ac\u200bme', 'Acme\nAdmin', 'Acme\u{e0041}'])(
   },
 )
 
-test('lists sessions and marks the current one; one is ended, then all others', async () => {
+test("a user's sessions are listed with the current one marked, and can be ended one by one or together", async () => {
   const [phone, laptop] = [await signedIn(grid, owner, '192.0.2.7'), await signedIn(grid, owner)]
   const at = `${settings}/sessions`
   const page = await olga.open(at)
@@ -76,7 +76,7 @@ test('lists sessions and marks the current one; one is ended, then all others', 
   expect((await olga.open(at)).at).toMatch(/^\/sign-in/)
 })
 
-test('a theme can be chosen for this browser, and unset again', async () => {
+test('a theme can be chosen for a browser, and reset', async () => {
   const themeOf = (html: string) => html.match(/<html[^>]*data-theme="(\w+)"/)?.[1]
   const choose = (theme: string) => olga.submit(`${settings}/profile`, { theme }, `${settings}/profile/theme`)
 

@@ -26,7 +26,7 @@ test('the set-up link creates the first account, and works once', async () => {
   expect((await browser(grid).signIn('ann@acme.example', password)).text).toContain('Acme')
 })
 
-test('after the command line created an account, a set-up link says so and leads to sign-in', async () => {
+test('after the command line has created an account, a set-up link says so and leads to the sign-in', async () => {
   const grid = await emptyGrid()
   const path = new URL((await createSetUpLink(grid.store))!).pathname
   const visitor = browser(grid)
@@ -103,7 +103,7 @@ test.each([
   expect(response.at).toMatch(/^\/(accounts\/|%0d)/)
 })
 
-test('too many attempts get a retry time, alike for known and unknown addresses', async () => {
+test('too many sign-in attempts get a retry time, equally for known and unknown addresses', async () => {
   const answers = []
   for (const address of ['ann@acme.example', 'nobody@acme.example']) {
     const one = browser(grid, '198.51.100.2')
@@ -140,7 +140,7 @@ test("another user's account looks exactly like one that does not exist", async 
   expect(foreign.html).toBe(missing.html)
 })
 
-test('signing out ends the session, even for a copied cookie', async () => {
+test('signing out ends the session, even for a copy of the cookie', async () => {
   const ann = browser(grid)
   await ann.signIn('ann@acme.example', password)
   const thief = browser(grid)
@@ -202,7 +202,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
     csrf = (await ann.open(`/accounts/${grid.acme.id}`)).html.match(/name="csrf" value="([^"]+)"/)![1]
   })
 
-  test.each(forgeries)('refuses a form with %s, which does nothing', async (_, headers, fields) => {
+  test.each(forgeries)('a form with %s is refused and does nothing', async (_, headers, fields) => {
     const refused = await ann.post('/sign-out', { csrf, ...fields }, headers)
 
     expect(refused.status).toBe(403)
@@ -210,7 +210,7 @@ describe.each([['local', {}], ['public', { BASE_URL: 'https://grid.example' }]])
   })
 })
 
-test('refuses JSON and forms of another session', async () => {
+test('JSON, and a form of another session, are refused', async () => {
   const [ann, other] = [browser(grid), browser(grid)]
   await ann.signIn('ann@acme.example', password)
   await other.signIn('ann@acme.example', password)
