@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-/** Whether the listener reports that a response was received. Bun does not report it; Deno is tested in `e2e/`. */
-import { spawn } from 'node:child_process'
-=======
 /** Whether the listener reports a received response. Bun does not report it, and Deno is tested in `e2e/`. */
->>>>>>> p7
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
