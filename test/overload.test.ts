@@ -76,7 +76,7 @@ describe('a call that waits too long for its turn', () => {
       body: method === 'POST' ? list : undefined,
     }, env)
   }
-  const message = 'Too many of your calls wait. Repeat the call in 2 seconds.'
+  const message = 'Too many of your calls are waiting. Repeat the call in 2 seconds.'
   const inRpc = { jsonrpc: '2.0', id: null, error: { code: -32603, message } }
 
   test.each([

@@ -97,7 +97,7 @@ function operation(
 export function a2aPathError({ baseUrl }: Config, path: string, error: GridError): Response | undefined {
   if (!path.startsWith('/a2a/v1/')) return undefined
   const isCard = path.startsWith('/a2a/v1/agents/.well-known/')
-  const hint = isCard ? ' The address of an agent ends with a slash: look below /a2a/v1/agents/{alias}/.' : ''
+  const hint = isCard ? " An agent's address ends with a slash: use /a2a/v1/agents/{alias}/." : ''
   const { status, body } = a2aHttpError(new GridError(error.code, error.message + hint), new URL(baseUrl).hostname)
   return Response.json(body, { status })
 }

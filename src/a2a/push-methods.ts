@@ -22,7 +22,7 @@ export async function pushConfigGet(call: MethodCall): Promise<unknown> {
   // In 0.3, the id is optional.
   const found = configs.find(({ configId }) => configId === (id ?? defaultId03)) ?? (id === undefined && configs[0])
   if (!found) {
-    throw new GridError('task_not_found', 'The task has no push configuration of this id.', { info: { taskId } })
+    throw new GridError('task_not_found', 'The task has no push configuration with this id.', { info: { taskId } })
   }
   return writePushConfig(found, call.codec.version)
 }

@@ -66,7 +66,7 @@ export function requireConfirmed(actor: Actor | SignedInUser, now: number): void
   const { confirmedAt } = actor as UserActor | SignedInUser
   // A future time does not count as recent. It means that the clock was set back.
   if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
-  throw new GridError('confirmation_required', 'Confirm that it is you, and then repeat this.')
+  throw new GridError('confirmation_required', 'Confirm your identity, and then repeat this.')
 }
 
 /**

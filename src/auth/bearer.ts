@@ -286,7 +286,7 @@ function notAKey(token: string): GridError {
     : /^["'\u201c\u2018`]|["'\u201d\u2019`]$/.test(token)
     ? 'It is in quotes'
     : isPrefixed
-    ? 'It is cut, or has a typing error'
+    ? 'It is truncated or has a typo'
     : `A key begins with ${keyPrefixes.agent_key} or ${keyPrefixes.admin_key}`
   return new GridError('unauthenticated', `This is not a grid key. ${why}.`, { credential: 'refused' })
 }

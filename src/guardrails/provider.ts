@@ -169,5 +169,5 @@ export async function runCheck(check: GuardrailCheck, guarded: GuardedText, tool
 }
 
 function timeout(): ProviderFailure {
-  return new ProviderFailure('timeout', 'The provider gave no answer in time.')
+  return new ProviderFailure('timeout', 'The provider did not answer in time.')
 }

@@ -90,7 +90,7 @@ export class GuardrailChecks {
     const limits = { size: given.config.length, maxMs: prepareMs }
     const refused = await this.#thread.run(owner, 'prepare', prepare, given, limits).catch((error) => {
       if (!(error instanceof JobTooLong)) throw error
-      return { field: '', message: 'This takes too long to prepare. Use fewer or smaller expressions.' }
+      return { field: '', message: 'These expressions take too long to compile. Use fewer or smaller ones.' }
     })
     if (refused) throw new RefusedConfig(refused.field, refused.message)
   }

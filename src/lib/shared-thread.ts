@@ -86,7 +86,7 @@ export class SharedThread {
     return new Promise((resolve, reject) => {
       const lane = this.#laneOf(owner)
       const refuse = () => {
-        if (lane.jobs.delete(job)) reject(new NoTurn('The job had no turn in time'))
+        if (lane.jobs.delete(job)) reject(new NoTurn('The job timed out while it waited for its turn'))
       }
       const job = {
         size,

@@ -144,7 +144,7 @@ function credentialsOf(authorization: string | null, form: URLSearchParams): Cli
   }
   const differs = (given: string | undefined, other: string) => given !== undefined && given !== other
   if (differs(inBody.secret, basic.secret) || differs(inBody.id, basic.id)) {
-    throw new GridError('invalid_request', 'The client in the Authorization header and that in the body differ.')
+    throw new GridError('invalid_request', 'The Authorization header and the body name different clients.')
   }
   // Some clients send only their id in the header.
   return basic.secret === ''

@@ -78,7 +78,7 @@ export function authorizePath(issuer: string, { appUrl }: Pick<Config, 'appUrl'>
 /** Returns the issuer whose host is in the consent page's path. Fails with `not_found`. */
 export function issuerAt(host: string | undefined, origins: readonly string[], { appUrl }: Config): string {
   const issuer = host === undefined ? appUrl : origins.find((origin) => new URL(origin).host === host)
-  if (issuer === undefined) throw new GridError('not_found', 'This address names no host of the grid.')
+  if (issuer === undefined) throw new GridError('not_found', 'This address is not a host of the grid.')
   return issuer
 }
 

@@ -75,7 +75,9 @@ async function exchangeCode({ store, resourceOf }: OAuthParts, client: Client, f
   if (!grant || grant.clientId !== client.id) throw invalidGrant('This code is unknown or has expired.')
   if (grant.codeUsedAt !== null) throw await revokeReusedCode(store, grant)
   if (grant.codeExpiresAt <= deps.now()) throw invalidGrant('This code is unknown or has expired.')
-  if (grant.redirectUri !== redirectUri) throw invalidGrant('redirect_uri is not the one that the code was sent to.')
+  if (grant.redirectUri !== redirectUri) {
+    throw invalidGrant('redirect_uri differs from the one that the code was sent to.')
+  }
   if (codeChallenge === undefined || !isSameSecret(codeChallenge, grant.codeChallenge)) {
     throw invalidGrant('code_verifier does not match the code_challenge.')
   }
@@ -169,7 +171,7 @@ async function revokeReusedCode({ global, write, deps }: Store, grant: { account
 function requireSameResource(form: URLSearchParams, granted: string, resourceOf: OAuthParts['resourceOf']): void {
   for (const requested of form.getAll('resource').filter(Boolean)) {
     if (resourceOf(requested) !== granted) {
-      throw new GridError('invalid_target', 'resource is not the one of the grant.')
+      throw new GridError('invalid_target', 'resource differs from the resource of the grant.')
     }
   }
 }

@@ -148,7 +148,7 @@ async function fetchJson(stream: SafeStream, url: string, token: string | undefi
   try {
     return parseAnswer(body, cardLimits).value
   } catch {
-    throw new RemoteError('invalid_response', 'The card is not JSON, or too large')
+    throw new RemoteError('invalid_response', 'The card is not JSON, or is too large')
   }
 }
 

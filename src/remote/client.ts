@@ -150,7 +150,7 @@ function fetchOf(
     } catch {
       // The content of an error response is ignored.
       if (!response.ok) return new Response(null, { status, headers: given })
-      throw useless('It is no JSON, or too large')
+      throw useless('It is not JSON, or is too large')
     }
     requireBytes(answer.value, '')
     return new Response(answer.text, { status, headers: given })

@@ -240,7 +240,7 @@ export class Loop {
       for (const running of this.#followers) this.#follow(running, pulse)
       for (const running of this.#duties) this.#perform(running, pulse)
     } catch (error) {
-      this.#options.log.warn('The database could not be asked what happened', { error })
+      this.#options.log.warn('The outcome of a write could not be read from the database', { error })
       this.#schedule(this.#retryMs)
     }
   }
@@ -282,8 +282,8 @@ export class Loop {
     const isStanding = now - running.stands.since >= this.#standsMs
     if (now - running.loggedAt < (isStanding ? this.#standsMs : logMs)) return
     const facts = { follower: running.follower.name, left: end - Math.max(0, position) }
-    if (isStanding) this.#options.log.error('A follower of the log stands still', facts)
-    else if (facts.left >= manyRows) this.#options.log.info('A follower of the log has much to read', facts)
+    if (isStanding) this.#options.log.error('A follower of the log makes no progress', facts)
+    else if (facts.left >= manyRows) this.#options.log.info('A follower of the log is far behind', facts)
     else return
     running.loggedAt = now
   }
@@ -307,7 +307,7 @@ export class Loop {
     running.retryAt = performance.now() + this.#retryMs
     // The storage has already logged that the disk is full.
     if (isStorageFull(error)) return
-    this.#options.log.warn('A follower of the log failed, and tries again', { error, follower: follower.name })
+    this.#options.log.warn('A follower of the log failed and will retry', { error, follower: follower.name })
     if (servesProcess(follower) || (error instanceof GridError && error.kind === 'unavailable')) return
     if (running.limit > 1) {
       // A single row may be at fault, so the next batches have one row each.
@@ -321,9 +321,9 @@ export class Loop {
     try {
       const upTo = await follower.next(after, end, 1)
       await follower.skip({ after, upTo }, reason)
-      this.#options.log.error('A follower of the log left a row out', { follower: follower.name, row: upTo, reason })
+      this.#options.log.error('A follower of the log skipped a row', { follower: follower.name, row: upTo, reason })
     } catch (error) {
-      this.#options.log.warn('A follower of the log could not leave a row out', { error, follower: follower.name })
+      this.#options.log.warn('A follower of the log could not skip a row', { error, follower: follower.name })
     }
   }
 
@@ -336,7 +336,7 @@ export class Loop {
     // A repeated duty can wait for the next regular turn. An extra turn would cost a request to a remote database.
     if (waitMs > 0) return duty.everyMs === undefined ? this.#schedule(waitMs) : undefined
     running.work = duty.run().catch((error) => {
-      this.#options.log.warn('A task of the worker failed', { error, task: duty.name })
+      this.#options.log.warn('A worker task failed', { error, task: duty.name })
     }).finally(() => {
       running.work = undefined
       // Work that could not be done yet stays due.

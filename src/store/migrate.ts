@@ -147,7 +147,7 @@ async function checkForeignKeys(client: Client, name: string): Promise<void> {
   if (rows.length > 0) {
     throw new StartError(
       'database_damaged',
-      `${name} has ${rows.length} rows that point nowhere. Restore a backup.`,
+      `${name} has ${rows.length} rows with broken references. Restore a backup.`,
     )
   }
 }

@@ -29,9 +29,12 @@ export async function openKeyRing(
   ring.missing = used.filter((id) => !ring.ids.includes(id))
   if (ring.missing.length > 0) {
     const nothing = ring.ids.length === 0 ? ' There is no key ring, so nothing is encrypted.' : ''
-    log.error(`The key ring lacks keys of stored tokens, which do not open until they are back.${nothing}`, {
-      keys: ring.missing,
-    })
+    log.error(
+      `The key ring lacks keys of stored tokens. These tokens cannot be decrypted until the keys are restored.${nothing}`,
+      {
+        keys: ring.missing,
+      },
+    )
   }
   return ring
 }
@@ -67,7 +70,7 @@ function ringNextTo(path: string, mayBeNew: boolean, log: Log): string | undefin
     if (stored !== undefined) return checkedKeyRing(stored, file)
     if (!mayBeNew) return undefined
     const ring = makeKeyRing(path)
-    log.warn('A new key ring was made. Keep a copy of it, apart from the data.', { file })
+    log.warn('A new key ring was created. Keep a copy of it separate from the data.', { file })
     return ring
   } catch (error) {
     throw explainedKeyRing(error, file)
@@ -78,7 +81,8 @@ function checkedKeyRing(ring: string, file: string): string {
   if (isKeyRing(ring)) return ring
   throw new StartError(
     'invalid_key_ring',
-    `${file} is not a key ring. Restore it from a backup: without it the stored tokens of other services do not open. ` +
-      'If there are none, remove the file, and the next start makes a new one.',
+    `${file} is not a key ring. Restore it from a backup. ` +
+      'Without it the stored tokens of other services cannot be decrypted. ' +
+      'If there are none, remove the file; the next start creates a new one.',
   )
 }

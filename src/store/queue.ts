@@ -292,7 +292,7 @@ function storageFull(): GridError {
   return new GridError(
     'storage_full',
     'The disk of this grid is full, so nothing was stored. Repeat the call later, and tell the operator. ' +
-      'What was stored before can still be read; if a read fails too, use since or peek.',
+      'Stored messages can still be read. If a read fails too, use since or peek.',
     { retryAfterSeconds: 10, notExecuted: true },
   )
 }

@@ -72,7 +72,7 @@ async function rotateTable(store: Store, table: SealedTable, key: string, until:
     if (statements.length > 0) {
       const changed = (await store.write(statements)).filter((rows) => rows.length > 0).length
       rotated += changed
-      store.deps.log.info('Tokens were encrypted anew', { table: table.name, key, tokens: changed })
+      store.deps.log.info('Tokens were re-encrypted', { table: table.name, key, tokens: changed })
     }
     unreadable += tokens.length - statements.length
     after = tokens[tokens.length - 1]
@@ -85,7 +85,7 @@ async function replaced({ keyRing, deps }: Store, table: SealedTable, token: Sto
   try {
     return [table.replace(token, await keyRing.seal(await keyRing.open(token, context), context))]
   } catch (error) {
-    deps.log.error('A token cannot be encrypted anew', { row: context, key: token.tokenKeyId, error })
+    deps.log.error('A token could not be re-encrypted', { row: context, key: token.tokenKeyId, error })
     return []
   }
 }

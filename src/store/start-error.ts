@@ -88,10 +88,11 @@ export function explainedKeyRing(error: unknown, file: string): unknown {
     ? `Start with --allow-read=${dirname(file)} and --allow-write=${dirname(file)}.`
     : code === 'EACCES' || code === 'EPERM'
     ? howToGive(file)
-    : 'Put the file back that was there.'
+    : 'Restore the original file.'
   return new StartError(
     'key_ring_not_accessible',
-    `The key ring ${file} cannot be opened (${reason}). ${step} Do not remove it: without it the stored tokens of other services do not open.`,
+    `The key ring ${file} cannot be opened (${reason}). ${step} Do not remove it. ` +
+      'Without it the stored tokens of other services cannot be decrypted.',
     error,
   )
 }
@@ -108,7 +109,7 @@ export function explainedFolder(error: unknown, folder: string): string | undefi
     : code === 'ENOTDIR' || code === 'EEXIST'
     ? 'It is a file, or in one.'
     : howToGive(folder)
-  return `The folder ${folder} cannot be written (${code || name}). ${step}`
+  return `The folder ${folder} is not writable (${code || name}). ${step}`
 }
 
 /** Whether the name belongs to a Deno permission error, which has no code. */
@@ -175,7 +176,7 @@ function explainedRemote(error: unknown, url: string): unknown {
   if (Number(status) === 401 || Number(status) === 403) {
     return new StartError(
       'database_refused',
-      `The database at ${address} refuses this grid (HTTP ${status}). Set DATABASE_AUTH_TOKEN to a token of it.`,
+      `The database at ${address} refuses this grid (HTTP ${status}). Set DATABASE_AUTH_TOKEN to a token for it.`,
       error,
     )
   }

@@ -20,13 +20,13 @@ export async function keepClock(store: Store): Promise<boolean> {
   const times = { clock: iso(at), stored: iso(storedAt ?? at) }
   if (ahead > maxAheadMs) {
     log.error(
-      'The clock is more than 30 days ahead of the time that was stored last, so nothing old is removed. ' +
+      'The clock is more than 30 days ahead of the last stored time, so no old data is removed. ' +
         'Correct the clock, or confirm it with "agent-grid doctor --repair confirm-clock"',
       times,
     )
     return false
   }
-  if (-ahead > maxBehindMs) log.warn('The clock is behind the time that was stored last', times)
+  if (-ahead > maxBehindMs) log.warn('The clock is behind the last stored time', times)
   try {
     // Trials stay ended even if the clock is set back. The stored time is not used here, because if it was ahead,
     // trials may have begun since.

@@ -34,7 +34,7 @@ async function sendOf(
       const account = store.account(accountId, { type: 'agent', agentId, alias, credentialId: 'send-later' })
       await sendScheduled(account, { agentId, alias }, id)
     } catch (error) {
-      store.deps.log.warn('A message could not be sent at its time', { error, account: accountId })
+      store.deps.log.warn('A scheduled message could not be sent', { error, account: accountId })
     }
   }
 }

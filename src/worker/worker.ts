@@ -91,7 +91,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
   }
 
   function logFailure(error: unknown): void {
-    store.deps.log.warn('A task of the worker failed', { error })
+    store.deps.log.warn('A worker task failed', { error })
   }
 
   let stopped: Promise<void> | undefined

@@ -141,7 +141,7 @@ test('a refused start names a key ring that belongs to another user, not the dat
 
   expect([status, stderr]).toEqual([
     1,
-    `The key ring ${database.folder}/grid.db.keys cannot be opened (EACCES). Let the user of this process, uid ${uid}, write: run "sudo chown ${uid} ${database.folder}/grid.db.keys". Do not remove it: without it the stored tokens of other services do not open.\n`,
+    `The key ring ${database.folder}/grid.db.keys cannot be opened (EACCES). Let the user of this process, uid ${uid}, write: run "sudo chown ${uid} ${database.folder}/grid.db.keys". Do not remove it. Without it the stored tokens of other services cannot be decrypted.\n`,
   ])
 })
 

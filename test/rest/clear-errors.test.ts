@@ -33,13 +33,13 @@ test('an unknown lease is not found, and an ended lease is stale', async () => {
     ]
     return (await Promise.all(answers)).map(({ status, body: { error: { code, message } } }) => [status, code, message])
   }
-  const use = 'Use the lease_id of the answer that leased the messages.'
+  const use = 'Use the lease_id that was returned with the messages.'
 
   for (const id of ['lease-1', '6f1f1f0c-3f0a-4a53-9a53-5ab1a1b0e6c1']) {
-    const never = [404, 'lease_not_found', `There never was a lease with this id. ${use}`]
+    const never = [404, 'lease_not_found', `No lease with this id ever existed. ${use}`]
     expect(await errors(id)).toEqual(Array(5).fill(never))
   }
-  const ofMessage = [404, 'lease_not_found', `This is the id of a message and not of a lease. ${use}`]
+  const ofMessage = [404, 'lease_not_found', `This is the id of a message, not of a lease. ${use}`]
   expect(await errors(message_id)).toEqual(Array(5).fill(ofMessage))
   await ack(grid, grid.bob.key, lease_id)
   for (const id of [lease_id, newId()]) {

@@ -140,7 +140,7 @@ describe("a guardrail's token", () => {
     const removed = await call(update, { guardrail: id, token: null, enabled: false })
     expect([removed.status, await sealed()]).toEqual([200, null])
     const on = await call(update, { guardrail: id, enabled: true })
-    expect(on.body.error.message).toContain('needs a token while the guardrail is on')
+    expect(on.body.error.message).toContain('needs a token while the guardrail is enabled')
 
     for (const { text } of [kept, replaced, refused, removed, on]) expect(text).not.toMatch(/sk-very|"[a-z]*token"/i)
   })

@@ -69,7 +69,7 @@ test('a row on which a follower fails repeatedly is skipped, without delaying ot
   await waitFor('the failing follower', () => failing.taken.length === 11)
   expect(failing.skipped).toEqual([7])
   expect(failing.taken).toEqual([1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12])
-  expect(logged).toContain('A follower of the log left a row out')
+  expect(logged).toContain('A follower of the log skipped a row')
 })
 
 test('a follower that does not advance although rows remain counts as stuck until it advances', async () => {
@@ -88,7 +88,7 @@ test('a follower that does not advance although rows remain counts as stuck unti
   await waitFor('a follower that stands still', () => loop.standing().length > 0)
   expect(loop.standing()).toMatchObject([{ follower: 'search' }])
   expect(loop.standing()[0].since).toBeLessThanOrEqual(now - standsMs)
-  await waitFor('a line in the log', () => logged.includes('A follower of the log stands still'))
+  await waitFor('a line in the log', () => logged.includes('A follower of the log makes no progress'))
   isAway = false
   await waitFor('the rows', () => taken.length === 3)
   await waitFor('the end', () => loop.standing().length === 0)
@@ -103,7 +103,7 @@ test('a row that cannot be skipped is tried again, and the process continues', a
   follower.next = (...range) => isAway ? Promise.reject(new TypeError('away')) : next(...range)
   pulse.messages = 1
   loop.follow(follower)
-  await waitFor('a row that was not left out', () => logged.includes('A follower of the log could not leave a row out'))
+  await waitFor('a row that was not left out', () => logged.includes('A follower of the log could not skip a row'))
   isAway = false
 
   await waitFor('the row', () => skipped.length === 1)
@@ -222,7 +222,7 @@ test('a failed duty is logged and tried again, without delaying others', async (
 
   await waitFor('two failures', () => runs >= 2)
   expect(others).toBeGreaterThan(0)
-  expect(logged).toContain('A task of the worker failed')
+  expect(logged).toContain('A worker task failed')
 })
 
 test('ending a duty waits for work that its runs have started', async () => {

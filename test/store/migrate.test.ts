@@ -132,7 +132,7 @@ describe.each([
     await client.migrate([insert])
 
     await expect(migrate(client, [...migrations, step('CREATE TABLE later (id text)')])).rejects.toThrow(
-      'The database has 1 rows that point nowhere. Restore a backup.',
+      'The database has 1 rows with broken references. Restore a backup.',
     )
   })
 

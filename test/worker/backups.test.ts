@@ -170,7 +170,7 @@ test('a start reports at once that the backup folder is not writable, even if no
 
   await startAndStop()
 
-  const reason = `The folder ${backups} cannot be written (EEXIST). It is a file, or in one.`
+  const reason = `The folder ${backups} is not writable (EEXIST). It is a file, or in one.`
   expect(grid.store.backups.failed).toMatchObject({ reason })
   expect(grid.logs.join('\n')).toContain(`A scheduled backup failed","reason":"${reason}`)
 

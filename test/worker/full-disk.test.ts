@@ -24,7 +24,7 @@ test("a worker's task that fails when the disk becomes full is logged, and the w
   vi.spyOn(grid.store.global.clock, 'storedAt').mockRejectedValueOnce(new Error('the database does not answer'))
   free = 100
 
-  await waitFor('the failure', () => grid.logs.some((line) => line.includes('A task of the worker failed')))
+  await waitFor('the failure', () => grid.logs.some((line) => line.includes('A worker task failed')))
 
   await worker.stop()
 })

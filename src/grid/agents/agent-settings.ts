@@ -254,7 +254,7 @@ async function writeKey(account: AccountStore, agentId: string, statements: Stat
   } catch (error) {
     const isConflict = error instanceof GridError && error.code === 'write_conflict'
     if (!isConflict || (await account.read.keys.ofAgent(agentId, account.deps.now())).length < maxKeys) throw error
-    throw new GridError('key_limit_reached', `The agent has ${maxKeys} keys. Revoke one that is not used any more.`)
+    throw new GridError('key_limit_reached', `The agent has ${maxKeys} keys. Revoke one that is no longer used.`)
   }
 }
 

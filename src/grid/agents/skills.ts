@@ -157,7 +157,7 @@ export async function refuseTooManySkills(
   const added = new Set(skills.map((skill) => skill.name).filter((name) => !known.has(name))).size
   if (added > 0 && known.size + added > maxAccountSkills) {
     throw invalidInput(
-      `The account has ${known.size} skills, at most ${maxAccountSkills} are allowed. ${advice}`,
+      `The account has ${known.size} skills; at most ${maxAccountSkills} are allowed. ${advice}`,
       field,
     )
   }

@@ -66,7 +66,7 @@ export async function refuse(
   { reason: given, ...choice }: Choice & { reason: string },
 ): Promise<Decision> {
   const reason = withoutInvisible(wellFormed(given) ?? '').trim()
-  if (reason === '') throw invalidInput('Say why, so that the sender knows what to do.', 'reason')
+  if (reason === '') throw invalidInput('Give a reason, so that the sender knows what to do.', 'reason')
   if (!hasAtMost(reason, maxReasonLength)) {
     throw invalidInput(`A reason can have at most ${maxReasonLength} characters.`, 'reason')
   }
@@ -83,7 +83,7 @@ async function decidable(account: AccountStore, { id, hash }: Choice): Promise<F
   const { held } = found
   if (held.state !== 'held' || held.expiresAt <= account.deps.now()) throw decidedAlready(held, account.actor)
   if (!held.mayDecide) throw new GridError('message_not_found', 'No message with this id waits for you.')
-  if (hash !== found.hash) throw invalidInput('The waiting text has changed. Read it again.', 'hash')
+  if (hash !== found.hash) throw invalidInput('The text has changed. Read it again.', 'hash')
   if (held.rule.isRisky) requireConfirmed(account.actor, account.deps.now())
   return found
 }

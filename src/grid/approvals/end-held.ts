@@ -14,7 +14,7 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
   const { at, reason, state } = decided
   const from = account.ofSender(held)
   // People of another account are not named.
-  const who = home === account.owner ? decided.decider ?? 'The grid' : 'A person of the account of the recipient'
+  const who = home === account.owner ? decided.decider ?? 'The grid' : "A member of the recipient's account"
   const what = state === 'expired' ? reason : `${who} refused it: ${reason}`
   const text = `Your message to ${recipient} was not delivered. ${what}`
   const { tasks } = from.change

@@ -162,7 +162,7 @@ function checkName(text: string): string {
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
   if (!token && provider.needsToken && enabled) {
-    throw invalidInput(`The provider ${provider.id} needs a token while the guardrail is on.`, 'token')
+    throw invalidInput(`The provider ${provider.id} needs a token while the guardrail is enabled.`, 'token')
   }
   if (typeof token !== 'string') return
   try {

@@ -16,7 +16,7 @@ export function givenParts(given: readonly Record<string, unknown>[], maxBytes =
   const parts = given.map((part, n) => givenPart(part, `parts[${n}]`))
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
   if (bytes <= maxBytes) return parts
-  throw new GridError('payload_too_large', `The parts have ${bytes} bytes, at most ${maxBytes} fit in a call.`)
+  throw new GridError('payload_too_large', `The parts have ${bytes} bytes; at most ${maxBytes} fit in a call.`)
 }
 
 const known = ['text', 'raw', 'url', 'data', 'upload_id', 'part_id', 'mediaType', 'filename', 'metadata', 'kind']

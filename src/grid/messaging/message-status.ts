@@ -121,7 +121,7 @@ export async function messageStatus(account: AccountStore, messageId: string): P
 
 async function scheduledStatus(account: AccountStore, messageId: string, agentId: string): Promise<MessageStatus> {
   const found = await account.read.scheduled.byId(agentId, messageId)
-  if (!found) throw new GridError('message_not_found', 'You have sent no message with this id.')
+  if (!found) throw new GridError('message_not_found', 'You have not sent a message with this id.')
   const { id, recipient, createdAt: sentAt, sendAt } = found
   return { id, recipient, sentAt, sendAt, readBy: [], delivery: 'scheduled', timeline: [], leftOut: 0, guardrails: [] }
 }

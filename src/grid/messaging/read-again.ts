@@ -111,7 +111,7 @@ export async function readMessage(
   // A caller that continues reading knows the sender.
   const view = { maxChars: budget.maxChars, offset, introducesSender: offset === 0 }
   const [message] = stored ? rendered([stored], (found) => asShownAgain(found, view)).messages : []
-  if (!stored || !message) throw new GridError('message_not_found', 'You have received no message with this id.')
+  if (!stored || !message) throw new GridError('message_not_found', 'You have not received a message with this id.')
   return {
     messages: [message],
     hasMore: message.shortened !== undefined,
@@ -158,7 +158,7 @@ export function timeOf(text: string, now: number): number | undefined {
 async function positionOfMessage(account: AccountStore, agentId: string, messageId: string): Promise<number> {
   const message = await account.read.inbox.message(agentId, messageId.toLowerCase(), account.deps.now())
   if (!message) {
-    throw new GridError('message_not_found', 'You have received no message with this id.', { field: 'since' })
+    throw new GridError('message_not_found', 'You have not received a message with this id.', { field: 'since' })
   }
   return message.seq
 }

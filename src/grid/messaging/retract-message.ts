@@ -30,7 +30,7 @@ export async function retractMessage(
     const scheduled = await retractScheduled(account, { agentId, alias }, id)
     if (scheduled) return { message_id: id, recipient: scheduled.recipient, delivery: 'retracted' }
     const found = await account.read.endings.retractable(id, agentId)
-    if (!found) throw new GridError('message_not_found', 'You have sent no message with this id.')
+    if (!found) throw new GridError('message_not_found', 'You have not sent a message with this id.')
     if (found.isRead) {
       throw new GridError(
         'message_read',

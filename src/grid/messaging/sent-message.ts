@@ -42,7 +42,7 @@ export function asSentAnswer(sent: SentMessage) {
 function notesOf({ turns, recipient, recipientInbox }: SentMessage, openTask: string | undefined): string[] {
   const notes: string[] = []
   if (turns !== undefined) notes.push(turnsNote(turns))
-  if (openTask !== undefined) notes.push(`Your task of ${recipient} is still open. ${howToAnswer}`)
+  if (openTask !== undefined) notes.push(`Your task from ${recipient} is still open. ${howToAnswer}`)
   if (recipientInbox) {
     const { unread, max } = recipientInbox
     const state = unread >= max

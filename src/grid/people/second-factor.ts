@@ -187,7 +187,7 @@ function plainCode(code: string): string {
 }
 
 function noPendingTotp(): GridError {
-  return new GridError('invalid_input', 'Begin the set-up of the authenticator app again.')
+  return new GridError('invalid_input', 'Start the set-up of the authenticator app again.')
 }
 
 function hasTotpAlready(): GridError {

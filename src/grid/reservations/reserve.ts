@@ -81,7 +81,7 @@ function checked(
   if (names.length === 0) throw invalidInput('names is missing: what are you working on?', 'names')
   const note = plainName(text, maxNoteLength)
   if (names.includes('**') && note === '') {
-    throw invalidInput('The name ** stands for everything. Say in note why, or give names.', 'note')
+    throw invalidInput('The name ** matches everything. Give the reason in note, or give narrower names.', 'note')
   }
   return { names, note, lengthMs: seconds * second, shared, space: normaliseSpace(space) }
 }

@@ -76,10 +76,10 @@ export async function noLease(
   leaseId: string,
   message = 'This lease has ended: it expired, or it was acknowledged or released.',
 ): Promise<GridError> {
-  const use = 'Use the lease_id of the answer that leased the messages.'
-  if (!isOwnId(leaseId)) return new GridError('lease_not_found', `There never was a lease with this id. ${use}`)
+  const use = 'Use the lease_id that was returned with the messages.'
+  if (!isOwnId(leaseId)) return new GridError('lease_not_found', `No lease with this id ever existed. ${use}`)
   if (await read.inbox.received(callingAgent(actor).agentId, leaseId.toLowerCase())) {
-    return new GridError('lease_not_found', `This is the id of a message and not of a lease. ${use}`)
+    return new GridError('lease_not_found', `This is the id of a message, not of a lease. ${use}`)
   }
   return new GridError('stale_lease', `${message} Its messages may be with another reader now, so nothing was done.`)
 }

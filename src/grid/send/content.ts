@@ -17,7 +17,7 @@ export interface Content extends Keyed {
 export function contentOf(input: SendInput): Content {
   const { conversationId } = input
   if (conversationId !== undefined && withoutInvisible(wellFormed(conversationId) ?? '') !== conversationId) {
-    throw new GridError('invalid_input', 'The conversation id has characters that are not visible, or no Unicode.')
+    throw new GridError('invalid_input', 'The conversation id contains invisible characters or is not valid Unicode.')
   }
   const { text, isCleaned } = checkText(input.text, input.a2a ? Infinity : maxTextBytes)
   const given = input.a2a ?? givenDetails(input)
@@ -35,7 +35,7 @@ export function checkText(text: string, maxBytes = maxTextBytes): { text: string
   if (checked === '') throw new GridError('invalid_input', 'The message has only invisible characters. Write text.')
   const bytes = Buffer.byteLength(checked)
   if (bytes > maxBytes) {
-    const problem = `The message has ${bytes} bytes, at most ${maxBytes} are allowed.`
+    const problem = `The message has ${bytes} bytes; at most ${maxBytes} are allowed.`
     throw new GridError('message_too_long', `${problem} Split it, or upload it as a file.`)
   }
   return { text: checked, isCleaned: checked !== given }

@@ -38,7 +38,7 @@ export async function pushEvents(attempt: Attempt, send: SendNotice): Promise<bo
   let status = 0
   const giveUp = async (reason: string) => {
     await write([pushConfigs.end(outbox, reason, deps.now())])
-    deps.log.info('Push notifications of a task were given up', { task: config.taskId, reason })
+    deps.log.info('Push notifications for a task were abandoned', { task: config.taskId, reason })
   }
   const endAttempt = async (pauseMs: number) => {
     await write([pushConfigs.release(outbox, deps.now() + pauseMs)])

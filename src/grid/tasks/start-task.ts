@@ -54,7 +54,7 @@ export interface SentTask {
 
 const maxTaskMs = 7 * day
 /** The text that a recipient reads if a message has only files or data. */
-const noText = 'This message has no text. What it brings is in a2a.parts.'
+const noText = 'This message has no text. Its content is in a2a.parts.'
 
 /** Sends a message that creates a task, in one unit. A repeat returns the existing task. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {

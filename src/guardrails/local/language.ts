@@ -50,8 +50,7 @@ export const language = provider({
   id: 'language',
   name: 'Language',
   kind: 'local',
-  description:
-    'Finds messages in other languages than the allowed ones. It does not object to texts that are short or unclear, to code and to names.',
+  description: 'Finds messages in languages that are not allowed. Ignores short or unclear texts, code and names.',
   config: {
     languages: z.array(z.enum(languages)).min(1).describe('Allowed languages, by ISO 639-1, such as en'),
   },

@@ -9,7 +9,7 @@ export const length = provider({
   kind: 'local',
   description: 'Finds messages that are longer than allowed.',
   config: {
-    maxCharacters: z.int().min(1).max(10_000).describe('Longest allowed message, in characters'),
+    maxCharacters: z.int().min(1).max(10_000).describe('Maximum message length in characters'),
   },
   prepare: ({ maxCharacters }) => ({ text }) =>
     hasAtMost(text, maxCharacters) ? { kinds: [] } : {

@@ -20,7 +20,7 @@ export const patterns = provider({
   id: 'patterns',
   name: 'Regular expressions',
   kind: 'local',
-  description: 'Finds what matches a regular expression, in linear time.',
+  description: 'Finds text that matches a regular expression, in linear time.',
   config: {
     patterns: z.array(text(500)).min(1).max(50).describe('RE2 expressions: no look-around, no back-references'),
   },
@@ -30,7 +30,10 @@ export const patterns = provider({
       const program = compile(pattern, index)
       instructions += program.programSize()
       if (instructions <= mostInstructionsTogether) return program
-      throw new RefusedConfig('patterns', 'The expressions are too large together. Make another guardrail for some.')
+      throw new RefusedConfig(
+        'patterns',
+        'The expressions together are too large. Move some of them to another guardrail.',
+      )
     })
     const search = new RE2Set(RE2Set.UNANCHORED, 0, automatonBytes)
     for (const pattern of patterns) search.add(pattern)

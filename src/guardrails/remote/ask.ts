@@ -37,7 +37,7 @@ export async function ask<Answer>(tools: ProviderTools, question: Question<Answe
   if (response.status < 200 || response.status > 299) throw statusFailure(response.status, host)
   const raw = jsonOf(response, question, host)
   const checked = check(question.answer, raw)
-  if (!checked.success) throw unusableAnswer(host, 'its fields are not those of the interface')
+  if (!checked.success) throw unusableAnswer(host, 'its fields do not match the interface')
   return { answer: checked.data, raw }
 }
 
@@ -56,7 +56,7 @@ export function headerValue(token: string | undefined): string {
   if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return token
   throw new ProviderFailure(
     'wrong_token',
-    'The token is missing, or has spaces or characters that no header can carry.',
+    'The token is missing, or has spaces or characters that are not allowed in a header.',
   )
 }
 
@@ -102,12 +102,12 @@ const failureReasons: Record<RemoteErrorReason, FailureReason> = {
 }
 
 function remoteFailure({ reason, why }: RemoteError, host: string): ProviderFailure {
-  return new ProviderFailure(failureReasons[reason], `${host} gave no verdict. ${why}`)
+  return new ProviderFailure(failureReasons[reason], `${host} returned no verdict. ${why}`)
 }
 
 function statusFailure(status: number, host: string): ProviderFailure {
   const [reason, words] = describeStatus(status)
-  return new ProviderFailure(reason, `${host} gave no verdict: status ${status}, ${words}.`)
+  return new ProviderFailure(reason, `${host} returned no verdict: status ${status}, ${words}.`)
 }
 
 function describeStatus(status: number): [FailureReason, string] {

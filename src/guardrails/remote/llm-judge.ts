@@ -34,7 +34,7 @@ export const llmJudge = provider({
   address: 'baseUrl',
   description: 'Asks a model behind an OpenAI-compatible chat endpoint.',
   config: {
-    baseUrl: httpUrl.describe('Up to /chat/completions, such as https://api.openai.com/v1'),
+    baseUrl: httpUrl.describe('The URL up to /chat/completions, such as https://api.openai.com/v1'),
     model: text(200),
     policy: text(4_000).describe('What is not allowed, in plain language'),
   },

@@ -41,7 +41,7 @@ export const openaiModeration = provider({
         headers: () => bearer(tools),
         answer: moderated,
       })
-      if (results.length !== pieces.length) throw unusableAnswer(url.host, 'it has not one result for each input')
+      if (results.length !== pieces.length) throw unusableAnswer(url.host, 'it does not have one result for each input')
       const matching = results.flatMap((result) => matchingCategories(result, config.threshold, url.host))
       return { kinds: kindsOf(matching, 'flagged content'), raw }
     }
@@ -51,7 +51,7 @@ export const openaiModeration = provider({
 function matchingCategories(result: Result, threshold: number | undefined, host: string): string[] {
   const { flagged, categories, category_scores: scores } = result
   if (threshold !== undefined) {
-    if (!scores) throw unusableAnswer(host, 'it has no scores, which the threshold needs')
+    if (!scores) throw unusableAnswer(host, 'it has no scores, which the threshold requires')
     return Object.keys(scores).filter((name) => (scores[name] ?? 0) >= threshold)
   }
   const named = Object.keys(categories).filter((name) => categories[name])

@@ -42,7 +42,7 @@ export class Overload {
       this.#refused++
       throw refusal('The grid is overloaded.')
     }
-    if (waitedMs > this.#aboveMs) throw refusal('Too many of your calls wait.')
+    if (waitedMs > this.#aboveMs) throw refusal('Too many of your calls are waiting.')
   }
 
   /** Measures event loop delays until the returned function is called. A late timer shows the delay. */

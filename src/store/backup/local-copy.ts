@@ -77,7 +77,7 @@ export function checkCopy({ path }: { path: string }): Promise<Content> {
     const [[found]] = await query('PRAGMA integrity_check(1)')
     if (found !== 'ok') throw new Error(`The copy of the database is damaged: ${found}`)
     const lost = await query('PRAGMA foreign_key_check')
-    if (lost.length > 0) throw new Error(`The copy of the database has ${lost.length} rows that point nowhere`)
+    if (lost.length > 0) throw new Error(`The copy of the database has ${lost.length} rows with broken references`)
     return await contentOf({ query })
   })
 }

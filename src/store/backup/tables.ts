@@ -190,6 +190,6 @@ export function requireNoRestore(path: string): void {
   throw new StartError(
     'copy_unfinished',
     `${path} is being restored or copied, or that was interrupted: there is ${unfinished}. Wait for its end, or run it ` +
-      'again; or remove that file, and the next start makes a new grid.',
+      'again; or remove that file, and the next start creates a new grid.',
   )
 }

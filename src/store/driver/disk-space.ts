@@ -59,7 +59,7 @@ export class DiskSpace {
     const needed = this.#mark(total) * recoveryFactor
     if (this.#hasFailed && free >= needed) {
       return `The disk of the database refused a write, although ${inMegabytes(free)} MB of ${inMegabytes(total)} MB ` +
-        'are free: perhaps it has a quota. Messages are accepted again when it takes writes.'
+        'are free: it may have a quota. Messages are accepted again once writes succeed.'
     }
     return `The disk of the database has ${inMegabytes(free)} MB of ${inMegabytes(total)} MB free. ` +
       `Messages are accepted again at ${inMegabytes(needed)} MB.`

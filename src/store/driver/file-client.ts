@@ -119,7 +119,7 @@ export class FileClient implements Client {
 }
 
 function notOffered(): Promise<never> {
-  return Promise.reject(new TypeError('The client of a local file does not offer this'))
+  return Promise.reject(new TypeError('The client for local files does not support this'))
 }
 
 /** The driver has no names for some codes, for example for a read-only folder. The low byte is the primary code. */

@@ -33,7 +33,7 @@ export function openPost(timeout: { ms: number }): Post {
           .on('data', (part) => text += part)
           .on('end', () => resolve({ status: response.statusCode!, text }))
           .on('error', reject)
-          .on('close', () => reject(new Error('The answer of the database was cut off')))
+          .on('close', () => reject(new Error('The answer of the database was truncated')))
       }).on('error', reject).end(body)
     })
 }

@@ -23,7 +23,7 @@ test('the receipt of a message to the client of an open task names the task, and
   expect(await send(grid.bob, '@alice')).not.toHaveProperty('open_task')
 
   const [{ note }] = await read(grid.bob)
-  const left = { open_task: id, note: `Your task of @alice is still open. ${note}` }
+  const left = { open_task: id, note: `Your task from @alice is still open. ${note}` }
   expect(await send(grid.bob, '@alice', { idempotency_key: 'k' })).toMatchObject(left)
   expect((await post(grid, grid.bob.key, { to: '@alice', message: 'hi' })).body).toMatchObject(left)
   for (const [from, to] of [[carol, '@alice'], [grid.alice, '@bob'], [grid.bob, '@carol']] as const) {

@@ -32,6 +32,6 @@ test('overload begins after a second above the limit and ends after a second bel
 test('without overload, only a request that waited too long is refused', () => {
   const overload = new Overload(createLog('info', () => {}), 1_000)
 
-  expect(() => overload.check(1_001)).toThrow('Too many of your calls wait. Repeat the call in 2 seconds.')
+  expect(() => overload.check(1_001)).toThrow('Too many of your calls are waiting. Repeat the call in 2 seconds.')
   overload.check(1_000)
 })

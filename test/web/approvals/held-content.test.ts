@@ -284,7 +284,7 @@ test('a decision about content that differs from the stored message has no effec
 
   const late = await browser.send(open, {}, `${await page()}/approve`)
 
-  expect(late.text).toContain('The waiting text has changed. Read it again.')
+  expect(late.text).toContain('The text has changed. Read it again.')
   expect(await heldMessages(ann)).toHaveLength(1)
   const [{ id }] = await heldMessages(ann)
   const later = JSON.stringify({ taskId: null, isInTaskAlone: false, expiresAt: null, contextId: 'another' })

@@ -34,7 +34,7 @@ test("a guardrail's token can be kept, replaced and removed, and is never shown"
 
   const refused = await ann.submit(path, { name: 'the judge', removeToken: 'on', ...judge })
   expect(refused.status).toBe(400)
-  expect(refused.text).toContain('needs a token while the guardrail is on')
+  expect(refused.text).toContain('needs a token while the guardrail is enabled')
   expect((await stored(grid.acme, id)).hasToken).toBe(true)
 
   const { enabled: _, ...off } = judge
