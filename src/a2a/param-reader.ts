@@ -170,7 +170,7 @@ export class ParamReader {
   }
 }
 
-/** A message whose fields are all unset is unset, too. A data object always counts as content. */
+/** Whether a value is unset, like a message whose fields are all unset. A data object always counts as content. */
 function isUnset(value: unknown, isData = false): boolean {
   if (value === undefined || value === null || value === '') return true
   if (Array.isArray(value)) return value.length === 0

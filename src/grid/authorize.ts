@@ -1,6 +1,6 @@
 /**
- * Authorizes by the current role of the caller, and again within the write. Verbs fail
- * with `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
+ * Checks permissions by the caller's current role, and again within the write. Verbs that use it fail with
+ * `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
  */
 import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import type { AccountStore } from '../store/account.ts'

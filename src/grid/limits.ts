@@ -8,7 +8,7 @@ export type { Limits }
 /** How many days of usage are stored. */
 export const usageDays = 31
 
-/** The effective limits of the account: its own limits, then the server settings. */
+/** Returns the effective limits of the account: its own limits, then the server settings. */
 export async function limitsOf({ read, deps: { config } }: AccountStore): Promise<Limits> {
   const own = await read.limits.own()
   return {
@@ -36,7 +36,7 @@ export interface AccountUsage {
   days: { day: string; messages: number; bytes: number }[]
 }
 
-/** The account's limits, its agents and members, and the messages it sent per UTC day. */
+/** Returns the account's limits, its agents and members, and the messages it sent per UTC day. */
 export async function usageOf(account: AccountStore): Promise<AccountUsage> {
   const { read, deps } = account
   const since = startOfDay(deps.now()) - (usageDays - 1) * day

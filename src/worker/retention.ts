@@ -57,8 +57,8 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
 }
 
 /**
- * The sweeps, in an order that satisfies the foreign keys. Each call removes one unit of rows older than a time, and
- * resolves to their number.
+ * Returns the sweeps, in an order that satisfies the foreign keys. Each call removes one unit of rows older than a
+ * time, and resolves to their number.
  */
 function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<number>][] {
   const { retention, oauth } = store.global

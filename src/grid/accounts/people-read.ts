@@ -5,7 +5,7 @@ import type { AccountStore } from '../../store/account.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** `off`; `on` for messages from now on; `older` to include earlier messages if it is already on. */
+/** `off`; `on` for messages from now on; `older` to add earlier messages when reading is already on. */
 export type PeopleRead = 'off' | 'on' | 'older'
 
 /**

@@ -134,7 +134,7 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
     await account.write([
       agents.requireLive([agent.id]),
       keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
-      // The new key is not revoked, because the unit may be repeated after a lost response.
+      // Spares the new key, because the unit may be repeated after a lost response.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
     return { agent, apiKey: key.key }
@@ -164,7 +164,7 @@ export async function addKey(
 }
 
 /**
- * As `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
+ * Like `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
  * belongs to another account or to a deleted agent.
  */
 export async function addKeyOrAgent(
@@ -204,7 +204,7 @@ export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   return await retryOnConflict(() => endKey(account, agentId, credentialId))
 }
 
-/** The calling agent and its key. Fails with `wrong_credential`, including for an OAuth token. */
+/** Returns the calling agent and its key. Fails with `wrong_credential`, including for an OAuth token. */
 export async function describeCaller(account: AccountStore): Promise<{
   alias: string
   account: string
@@ -220,8 +220,8 @@ export async function describeCaller(account: AccountStore): Promise<{
 }
 
 /**
- * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
- * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
+ * Create a key for the calling agent, which has an OAuth token. The key ends with the grant. It replaces the key of
+ * this name that the client fetched earlier for this user. Fails with `wrong_credential`, `invalid_input` or
  * `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
  */
 export async function fetchAgentKey(

@@ -14,7 +14,7 @@ import { authorize } from '../authorize.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Maximum members of a channel. One write stores a message for all of them. */
+/** Maximum number of members of a channel. Limited because one write stores a message for all of them. */
 export const maxMembers = 500
 
 interface ListedChannel {
@@ -24,7 +24,7 @@ interface ListedChannel {
   members: string[]
 }
 
-/** A page of the channels of the calling agent, by name. `cursor` is where the page begins. */
+/** Returns a page of the channels of the calling agent, sorted by name. The page begins at `cursor`. */
 export async function listChannels(
   account: AccountStore,
   input: { cursor?: string } = {},

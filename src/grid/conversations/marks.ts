@@ -43,7 +43,7 @@ export async function markConversationUnread(
   return { unread }
 }
 
-/** The oldest unread message to the calling user outside the conversation `except`, or else inside it. */
+/** Returns the oldest unread message to the calling user outside the conversation `except`, or else inside it. */
 export async function nextUnread(
   account: AccountStore,
   except?: number,
@@ -72,7 +72,7 @@ function callingReader(account: AccountStore): string {
   return userId
 }
 
-/** Maximum messages of a page, and of a call of `markRead`. */
+/** Maximum number of messages on a page and in a call of `markRead`. */
 const maxInboxPage = 50
 /** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {

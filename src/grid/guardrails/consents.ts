@@ -16,7 +16,7 @@ import { guardrailNotFound } from './list-guardrails.ts'
 
 export { approvalConsent, eventsProvider }
 
-/** The services that get, or could get, a person's messages; `allowedAt` is null without consent. */
+/** Returns the services that get, or could get, a person's messages; `allowedAt` is null without consent. */
 export async function servicesFor(
   account: AccountStore,
   agentId: string,
@@ -60,8 +60,8 @@ export async function disallowService(account: AccountStore, { provider, host }:
 }
 
 /**
- * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or has
- * others decide on them, and the person has not allowed that.
+ * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or
+ * lets others decide on them, and the person has not allowed that.
  */
 export async function requireConsent(
   account: AccountStore,

@@ -173,7 +173,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-/** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
+/** Returns the configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
 export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
   const checked = check(provider.config, config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -191,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
   return checked.data
 }
 
-/** The error of a call when local guardrails are too busy. */
+/** Creates the error for a call when local guardrails are too busy. */
 export function noTurn(): GridError {
   return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
     retryAfterSeconds: 5,
@@ -217,8 +217,8 @@ export interface GuardrailTargets {
 }
 
 /**
- * Attach a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed its service. Fails
- * with `agent_not_found`, and with `consent_required` for a person who was named.
+ * Attach a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed the guardrail's
+ * service. Fails with `agent_not_found`, and with `consent_required` for a person who was named.
  */
 export async function attachGuardrail(account: AccountStore, ref: string, to: GuardrailTargets): Promise<Guardrail> {
   requireAdmin(account.actor)

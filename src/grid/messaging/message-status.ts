@@ -71,7 +71,7 @@ interface MessageStatus {
   sharedWith?: string
 }
 
-/** The actions of a guardrail on a message. Another account's guardrail shows only the masked kinds. */
+/** The actions of a guardrail on a message. Of another account's guardrail, only the masked kinds are shown. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
@@ -82,7 +82,7 @@ interface GuardrailEntry {
 
 const maxGuardrails = 100
 
-/** The readers and the timeline of a message from the caller. For other accounts, only reads and replies are shown. */
+/** Returns the readers and the timeline of the caller's message. Of other accounts, shows only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const [message, recipients, held, further, verdicts] = await Promise.all([
@@ -145,7 +145,7 @@ const order: TimelineEntry['event'][] = [
   'replied',
 ]
 
-/** Events while the message was held. `alias` is its recipient. Deciders of another account are not shown. */
+/** Returns the events while the message was held. `alias` is its recipient. Omits deciders of another account. */
 function holdEvents(
   { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
   alias: string,

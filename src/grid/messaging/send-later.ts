@@ -31,8 +31,8 @@ export interface Scheduled {
 const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /**
- * The time of a scheduled send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it is
- * within the next year.
+ * Returns the time of a scheduled send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it
+ * is within the next year.
  */
 export function timeToSend(given: string | number, now: number): number {
   const text = String(given).trim()

@@ -49,7 +49,7 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput, wo
   return leasedUntil(account, options.expiresAt, claim)
 }
 
-/** The lease that the first send with this key took, extended for a repeat. */
+/** Returns the lease that the first send with this key took, extended for a repeat. */
 async function leaseAgain(account: AccountStore, input: LeaseInput, key: string): Promise<TimedLease | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read } = account
@@ -66,7 +66,7 @@ async function leaseAgain(account: AccountStore, input: LeaseInput, key: string)
   return leasedUntil(account, expiresAt, await claimed(account, budgetOf(input), held, rows.messages))
 }
 
-/** The lease of `next`, made in the unit of a send. Undefined if there is nothing to lease. */
+/** Returns the lease of `next`, made in the unit of a send. Undefined if there is nothing to lease. */
 export async function planLease(account: AccountStore, input: LeaseInput): Promise<PlannedClaim | undefined> {
   const { options, unread } = await newLease(account, input)
   return await planClaim(account, budgetOf(input), options, unread)
@@ -162,7 +162,7 @@ export async function releaseUntaken(account: AccountStore, leaseId: string, exp
   await leaseChanged(account)
 }
 
-/** A count of 0 is valid only for an open lease. */
+/** Returns the count. Fails for a count of 0 if the lease is not open. */
 async function countOr(account: AccountStore, leaseId: string, at: number, n: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw await noLease(account, leaseId)

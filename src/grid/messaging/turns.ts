@@ -17,7 +17,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
-/** The turns of the messages' conversations, if their reader is to be notified. `long` has the maximum by key. */
+/** Returns the most turns of the messages' conversations, if any is long. `long` has the turns of long ones, by key. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -37,7 +37,7 @@ export interface PausedConversation extends PlacedConversation {
   pausedAt: number
 }
 
-/** The pause of a thread and the limit that it reached; undefined if it is not paused. */
+/** Returns the pause of a thread and the limit that it reached; undefined if it is not paused. */
 export async function pauseOf(
   { read: { turns } }: AccountStore,
   thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
@@ -61,7 +61,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
   })
 }
 
-/** Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. */
+/** Change the limits of the account's conversations. 0 switches a limit off; omitted limits stay as they are. */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {

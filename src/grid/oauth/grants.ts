@@ -50,7 +50,7 @@ export async function listGrants(account: AccountStore): Promise<AccountGrant[]>
   return (await account.read.grants.list(account.deps.now())).map(asListed)
 }
 
-/** The live grants to act as an agent, newest first: members see their own, owners and admins all. */
+/** Returns the live grants to act as an agent, newest first: members see their own, owners and admins all. */
 export async function listGrantsOfAgent(account: AccountStore, agentId: string): Promise<AccountGrant[]> {
   const { actor, deps } = account
   requirePermission(actor, 'view')
@@ -75,7 +75,7 @@ export async function revokeGrantByClient(store: Store, grant: TokenOfGrant, req
   await recordActivity(account, call, (recording) => endLiveGrant(recording, grantId))
 }
 
-/** Identifies the grant in the arguments of a logged call. Readable after the grant is deleted. */
+/** Describes the grant in the arguments of a logged call, so that the log is readable after the grant is deleted. */
 export function describeGrant(
   { id, clientId, clientName, alias }: { id: string; clientId: string; clientName: string; alias: string | null },
 ) {

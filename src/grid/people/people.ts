@@ -106,7 +106,7 @@ export async function checkPassword(
   await attempt.succeeded()
 }
 
-/** The normalised address, or an empty string, which no user has, so a malformed address fails like an unknown one. */
+/** Normalises the address. A malformed one becomes empty and fails like an unknown one, because no user has it. */
 function signInEmail(text: string): string {
   try {
     return normaliseEmail(text, 'email')

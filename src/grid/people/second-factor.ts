@@ -76,7 +76,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   if (begun.length === 0) throw hasTotpAlready()
 }
 
-/** The secret of an unfinished set-up, and its URI for authenticator apps. */
+/** Returns the secret of an unfinished set-up, and its URI for authenticator apps. */
 export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
   requireConfirmed(actor, store.deps.now())
   const { secret } = await readPendingTotp(store, actor.user.id)
@@ -181,7 +181,7 @@ async function readPendingTotp(store: Store, userId: string): Promise<{ secret: 
   return { secret: await store.open('totps', userId, stored), tokenIv: stored.tokenIv }
 }
 
-/** A recovery code normalised for hashing: users may omit the hyphens and type capitals. */
+/** Normalises a recovery code for hashing, because users may omit the hyphens and type capitals. */
 function plainCode(code: string): string {
   return code.toLowerCase().replace(/[^0-9a-z]/g, '')
 }

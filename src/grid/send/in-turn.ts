@@ -47,8 +47,8 @@ export const inTurn: Concern = {
 }
 
 /**
- * What is known of a message's conversations before the message it replies to was read. A reply belongs to that
- * message's conversation, unless it names another, and counts hops.
+ * Returns what is known of a message's conversations before the message that it replies to was read. A reply belongs to
+ * the conversation of that message, unless it names a different one, and counts hops.
  */
 export function readTurns(account: AccountStore, { agentId, alias }: Sender, input: SendInput): Promise<ReadTurns> {
   const key = keyOf(alias, labelOf(input.to))
@@ -181,8 +181,8 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
 }
 
 /**
- * The number of answers that led to a message: one more than for the message it replies to. `metadata.hops` counts as
- * one.
+ * Returns the number of answers that led to a message: one more than for the message it replies to. `metadata.hops`
+ * counts as one.
  */
 export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
   const given = numberOf(details?.metadata?.hops)
@@ -195,7 +195,7 @@ function paused(reason: string, limit: number, text: string): GridError {
   return new GridError('conversation_paused', text, { info: { reason, limit: String(limit) } })
 }
 
-/** The key of a pair or channel. `label` is `@alias` or `#name`. */
+/** Returns the key of a pair or channel. `label` is `@alias` or `#name`. */
 export function keyOf(sender: string, label: string): string {
   return isChannel(label) ? label : [`@${sender}`, label].sort().join(' ')
 }
@@ -209,9 +209,7 @@ export function keyOfId(id: string): string {
   return `id ${id}`
 }
 
-/**
- * The key of the conversation id that a message names. Another account's agent could guess an id, so it gets no key.
- */
+/** Returns the key of a message's conversation id. Agents of other accounts could guess an id, so they get no key. */
 function namedKey(
   inbox: InboxAddress | undefined,
   { contextId, conversationId }: Pick<NewMessage, 'contextId' | 'conversationId'>,

@@ -24,7 +24,7 @@ export function readAhead(account: AccountStore, sender: Sender, input: SendInpu
   return reading
 }
 
-/** The message that another one replies to. Fails with `message_not_found`. */
+/** Returns the message that the new one replies to. Fails with `message_not_found`. */
 async function messageRepliedTo(
   { read }: AccountStore,
   { agentId }: Sender,

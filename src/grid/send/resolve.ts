@@ -18,7 +18,7 @@ export async function resolve(account: AccountStore, sender: Sender, to: string)
     : await agent(account, sender, label.slice(1))
 }
 
-/** The recipient as named in the receipt: `@alias` or `#channel`. */
+/** Returns the recipient as named in the receipt: `@alias` or `#channel`. */
 export function labelOf(to: string): string {
   return to.trim().startsWith('#') ? `#${normaliseChannelName(to)}` : `@${normaliseAlias(to)}`
 }
