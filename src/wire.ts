@@ -131,7 +131,7 @@ export function a2aError(error: GridError, domain: string): A2aErrorObject {
   return { code, message, data: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }] }
 }
 
-/** JSON-RPC errors have status 200, except those that intermediaries and HTTP clients must recognize. */
+/** Returns the HTTP status: 200, except for errors that intermediaries and HTTP clients must recognize. */
 export function a2aStatus({ kind }: GridError): number {
   const isForHttp = ['unauthenticated', 'too_large', 'limited', 'unavailable'].includes(kind)
   return isForHttp ? httpStatus[kind] : 200

@@ -164,7 +164,7 @@ export class ParamReader {
     return this.#path ? `${this.#path}.${name}` : name
   }
 
-  /** Without a name, the error refers to the object itself. */
+  /** Creates the error for an invalid field. Without a name, the error refers to the object itself. */
   invalid(name: string | undefined, rule: string): GridError {
     return invalidInput(name === undefined ? this.#path : this.pathOf(name), rule)
   }

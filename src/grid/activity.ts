@@ -20,7 +20,7 @@ export interface RecordedCall {
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb and record one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
+ * Runs a verb and records one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
  * failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(

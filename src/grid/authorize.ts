@@ -12,7 +12,7 @@ interface Authorization {
   precondition: Statement[]
 }
 
-/** Require a permission of the caller's current role, which may have changed since the request began. */
+/** Requires a permission of the caller's current role, which may have changed since the request began. */
 export async function authorize(account: AccountStore, permission: Permission): Promise<Authorization> {
   const { actor } = account
   requirePermission(actor, permission)

@@ -84,14 +84,14 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/** Replace all keys with a new one, which signs immediately. Older signatures no longer verify. Resolves to its id. */
+/** Replaces all keys with a new one, which signs immediately. Older signatures no longer verify. Resolves to its id. */
 export async function replaceSigningKeys(store: Store): Promise<string> {
   const { id, isAdded } = await add(store, await store.global.signingKeys.list(), true)
   if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')
   return id
 }
 
-/** Replace the current key if it is too old, and remove older keys that are no longer needed. */
+/** Replaces the current key if it is too old, and removes older keys that are no longer needed. */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
   const keys = await signingKeys.list()

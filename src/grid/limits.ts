@@ -19,7 +19,7 @@ export async function limitsOf({ read, deps: { config } }: AccountStore): Promis
   }
 }
 
-/** Set limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
+/** Sets limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
 export async function setLimits(account: AccountStore, changes: Partial<OwnLimits>): Promise<Limits> {
   const own = await account.read.limits.own()
   const next = { ...own, ...changes }

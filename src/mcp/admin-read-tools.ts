@@ -134,7 +134,7 @@ interface Named {
   name: string
 }
 
-/** Names from older versions may contain invisible characters. */
+/** Removes invisible characters, which names from older versions may contain. */
 function asSkill<Skill extends Named>(skill: Skill): Skill {
   return { ...skill, name: withoutInvisible(skill.name) }
 }

@@ -230,7 +230,7 @@ function isOnlyText(part: Record<string, unknown>): boolean {
 const temporary = [408, 425, 429]
 const internalError = -32603
 
-/** Returns a complete response with a success status that cannot be used. A retry is unlikely to help. */
+/** Creates the error for a complete, successful response that cannot be used. A retry is unlikely to help. */
 function useless(detail: string): RemoteError {
   return Object.assign(new RemoteError('invalid_response', detail), { unanswered: 'useless' })
 }

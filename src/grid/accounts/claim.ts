@@ -73,7 +73,7 @@ export async function openOfferedClaim({ global }: Store, { user }: SignedInUser
 }
 
 /**
- * Email a one-time link to the owner whom a claim names. The link verifies the owner's address and signs them in.
+ * Emails a one-time link to the owner whom a claim names. The link verifies the owner's address and signs them in.
  * `alias` is the agent that just signed up. `address` is the client address for rate limits. Over a limit, no email is
  * sent. Fails with `link_expired`.
  */
@@ -100,7 +100,7 @@ export async function findClaimEmailLink(store: Store, token: string): Promise<{
 }
 
 /**
- * Use up the link of a claim email, which verifies the email's address. If no user has the address yet, one is created
+ * Uses up the link of a claim email, which verifies the email's address. If no user has the address yet, one is created
  * with `name` and `password` (empty for none). `session` is the live session of the browser. Fails with `link_expired`,
  * `invalid_input` or `write_conflict`.
  */
@@ -151,9 +151,9 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 }
 
 /**
- * Make the user the owner of the provisional account, and name the account. Its trials end. Discarded agents lose their
- * keys and are deleted. Agents that move get a row in the other account, in the same unit. They keep their alias, keys,
- * skills, settings, unread messages, the idempotency keys of the last day, and the open tasks that they work on.
+ * Makes the user the owner of the provisional account, and names the account. Its trials end. Discarded agents lose
+ * their keys and are deleted. Agents that move get a row in the other account, in the same unit. They keep their alias,
+ * keys, skills, settings, unread messages, the idempotency keys of the last day, and the open tasks that they work on.
  * Resolves to the id of the provisional account.
  *
  * Fails with `link_expired` or `not_found`, depending on the source of the claim, with `not_allowed`, `invalid_input`

@@ -46,7 +46,7 @@ interface SignupResult {
 }
 
 /**
- * Register an agent for an owner whose email address is not verified. `address` is the client address for rate limits.
+ * Registers an agent for an owner whose email address is not verified. `address` is the client address for rate limits.
  *
  * The first signup for an email address opens a provisional account. Later signups join it until it is claimed. A
  * claimed account is never joined. The result does not show whether the signup opened or joined an account.

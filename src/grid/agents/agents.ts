@@ -1,4 +1,4 @@
-/** Agents: create, delete and validate them. */
+/** Creates, deletes and validates agents. */
 import { limitsOf } from '../limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
@@ -63,7 +63,7 @@ export interface NewAgent {
 /** States the limit that protects the token of a public remote agent. */
 export const externalShare = `Together they may send at most ${externalPerHour} messages an hour.`
 
-/** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
+/** Creates an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,
@@ -113,7 +113,7 @@ export async function createAgent(
   })
 }
 
-/** Soft-delete an agent (id or alias), see `endAgent`. Its alias stays reserved. */
+/** Soft-deletes an agent (id or alias), see `endAgent`. Its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -205,7 +205,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
-/** Seal a token for the row of its agent, so that no other row can use it. */
+/** Seals a token for the row of its agent, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,

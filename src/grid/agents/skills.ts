@@ -41,7 +41,7 @@ export async function listSkills(
   return { skills: entries, cursor }
 }
 
-/** Replace all skills of the calling agent. Missing skills are created; existing ones keep their description. */
+/** Replaces all skills of the calling agent. Missing skills are created; existing ones keep their description. */
 export async function setSkills(
   account: AccountStore,
   input: { skills: SkillInput[] },
@@ -59,7 +59,7 @@ export async function setSkills(
   return { assigned: skills.map((skill) => skill.name), created, ...(areCleaned(input.skills) && sanitized) }
 }
 
-/** Replace all skills of an agent (id or alias), as an admin. Fails with `agent_not_found` or `invalid_input`. */
+/** Replaces all skills of an agent (id or alias), as an admin. Fails with `agent_not_found` or `invalid_input`. */
 export async function setAgentSkills(
   account: AccountStore,
   input: { agent: string; skills: SkillInput[] },

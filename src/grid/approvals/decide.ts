@@ -32,7 +32,7 @@ const lasting: readonly GridError['code'][] = [
 ]
 
 /**
- * Deliver a held message, with `text` as its new text if given. Guardrails check it again. If it can no longer be
+ * Delivers a held message, with `text` as its new text if given. Guardrails check it again. If it can no longer be
  * delivered, it is refused, and the reason is returned. `held` means that it now waits for the recipient's people.
  *
  * Fails with `wrong_credential`, `message_not_found`, `already_decided`, `confirmation_required`, `invalid_input`,
@@ -60,7 +60,7 @@ export async function approve(
   })
 }
 
-/** Refuse a held message. Its sender reads the reason. Fails as `approve` does. */
+/** Refuses a held message. Its sender reads the reason. Fails as `approve` does. */
 export async function refuse(
   account: AccountStore,
   { reason: given, ...choice }: Choice & { reason: string },

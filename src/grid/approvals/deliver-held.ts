@@ -28,7 +28,7 @@ export interface Delivered {
 }
 
 /**
- * Deliver a held message in the unit that records the decision. `text` replaces its text. Fails like a send that the
+ * Delivers a held message in the unit that records the decision. `text` replaces its text. Fails like a send that the
  * recipient does not accept, and with `write_conflict` if another decision was made first.
  */
 export async function deliverHeld(

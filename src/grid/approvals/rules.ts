@@ -63,7 +63,7 @@ export async function createApprovalRule(
 }
 
 /**
- * Change the given fields. Only an owner or admin who has recently confirmed their identity in the browser may do this
+ * Changes the given fields. Only an owner or admin who has recently confirmed their identity in the browser may do this
  * (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and like `createApprovalRule`.
  */
 export async function updateApprovalRule(

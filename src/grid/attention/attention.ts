@@ -140,7 +140,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/** Hide an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
+/** Hides an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
@@ -162,7 +162,7 @@ export async function snooze(
   })
 }
 
-/** Show a snoozed entry to the calling user again. */
+/** Shows a snoozed entry to the calling user again. */
 export async function endSnooze(
   account: AccountStore,
   { kind, subject }: { kind: string; subject: string },

@@ -9,7 +9,7 @@ import { findThread, unknownConversation } from './threads.ts'
 import { messageIn, replyToMessage } from './write.ts'
 
 /**
- * Answer a message of a conversation with one of its choices, as the calling user. Only the first answer counts:
+ * Answers a message of a conversation with one of its choices, as the calling user. Only the first answer counts:
  * repeating the same choice changes nothing. The message then counts as read. Fails with `conversation_not_found`,
  * `message_not_found` or `already_answered`.
  */

@@ -129,8 +129,8 @@ type Reading =
 const maxNamed = 8
 
 /**
- * Record a reading before its content is shown, once per session, thread and hour. If recording fails, show nothing.
- * Looks up an earlier record while `isReading` is pending.
+ * Records a reading before its content is shown, once per session, thread and hour. If that fails, the caller must show
+ * nothing. Looks up an earlier record while `isReading` is pending.
  */
 export async function recordReading(
   account: AccountStore,

@@ -18,9 +18,9 @@ export interface News {
 }
 
 /**
- * Readable conversations with messages that the calling user has not seen, newest first. In a conversation that the
- * user never opened, messages of the last day count, except those from before the user joined. Marks nothing as seen.
- * `isCut` means that there may be older conversations.
+ * Returns readable conversations with messages that the calling user has not seen, newest first. In a conversation that
+ * the user never opened, messages of the last day count, except those from before the user joined. Marks nothing as
+ * seen. `isCut` means that there may be older conversations.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const { userId, role } = callingUser(account.actor)

@@ -102,7 +102,7 @@ export async function openPart(
   return await findListedPart(account, { id, agentId, isSent: !isReceived }, key)
 }
 
-/** Retract a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */
+/** Retracts a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */
 export async function retractOwnMessage(account: AccountStore, ref: string): Promise<void> {
   const message = await messageNamed(account, ref)
   if (!message) throw unknownMessage()

@@ -135,8 +135,8 @@ function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page
 }
 
 /**
- * All pages of a conversation, oldest first. Each page is read on demand, and its reading is recorded. Fails with
- * `conversation_not_found`, and `not_allowed` if the user sees only numbers.
+ * Yields all pages of a conversation, oldest first. Each page is read on demand, and its reading is recorded. Fails
+ * with `conversation_not_found`, and `not_allowed` if the user sees only numbers.
  */
 export async function* wholeConversation(
   account: AccountStore,
@@ -240,7 +240,7 @@ export async function readable(
   })
 }
 
-/** Record the reading of these messages, if some are readable only because the account lets owners and admins read. */
+/** Records the reading of these messages, if some are readable only because the account lets owners and admins read. */
 export async function recordIfOthers(
   account: AccountStore,
   thread: Thread,
@@ -251,7 +251,7 @@ export async function recordIfOthers(
   await recordReadingOf(account, thread, requestId, hasOthers)
 }
 
-/** See `recordReading`. */
+/** Records the reading of a thread, see `recordReading`. */
 export async function recordReadingOf(
   account: AccountStore,
   { id, channel, agents }: Thread,

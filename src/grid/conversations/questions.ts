@@ -21,7 +21,7 @@ export function countQuestions(questions: readonly Question[]): number {
   return questions[0]?.total ?? 0
 }
 
-/** Dismiss the questions to the calling user up to a message. Fails with `conversation_not_found`. */
+/** Dismisses the questions to the calling user up to a message. Fails with `conversation_not_found`. */
 export async function dismissQuestion(account: AccountStore, threadId: number, upTo: number): Promise<void> {
   const { userId } = callingUser(account.actor)
   requirePermission(account.actor, 'use')

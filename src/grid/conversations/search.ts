@@ -36,7 +36,7 @@ const maxCounted = 500
 /** A larger backlog of unindexed messages means that the index is being rebuilt. */
 const maxMissing = 1_000
 
-/** Search messages. `days` are the times that `after` and `before` of the query stand for. */
+/** Searches messages. `days` are the times that `after` and `before` of the query stand for. */
 export async function searchConversations(
   account: AccountStore,
   query: SearchQuery,

@@ -103,7 +103,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Record the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
+/** Records the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
@@ -143,7 +143,7 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   }
 }
 
-/** The newest message names the agent of the other account, because all messages of the thread are from or to it. */
+/** Returns a thread's agents. An agent of another account is named by the newest message, which is from or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
   const own =
     (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])

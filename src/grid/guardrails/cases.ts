@@ -74,7 +74,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/** Let exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
+/** Lets exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,
@@ -102,7 +102,7 @@ export async function allowText(
   })
 }
 
-/** Remove an exception, so that the guardrail checks the text again. Does nothing if there is none. */
+/** Removes an exception, so that the guardrail checks the text again. Does nothing if there is none. */
 export async function disallowText(
   account: AccountStore,
   guardrailId: string,

@@ -32,7 +32,7 @@ export async function servicesFor(
 }
 
 /**
- * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
+ * Lets guardrails of this provider send the messages of the calling user's alias to this host. Fails with
  * `guardrail_not_found` if the account has no such guardrail, or with `alias_required`.
  */
 export async function allowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
@@ -52,7 +52,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   })
 }
 
-/** End a consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
+/** Ends a consent: the provider's guardrails with this host no longer act on the alias. Fails with `alias_required`. */
 export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
   const { agentId } = await callingPersonAlias(account)
   await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])

@@ -26,7 +26,7 @@ export interface GuardrailTrial {
   raw?: unknown
 }
 
-/** Run a guardrail on a text, even if it is off. A failure of the provider is a result too. Nothing is stored. */
+/** Runs a guardrail on a text, even if it is off. A failure of the provider is a result too. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,

@@ -43,7 +43,7 @@ export interface Asking {
   deadline: () => AbortSignal
 }
 
-/** Ask each guardrail once. Resolves to their objections, separately per agent. */
+/** Asks each guardrail once. Resolves to their objections, separately per agent. */
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,

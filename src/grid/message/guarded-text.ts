@@ -188,7 +188,7 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   )
 }
 
-/** A masked upload is replaced by its masked content. Without `raw` its content is unchecked. */
+/** Replaces a masked upload with its masked content. Without `raw`, the content of the upload is unchecked. */
 function uploadOf({ upload, bytes, ...part }: Record<string, unknown>, visitor: TextVisitor): unknown {
   const raw = part.raw === undefined ? undefined : fileOf(String(part.raw), visitor)
   if (raw === undefined) visitor.unreadable(String(upload))
@@ -278,7 +278,7 @@ function fileOf(raw: string, visitor: TextVisitor): string {
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
-/** Also undefined for invalid base64: decoders disagree on where it ends, and a model may read it as text. */
+/** Decodes a text file, but no invalid base64: decoders disagree on where it ends, and a model may read it as text. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   return textOfBytes(Buffer.from(raw, 'base64'))

@@ -51,7 +51,7 @@ export interface SplitDetails {
   apart: StoredPart[]
 }
 
-/** Move large parts out of the details. A second split changes nothing. Part ids are derived from the message. */
+/** Moves large parts out of the details. A second split changes nothing. Part ids are derived from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
   if (!hasUploads(details) && sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
@@ -154,7 +154,7 @@ function contentPart(id: string, part: unknown): { kind: string; part: StoredPar
   return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
 }
 
-/** Text with U+0000 is stored as JSON, which escapes it, because databases truncate text there. */
+/** Returns a text part. Text with U+0000 becomes JSON, which escapes it, because databases truncate text there. */
 function textPart(kind: string, id: string, mediaType: string, text: string) {
   if (text.includes('\0')) return undefined
   const content = text.toWellFormed()

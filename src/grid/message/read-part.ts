@@ -82,7 +82,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes)
 }
 
-/** JSON escapes controls, so cleaning applies to the parsed values. */
+/** Cleans the values in JSON, after parsing because JSON escapes control characters. */
 function cleanedJson(json: string): string {
   try {
     const value: unknown = JSON.parse(json)

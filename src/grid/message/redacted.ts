@@ -78,7 +78,7 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
   return [...groups.values()]
 }
 
-/** Returns undefined if redaction would change the conversation, which a delivery cannot override. */
+/** Returns a redacted copy. Undefined if redaction would change the conversation, which a delivery cannot override. */
 function copyOf({ id }: Post, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
   if (redacted.conversationId !== content.conversationId) return undefined
   const { body, details } = asStored(redacted.body, redacted.details)

@@ -27,7 +27,7 @@ interface UploadState {
 }
 
 /**
- * Begin a file upload. Its declared bytes count against the account's daily quota. Fails with `payload_too_large`,
+ * Begins a file upload. Its declared bytes count against the account's daily quota. Fails with `payload_too_large`,
  * `storage_full`, `upload_limit_reached` or `quota_exceeded`.
  */
 export async function beginUpload(
@@ -78,7 +78,7 @@ export async function findUpload(account: AccountStore, id: string): Promise<Upl
 }
 
 /**
- * Store the bytes from `offset` on, one row in memory at a time. If the body ends early, its complete rows stay stored.
+ * Stores the bytes from `offset` on, one row in memory at a time. If the body ends early, complete rows stay stored.
  * Fails with `part_not_found`, `wrong_offset` (the upload is at another offset), `invalid_input` or `storage_full`.
  */
 export async function appendToUpload(

@@ -140,7 +140,7 @@ export function asGridMessage(
   { maxChars, offset = 0, introducesSender }: MessageView,
 ): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
-  // Invisible characters in senders' names are removed when a message is sent, but older versions stored them.
+  // Cleaned again, because older versions stored messages, skills and descriptions with invisible characters.
   const body = withoutInvisible(message.body)
   const { length } = body
   const end = endOfPiece(body, offset, maxChars)

@@ -167,7 +167,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** `remote`: the events at one of the account's remote agents. */
+/** Returns the events of a delivery. `remote` contains those at one of the account's remote agents. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
@@ -199,12 +199,12 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
-/** A message that is only in a task counts as delivered. */
+/** Whether the recipient has the message: it was read, or it is only in a task. */
 function isRead(state: string): boolean {
   return state === 'read' || state === 'task'
 }
 
-/** A post to a channel without other members has no recipients and stays `queued`. */
+/** Returns the state of a message. A post to a channel without other members has no recipients and stays `queued`. */
 function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeased'>[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'

@@ -211,7 +211,7 @@ export async function summarizeInbox(
   return { ...inbox, messages: inbox.messages.map(summaryOf) }
 }
 
-/** `pageOf` keeps the messages that fit. */
+/** Reads the unread messages for a page. `pageOf` keeps those that fit. */
 async function peek(
   account: AccountStore,
   limit: number,

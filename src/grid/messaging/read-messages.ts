@@ -57,7 +57,7 @@ export async function releaseAbandoned(account: AccountStore, agentId: string, l
   await release(account, agentId, leaseId)
 }
 
-/** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
+/** Parks leased messages that cannot be shown. If released, they would be redelivered forever. Never fails. */
 async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
   const { actor, deps: { log, now }, change } = account
   for (const { message, error } of damaged) {
@@ -103,10 +103,10 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
 }
 
 /**
- * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
- * longer first message is leased alone and shown shortened. The caller acks the lease once the response is
- * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
- * docs/delivery.md, "Reading".
+ * Leases the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
+ * longer first message is leased alone and shown shortened. The caller acks the lease once the response is sent, or
+ * releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See docs/delivery.md,
+ * "Reading".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
@@ -135,7 +135,7 @@ export interface PlannedClaim {
 }
 
 /**
- * Lease the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is the unread
+ * Leases the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is the unread
  * count, if it was just read.
  */
 export async function claimMessages(

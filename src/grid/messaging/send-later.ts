@@ -114,7 +114,7 @@ export async function retractScheduled(
 }
 
 /**
- * Send a due message as the agent of `account`, exactly once, because its unit removes the schedule. If it is refused,
+ * Sends a due message as the agent of `account`, exactly once, because its unit removes the schedule. If it is refused,
  * the sender gets a message with the reason.
  */
 export async function sendScheduled(account: AccountStore, sender: Sender, id: string): Promise<void> {
@@ -151,7 +151,7 @@ export async function sendScheduled(account: AccountStore, sender: Sender, id: s
   }
 }
 
-/** Another process has sent it, or its sender has retracted it. */
+/** Another process has sent the scheduled message, or its sender has retracted it. */
 class Gone extends Error {}
 
 async function stillWaits(account: AccountStore, agentId: string, id: string): Promise<void> {

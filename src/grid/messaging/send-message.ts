@@ -12,7 +12,7 @@ import type { Sender, SendInput, SentMessage } from '../message/outgoing-message
 const concerns = concernsWith({ guarded, held })
 
 /**
- * Put a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of a
+ * Puts a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of a
  * channel. On return the message is on disk, and the lease in `acks` is acked in the same unit. A repeat under the same
  * idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *

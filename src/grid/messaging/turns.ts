@@ -49,7 +49,7 @@ export async function pauseOf(
   return pause && { pause, perHour: (await turns.limits()).perHour }
 }
 
-/** Resume the paused conversation with this key. Fails with `conversation_not_found`. */
+/** Resumes the paused conversation with this key. Fails with `conversation_not_found`. */
 export async function resumeConversation(account: AccountStore, key: string): Promise<CountedConversation> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
@@ -61,7 +61,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
   })
 }
 
-/** Change the limits of the account's conversations. 0 switches a limit off; omitted limits stay as they are. */
+/** Changes the limits of the account's conversations. 0 switches a limit off; omitted limits stay as they are. */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {
@@ -81,7 +81,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   })
 }
 
-/** Set whether an agent is automated. Its messages then do not count as turns, and its paused conversations resume. */
+/** Sets whether an agent is automated. Its messages then do not count as turns, and its paused conversations resume. */
 export async function setAutomated(
   account: AccountStore,
   input: { agent: string; isAutomated: boolean },
@@ -101,7 +101,7 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Record paused conversations. Resolves to those that owners must be notified about. */
+/** Records paused conversations. Resolves to those that owners must be notified about. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

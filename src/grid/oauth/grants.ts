@@ -31,7 +31,7 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return (await global.oauth.grants.ofUser(userId, deps.now())).map(asListed)
 }
 
-/** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
+/** Revokes a grant of the signed-in user, with the agent key that was fetched with it. */
 export async function revokeOwnGrant(
   store: Store,
   { user, sessionId }: SignedInUser,
@@ -67,7 +67,7 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
   return { id }
 }
 
-/** Revoke a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
+/** Revokes a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
 export async function revokeGrantByClient(store: Store, grant: TokenOfGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
   const account = store.account(accountId, actorOfGrant(grant))

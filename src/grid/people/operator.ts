@@ -38,7 +38,7 @@ export async function changeUser(
   await store.record(rows.slice(0, maxAccountsAtOnce), statements)
 }
 
-/** Returns a link for the operator to pass on. It verifies the address, because the operator vouches for it. */
+/** Creates a link for the operator to pass on. It verifies the address, because the operator vouches for it. */
 export async function createLinkFor(
   store: Store,
   email: string,

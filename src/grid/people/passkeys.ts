@@ -62,7 +62,7 @@ export async function proveByPasskey(store: Store, holder: string, userId: strin
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
-/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
+/** Registers the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
 export async function addPasskey(
   store: Store,
   holder: string,

@@ -49,7 +49,7 @@ interface SetUpInput {
   password: string
 }
 
-/** Create the first account and its owner. The address counts as verified: the link was in the server's log. */
+/** Creates the first account and its owner. The address counts as verified: the link was in the server's log. */
 export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
   if (await setUpState(store, token) !== 'open') throw linkExpired()

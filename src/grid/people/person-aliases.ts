@@ -136,7 +136,7 @@ export async function chooseAlias(account: AccountStore, input: PersonAliasInput
   })
 }
 
-/** Each former alias stays reserved, so the number of changes is limited. */
+/** Limits the number of changes, because each former alias stays reserved. */
 async function refuseManyChanges({ read }: AccountStore, at: number): Promise<void> {
   if (await read.personAliases.givenUpSince(at - day) < maxFormerPerDay) return
   throw limitReached(

@@ -31,8 +31,8 @@ export function endAccess({ global }: Store, userId: string, at: number): Statem
   return [
     global.sessions.endOthers(userId, '', at),
     global.links.endAll(userId, at),
-    // A consent in progress either is a grant already and is revoked with the others, or fails because its request is
-    // gone.
+    // A consent in progress either is already a grant, which is revoked with the others, or fails because its request
+    // is gone.
     global.oauth.requests.removeOfUser(userId),
   ]
 }

@@ -109,7 +109,7 @@ export async function finishTotp(
   return codes
 }
 
-/** Remove the authenticator app. Fails with `confirmation_required` or `not_found`. */
+/** Removes the authenticator app. Fails with `confirmation_required` or `not_found`. */
 export async function removeTotp(store: Store, actor: SignedInUser): Promise<void> {
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user
@@ -119,7 +119,7 @@ export async function removeTotp(store: Store, actor: SignedInUser): Promise<voi
   sendSecondFactorEmail(store, email, 'totp_removed')
 }
 
-/** Replace the recovery codes. Fails with `confirmation_required`, or `invalid_input` without a second factor. */
+/** Replaces the recovery codes. Fails with `confirmation_required`, or `invalid_input` without a second factor. */
 export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): Promise<string[]> {
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user

@@ -25,7 +25,7 @@ export const inTurn: Concern = {
   async plan(send) {
     const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
     if (message.type === 'human' || program !== undefined) return begin(send)
-    // A message that exists only in a task is in no inbox, so nobody answers it without a request.
+    // A message that exists only in a task is in no inbox, so nobody answers it unprompted.
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
     const key = keyOf(alias, label)
     const named = namedKey(inbox, message)
@@ -98,7 +98,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
   const { label, inbox } = recipient
   const agents = inbox ? [turn.alias, label.slice(1)].sort() : [turn.alias]
   const here = counted === undefined ? [] : [turns.count(counted, agents, turn, inbox)]
-  // The recipient's account has its own limits.
+  // Also counts the turn in the recipient's account, which has its own limits.
   const there = inbox?.home === undefined ? [] : [turns.countThere(key, agents, turn, { ...inbox, home: inbox.home })]
   return {
     statements: [...here, ...there],
@@ -111,7 +111,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
 
 /**
  * Pauses the channel members who answer each other and have reached the limit together: those linked by pairs with more
- * than a tenth of the limit. Posts that answer nobody spread over many pairs, and a loop concentrates on few.
+ * than a tenth of the limit. Posts that answer nobody are spread over many pairs, but a loop concentrates on few.
  */
 async function pauseGroup(
   account: AccountStore,

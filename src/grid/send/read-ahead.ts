@@ -8,7 +8,7 @@ import { findRepeat, type Keyed } from './once.ts'
 import { resolve } from './resolve.ts'
 
 /**
- * All reads start together, so that a remote database is queried only once. Await the results in the order in which
+ * Starts all reads together, so that a remote database is queried only once. Await the results in the order in which
  * they may refuse.
  */
 export function readAhead(account: AccountStore, sender: Sender, input: SendInput, keyed: Keyed) {

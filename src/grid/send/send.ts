@@ -23,7 +23,7 @@ import { resolve } from './resolve.ts'
 /** How often a commit is tried if its conditions change between reading and writing. */
 const maxAttempts = 3
 
-/** See `sendMessage`. */
+/** Sends a message, see `sendMessage`. */
 export async function send(
   account: AccountStore,
   sender: Sender,

@@ -138,7 +138,7 @@ export async function showTask(account: AccountStore, id: string, end: TaskEnd):
   await account.write(account.change.tasks.show({ end, agent }, id))
 }
 
-/** After a wait, the task's client gets the task, unless a plain reply has ended it (`bareReply`). */
+/** Makes the client get the task after a wait, unless a plain reply has ended the task (`bareReply`). */
 export async function showIfOpen(account: AccountStore, id: string, home?: string): Promise<void> {
   const { mode, expiresAt } = await findTask(account, id, undefined, home)
   if (mode === 'message' && expiresAt !== null) await showTask(account, id, 'client')

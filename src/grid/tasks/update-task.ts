@@ -42,14 +42,14 @@ export const givenStates = ['working', 'input-required', 'auth-required', 'compl
 const maxEndLength = 1_000
 const maxEvents = 10_000
 /**
- * A recipient that repeats `working` within this time adds no event. Its client is notified after an hour without one.
+ * A recipient that repeats `working` within this time adds no event. After an hour without one, the client is notified.
  */
 const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'
 
 /**
- * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
+ * Changes a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
  * completes the task. Appends without a key within a tenth of a second become one event. The call returns when the
  * update is on disk. A repeat returns the current task.
  *
@@ -85,7 +85,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   return await statusOf(account, task.id)
 }
 
-/** A full task can still be ended. */
+/** Refuses an update that is too large. A full task can still be ended. */
 function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
   if (ends) return
@@ -281,7 +281,7 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** An agent that already works on a task need not repeat it, unless it has been silent. */
+/** Returns a change of state. Repeating `working` changes nothing, unless the agent has been silent. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
   const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
   const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }
