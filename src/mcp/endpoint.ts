@@ -108,7 +108,7 @@ function mcpServer(
   }
 }
 
-/** Whether the client accepts only event streams. The grid supports both equally. */
+/** Whether the client accepts event streams but not JSON. */
 function isStreamWanted(headers: Headers): boolean {
   return names(headers, eventStreamType) && !takes(headers, 'application/json')
 }

@@ -23,9 +23,9 @@ export const modernRevisions: readonly string[] = ['2026-07-28']
 
 export const serverInfo = { name: 'agent-grid', version }
 
-/** Caching of lists, which depend on the credential and otherwise change only with a deployment. */
+/** Cache settings for lists, which depend on the credential and otherwise change only with a deployment. */
 export const listCache = { ttlMs: 60_000, cacheScope: 'private' } as const
-/** Resources and instructions may change at any time. */
+/** For resources and instructions, which may change at any time. */
 export const noCache = { ttlMs: 0, cacheScope: 'private' } as const
 
 /** The parameter that the header `Mcp-Name` duplicates, by method. */

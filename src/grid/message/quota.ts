@@ -20,7 +20,7 @@ const fullInboxRetrySeconds = minute / second
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
-/** Returns the quotas of a send, which its unit checks. */
+/** Returns the quotas that the unit of a send checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
   const isExternal = inbox?.home !== undefined
   const maxUnread = !inbox ? 0 : isExternal ? config.externalUnreadPerInbox : config.unreadPerInbox

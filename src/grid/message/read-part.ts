@@ -53,8 +53,8 @@ export function contentOf(
       pieces: (first, end) => piecesBetween(read, first, end),
     }
   }
-  // Parts stored by an older version may have invisible characters. A part without its own handle is JSON written by
-  // the grid, like data.
+  // Cleaned, because older versions stored parts with invisible characters. A part without its own handle is JSON
+  // written by the grid, like data.
   const isText = handle?.kind === 'text' || handle?.kind === 'url'
   const text = encoding === 'base64' ? undefined : isText ? withoutInvisible(content) : cleanedJson(content)
   const bytes = text === undefined ? Buffer.from(content, 'base64') : Buffer.from(text)

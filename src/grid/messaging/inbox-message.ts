@@ -77,7 +77,7 @@ export interface PageSize {
 
 export type Budget = Required<PageSize>
 
-/** Returns the number of unread messages in a sentence. Counting stops at a limit. */
+/** Formats the number of unread messages for use in a sentence. Counting stops at a limit. */
 export function unreadText(unread: number): string {
   return unread < maxCountedUnread ? String(unread) : `${unread} or more`
 }

@@ -64,7 +64,7 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Lets members sign in without the account's provider. It is needed while the provider is down. */
+/** Lets members sign in without the account's provider, which is needed while the provider is down. */
 export async function stopRequiringProvider(account: AccountStore): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')

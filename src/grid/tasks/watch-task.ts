@@ -45,7 +45,7 @@ const maxAgeMs = 15 * minute
 /** How often a stream or a wait checks whether its credential has ended, in case no event reports it. */
 const checkMs = 15 * second
 const maxEventsRead = 200
-/** Stream consumers hold the last value in memory. After this many bytes, a heartbeat replaces it. */
+/** A value of this many bytes is followed by a heartbeat, because stream consumers keep the last value in memory. */
 const muchBytes = 64 * 1024
 
 /**
