@@ -170,12 +170,12 @@ export function createApp(store: Store): Hono<AppEnv> {
   return app
 }
 
-/** Whether the callers of a path parse only JSON-RPC, so errors must be JSON-RPC, too. */
+/** Whether the callers of a path parse only JSON-RPC, so that errors must also be JSON-RPC. */
 function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }
 
-/** Outgoing requests of the worker whose bodies have the format of API responses. */
+/** Returns the worker's outgoing requests whose bodies have the format of API responses. */
 export function outboxAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
   return { push: pushAttempt(store) }
 }

@@ -19,12 +19,12 @@ const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
 /** Paths that supervisors request at the process's own address, such as a pod's. */
 const probes = ['/healthz', '/readyz', '/metrics']
 
-/** The origins that serve pages and programs. They come from the settings only, never from a request. */
+/** Returns the origins that serve pages and programs. They come from the settings only, never from a request. */
 export function servedOrigins({ baseUrl, appUrl }: Config): string[] {
   return allSpellings([baseUrl, appUrl])
 }
 
-/** The origins that serve programs: the page origins and `EXTRA_BASE_URLS`. */
+/** Returns the origins that serve programs: the page origins and `EXTRA_BASE_URLS`. */
 export function programOrigins({ baseUrl, appUrl, extraBaseUrls }: Config): string[] {
   return allSpellings([baseUrl, appUrl, ...extraBaseUrls])
 }
@@ -150,7 +150,7 @@ export function createEdge(
 /** Number of characters of a Host header that an error message repeats. */
 const maxEcho = 100
 
-/** The Host in lower case, without a trailing dot. Empty if the request has none, which HTTP/1.0 allows. */
+/** Returns the Host in lower case, without a trailing dot. Empty if the request has none, which HTTP/1.0 allows. */
 function hostOf(request: Request): string {
   const host = request.headers.get('host') ?? (URL.canParse(request.url) ? new URL(request.url).host : '')
   return host.toLowerCase().replace(/\.(?=:\d+$|$)/, '')

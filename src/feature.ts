@@ -57,7 +57,7 @@ export interface Feature {
 interface FeatureFollower {
   name: StoredFollower
   statements: (batch: Batch) => Statement[]
-  /** Whether it reads messages only after they have been placed in conversations. */
+  /** Whether the follower reads messages only after they have been placed in conversations. */
   isPlaced?: boolean
   gatherMs?: number
 }

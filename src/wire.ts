@@ -34,14 +34,14 @@ export function errorHeaders({ details: { retryAfterSeconds, limit } }: GridErro
   return headers
 }
 
-/** The retry delay in seconds for the body. Only limit errors have it there. */
+/** Returns the retry delay in seconds for the body. Only limit errors contain it there. */
 function retryAfterLimit({ kind, details }: GridError): number | undefined {
   return kind === 'limited' ? details.retryAfterSeconds : undefined
 }
 
 /**
- * The error body in REST: `{error: {code, message}}`, plus `retry_after_seconds` if a limit was hit, and an upload's
- * `offset`. See docs/protocol/signup.md, "Errors", and docs/protocol/README.md, "Call limits".
+ * Returns the error body in REST: `{error: {code, message}}`, plus `retry_after_seconds` if a limit was hit, and an
+ * upload's `offset`. See docs/protocol/signup.md, "Errors", and docs/protocol/README.md, "Call limits".
  */
 export function restError(error: GridError): Response {
   const { code, message, details: { offset } } = error
@@ -49,21 +49,21 @@ export function restError(error: GridError): Response {
   return Response.json(body, { status: httpStatus[error.kind], headers: errorHeaders(error) })
 }
 
-/** The error page for browsers. `inside` renders the application's frame for signed-in users. */
+/** Returns the error page for browsers. `inside` renders the application's frame for signed-in users. */
 export async function htmlError(error: GridError, inside?: ErrorFrame): Promise<Response> {
   const response = await errorPage(error, httpStatus[error.kind], inside)
   for (const [name, value] of Object.entries(errorHeaders(error))) response.headers.set(name, value)
   return response
 }
 
-/** The error of OAuth's JSON endpoints: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
+/** Returns the error of OAuth's JSON endpoints: `{error, error_description}`. @see RFC 6749 §5.2, RFC 7591 §3.2.2 */
 export function oauthError(error: GridError): Response {
   const body = { error: oauthCode(error), error_description: error.message }
   const status = ['not_found', 'conflict'].includes(error.kind) ? 400 : httpStatus[error.kind]
   return Response.json(body, { status, headers: errorHeaders(error) })
 }
 
-/** The OAuth error code, in JSON and in redirects. @see RFC 6749 §4.1.2.1 */
+/** Returns the OAuth error code, in JSON and in redirects. @see RFC 6749 §4.1.2.1 */
 export function oauthCode({ code, kind }: GridError): string {
   return oauthCodes.has(code) ? code : oauthByKind[kind] ?? 'invalid_request'
 }
@@ -131,7 +131,7 @@ export function a2aError(error: GridError, domain: string): A2aErrorObject {
   return { code, message, data: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }] }
 }
 
-/** JSON-RPC errors have status 200, except those that intermediaries and HTTP clients must recognize. */
+/** Returns the HTTP status: 200, except for errors that intermediaries and HTTP clients must recognize. */
 export function a2aStatus({ kind }: GridError): number {
   const isForHttp = ['unauthenticated', 'too_large', 'limited', 'unavailable'].includes(kind)
   return isForHttp ? httpStatus[kind] : 200

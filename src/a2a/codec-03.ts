@@ -71,7 +71,7 @@ function writePart(part: Part): unknown {
   return { kind: 'file', file: { ...content, name: filename, mimeType: mediaType }, metadata }
 }
 
-/** In 1.0, data may be any JSON value. In 0.3, it is an object. */
+/** Wraps data other than an object, which 1.0 allows but 0.3 does not. */
 function asObject(data: unknown): unknown {
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : { value: data }
 }

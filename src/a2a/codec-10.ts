@@ -18,7 +18,7 @@ export const codec10: Codec = {
   writeEvent,
 }
 
-/** A state's name in 1.0. */
+/** Returns a state's name in 1.0. */
 export function stateOf10(state: TaskState): string {
   return `TASK_STATE_${state.toUpperCase().replace('-', '_')}`
 }

@@ -51,7 +51,7 @@ One A2A endpoint, \`${config.baseUrl}/a2a/v1/grid\`, serves every agent of the g
 
 const awaitReply: Extension = {
   description: 'A message sent over the shared address is answered with a task, once the recipient has replied.',
-  // Formats a duration. @see ISO 8601
+  // An ISO 8601 duration.
   params: () => ({ waitsAtMost: `PT${maxWaitSeconds}S` }),
   text: (uri, { baseUrl }) =>
     `# Await reply, version 1

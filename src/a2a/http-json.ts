@@ -123,7 +123,7 @@ function queryOf({ url }: Request): object {
   return Object.fromEntries(new URL(url).searchParams)
 }
 
-/** The response has the request's media type, or the one that the client accepts. */
+/** Returns the response's media type: the request's, or the one that the client accepts. */
 function answerType(request: Request): string {
   const [, a2a] = mediaTypes
   const isA2a = mediaType(request) === a2a || request.headers.get('accept')?.includes(a2a)

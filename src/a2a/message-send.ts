@@ -32,7 +32,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { account, codec, connection } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
   const { id, home } = sent.task
-  // If a claim has moved the client to a new account, a repeated send may match an ended task in the old one.
+  // A client that was moved by a claim may repeat a send of its old account, where the task has ended.
   if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, room: roomOf(account, connection), waits: true })
@@ -82,7 +82,7 @@ async function readSend(call: MethodCall): Promise<Send> {
   const isShared = endpointAlias(aliases, request.tenant) === undefined
   const error = contentError(request, isShared)
   if (to !== undefined && (error || message.taskId !== undefined)) {
-    // The error for an unknown recipient takes precedence over these errors and over an unknown task.
+    // An unknown recipient is reported first, before these errors and an unknown task.
     await resolve(account, sender, `@${to}`)
   }
   if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
@@ -119,7 +119,7 @@ async function deliver(call: MethodCall, { request, sender, to, mode }: Send): P
   return await startTask(account, sender, { ...common, to: `@${to}`, mode })
 }
 
-/** The data that must be equal if an idempotency key is repeated: method, params, and the aliases in the path. */
+/** Returns what must be equal if an idempotency key is repeated: method, params, and the aliases in the path. */
 function requestOf({ method, params, aliases }: MethodCall): string {
   return canonicalJson([method, withoutInvisibleIn(params), ...aliases])
 }
@@ -182,7 +182,7 @@ function receiptMetadata(
   return Object.keys(metadata).length > 0 ? metadata : undefined
 }
 
-/** The shared endpoint requires text. An agent's endpoint also accepts files or data without text. */
+/** Returns the error for missing content. The shared endpoint needs text, an agent's endpoint text, files or data. */
 function contentError({ message }: SendRequest, isShared: boolean): GridError | undefined {
   const hasContent = message.parts.some((part) => 'text' in part ? part.text !== '' : !isShared)
   if (!hasContent) {

@@ -164,13 +164,13 @@ export class ParamReader {
     return this.#path ? `${this.#path}.${name}` : name
   }
 
-  /** Without a name, the error refers to the object itself. */
+  /** Creates the error for an invalid field. Without a name, the error refers to the object itself. */
   invalid(name: string | undefined, rule: string): GridError {
     return invalidInput(name === undefined ? this.#path : this.pathOf(name), rule)
   }
 }
 
-/** A message whose fields are all unset is unset, too. A data object always counts as content. */
+/** Whether a value is unset, like a message whose fields are all unset. A data object always counts as content. */
 function isUnset(value: unknown, isData = false): boolean {
   if (value === undefined || value === null || value === '') return true
   if (Array.isArray(value)) return value.length === 0

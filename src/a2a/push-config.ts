@@ -43,7 +43,7 @@ function readAuthentication(
   return { scheme, credentials }
 }
 
-/** The secret is sent in a header. */
+/** Reads a secret. It must be printable ASCII, because it is sent in a header. */
 function readSecret(object: ParamReader, name: string): string | undefined {
   const secret = object.text(name, maxSecretLength)
   if (secret !== undefined && !/^[\x20-\x7e]*$/.test(secret)) throw object.invalid(name, 'must be printable ASCII')

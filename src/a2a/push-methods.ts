@@ -51,7 +51,7 @@ export async function pushConfigDelete(call: MethodCall): Promise<unknown> {
   return call.codec.version === '0.3' ? null : {}
 }
 
-/** The target of a call. The configuration's id is optional in 0.3 only. */
+/** Returns the target of a call. The configuration's id is optional in 0.3 only. */
 function named(call: MethodCall): { params: ParamReader; taskId: string; id: string | undefined } {
   const params = new ParamReader(call.params, '')
   return call.codec.version === '0.3'

@@ -23,7 +23,7 @@ export type AdmittedCall =
   & Omit<MethodCall, 'account' | 'cards' | 'codec' | 'method' | 'params'>
   & Pick<AuthenticatedCall, 'caller' | 'serve'>
 
-/** Body size limits. An agent's endpoint allows more, because it accepts files. */
+/** Returns the body size limits. An agent's endpoint allows more, because it accepts files. */
 export function limitsOf(aliases: readonly string[]): BodyLimits {
   return aliases.length > 0 ? taskLimits : apiLimits
 }

@@ -8,7 +8,7 @@ import { refusal } from '../grid/answer-room.ts'
 
 const advice = 'Repeat the call once one of them has been read.'
 
-/** Reserves a slot for a download of the given kind until it is released. Fails with `rate_limit_exceeded`. */
+/** Takes a slot for a download of this kind until the returned function is called. Fails with `rate_limit_exceeded`. */
 export function placeIn(limit: GroupLimit, kind: string, { actor }: AccountStore): () => void {
   const caller = 'credentialId' in actor ? actor.credentialId : 'userId' in actor ? actor.userId : actor.job
   const reached = limit.reached(caller)

@@ -36,7 +36,7 @@ export interface Setting<T> extends Value<T> {
   description: string
   /** Describes the behaviour when the variable is not set, if the schema has no default. */
   fallback: string
-  /** The value must never be printed, not even if it is invalid. */
+  /** Whether the value must never be printed, not even if it is invalid. */
   isSecret: boolean
 }
 

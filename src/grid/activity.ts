@@ -20,7 +20,7 @@ export interface RecordedCall {
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Run a verb and record one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
+ * Runs a verb and records one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
  * failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(
@@ -38,7 +38,7 @@ export async function recordActivity<T>(
       isRecorded = true
       return rows
     } catch (error) {
-      // The row may or may not be stored. A second row for the same call could contradict it.
+      // The row may have been stored although the write failed. A second row for the call could contradict it.
       isRecorded = error instanceof GridError && error.kind === 'unavailable'
       throw error
     }
@@ -63,7 +63,7 @@ export async function recordActivity<T>(
 /** The old and the new value of each changed field, by name. */
 export type Changed = Record<string, [before: unknown, after: unknown]>
 
-/** The differences. Objects are compared field by field; field names decide what is secret. */
+/** Returns the changed fields, at any depth, because the names of nested fields also decide what is secret. */
 function differences(before: object, after: object): Changed {
   const found: Changed = {}
   for (const [name, value] of Object.entries(after)) {
@@ -88,7 +88,7 @@ export async function recordRefusal(account: AccountStore, call: RecordedCall, o
   await account.record(activityRow(account.actor, call, outcome, account.deps.now()), [])
 }
 
-/** The row of a call. `outcome` is `ok` or an error code; `at` is in milliseconds since the epoch. */
+/** Returns the row of a call. `outcome` is `ok` or an error code; `at` is in milliseconds since the epoch. */
 export function activityRow(actor: ActivityActor, call: RecordedCall, outcome: string, at: number): NewActivity {
   return {
     id: newId(),
@@ -120,7 +120,7 @@ function actorFields(
         actorType,
         userId: actor.userId ?? null,
         credentialId: actor.credentialId,
-        // A user can authorize an agent only by OAuth. An agent key has no user.
+        // Only OAuth lets a user authorize an agent, because an agent key has no user.
         credentialKind: actor.userId === undefined ? null : 'oauth',
       }
     case 'system':

@@ -1,4 +1,4 @@
-/** Page sizes of lists for agents. Each row costs the model context. */
+/** Page sizes of lists for agents, kept small because each row takes up space in the model's context. */
 import type { PageBudget } from '../lib/read-page.ts'
 
 /** A search reads at most `rows` entries for one page. */

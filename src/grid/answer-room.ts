@@ -9,7 +9,7 @@ export const roomCheckMs = 500
 
 /**
  * Makes an answer of up to `bytes`, which takes room until it is sent. Fails with `rate_limit_exceeded` if there is no
- * room. With `waits` it waits for room, because the call has changed something and needs an answer.
+ * room. With `waits`, waits for room instead, because the call has changed something and needs an answer.
  */
 export type AnswerRoom = <Answer>(
   bytes: number,
@@ -53,7 +53,7 @@ export function roomFor({ actor, waiting }: AccountStore, bytes: number): (() =>
 
 const holders: Record<Reached['by'], string> = { key: 'This key', account: 'This account', grid: 'The grid' }
 
-/** The error for a reached limit. It names the limit (`This key may have 6 lists at a time.`) and what to do. */
+/** Creates the error for a reached limit: `This key may have 6 lists at a time.`, followed by what to do. */
 export function refusal(
   name: string,
   { by, quota }: Reached,

@@ -1,6 +1,6 @@
 /**
- * Authorizes by the current role of the caller, and again within the write. Verbs fail
- * with `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
+ * Checks permissions by the caller's current role, and again within the write. Verbs that use it fail with
+ * `wrong_credential`, `not_allowed` or `write_conflict`; their comments name only other errors.
  */
 import { allows, notAllowed, type Permission, permissions, requirePermission, type Role } from '../auth/actor.ts'
 import type { AccountStore } from '../store/account.ts'
@@ -12,7 +12,7 @@ interface Authorization {
   precondition: Statement[]
 }
 
-/** Require a permission of the caller's current role, which may have changed since the request began. */
+/** Requires a permission of the caller's current role, which may have changed since the request began. */
 export async function authorize(account: AccountStore, permission: Permission): Promise<Authorization> {
   const { actor } = account
   requirePermission(actor, permission)

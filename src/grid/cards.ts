@@ -16,7 +16,7 @@ export interface CardAgent {
   isPublic: boolean
 }
 
-/** An agent whose card a caller may see: a public agent, or one of the caller's account, which `openAccount` opens. */
+/** Finds an agent whose card a caller may see: a public agent, or one of the account that `openAccount` opens. */
 export async function findCardAgent(
   store: Store,
   alias: string,
@@ -67,7 +67,7 @@ interface SigningKeys {
   published: JWK[]
 }
 
-/** The current keys. The first key is created on demand. If several processes create one, a single key is stored. */
+/** Returns the current keys. Creates the first key on demand, and stores it once even if several processes do so. */
 export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   let keys = await store.global.signingKeys.list()
   if (store.keyRing.canSeal && !signs(store, keys)) {
@@ -84,14 +84,14 @@ export async function readSigningKeys(store: Store): Promise<SigningKeys> {
   }
 }
 
-/** Replace all keys by a new one, which signs at once. Older signatures no longer verify. Resolves to its id. */
+/** Replaces all keys with a new one, which signs immediately. Older signatures no longer verify. Resolves to its id. */
 export async function replaceSigningKeys(store: Store): Promise<string> {
   const { id, isAdded } = await add(store, await store.global.signingKeys.list(), true)
   if (!isAdded) throw new GridError('write_conflict', 'Another process has just added a key. Repeat the command.')
   return id
 }
 
-/** Replace the current key if it is too old, and remove older keys that are no longer needed. */
+/** Replaces the current key if it is too old, and removes older keys that are no longer needed. */
 export async function keepSigningKeys(store: Store): Promise<void> {
   const { deps: { now, log }, global: { signingKeys } } = store
   const keys = await signingKeys.list()

@@ -4,7 +4,7 @@ import { hasAtMost, wellFormed } from '../lib/text.ts'
 
 const maxNameLength = 80
 
-/** The name of an account, a user or a key, trimmed. Fails with `invalid_input`, which names `field`. */
+/** Returns the trimmed name of an account, a user or a key. Fails with `invalid_input`, which names `field`. */
 export function checkName(text: string, field: string): string {
   const name = wellFormed(text)?.trim()
   if (!name || !hasAtMost(name, maxNameLength)) {

@@ -8,7 +8,7 @@ export type { Limits }
 /** How many days of usage are stored. */
 export const usageDays = 31
 
-/** The effective limits of the account: its own limits, then the server settings. */
+/** Returns the effective limits of the account: its own limits, then the server settings. */
 export async function limitsOf({ read, deps: { config } }: AccountStore): Promise<Limits> {
   const own = await read.limits.own()
   return {
@@ -19,7 +19,7 @@ export async function limitsOf({ read, deps: { config } }: AccountStore): Promis
   }
 }
 
-/** Set limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
+/** Sets limits of the account; null removes one, omitted ones stay. Resolves to the effective limits. */
 export async function setLimits(account: AccountStore, changes: Partial<OwnLimits>): Promise<Limits> {
   const own = await account.read.limits.own()
   const next = { ...own, ...changes }
@@ -36,7 +36,7 @@ export interface AccountUsage {
   days: { day: string; messages: number; bytes: number }[]
 }
 
-/** The account's limits, its agents and members, and the messages it sent per UTC day. */
+/** Returns the account's limits, its agents and members, and the messages it sent per UTC day. */
 export async function usageOf(account: AccountStore): Promise<AccountUsage> {
   const { read, deps } = account
   const since = startOfDay(deps.now()) - (usageDays - 1) * day

@@ -3,7 +3,7 @@ import { GridError } from '../errors.ts'
 
 const maxAttempts = 3
 
-/** Run `attempt` again after a `write_conflict`. The next read usually finds the cause. */
+/** Runs `attempt` again after a `write_conflict`. The next read usually finds the cause. */
 export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (let n = 1;; n++) {
     try {

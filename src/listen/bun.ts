@@ -98,7 +98,7 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   }
 }
 
-/** The idle timeout limits slow senders of a body. Bun applies it only until the body has arrived. */
+/** Whether the idle timeout stays to limit a slow sender of a body. Bun applies it only until the body has arrived. */
 function mayHaveBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0'
 }

@@ -73,7 +73,7 @@ function isHealthCheck({ method, path }: ReceivedRequest): boolean {
   return healthPaths.test(path ?? '') && (method === 'GET' || method === 'HEAD')
 }
 
-/** The response for a closed connection. */
+/** Returns the response for a closed connection. */
 export function unread(): Response {
   return new Response(null, { status: 503 })
 }

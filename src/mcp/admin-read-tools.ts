@@ -26,7 +26,7 @@ const pageInput = z.strictObject({
 })
 const pagingNote = 'A page holds at most 1 MB. If there are more results, it has next_cursor.'
 
-/** An agent as returned by admin tools. See docs/protocol/messages.md, "Agents". */
+/** Returns an agent as returned by admin tools. See docs/protocol/messages.md, "Agents". */
 export function asAgent(agent: Agent): Record<string, unknown> {
   const { id, alias, type, visibility, accessPolicy, description, remoteUrl, createdAt } = agent
   return {
@@ -41,7 +41,7 @@ export function asAgent(agent: Agent): Record<string, unknown> {
   }
 }
 
-/** A channel as returned by admin tools. See docs/protocol/messages.md, "Channels". */
+/** Returns a channel as returned by admin tools. See docs/protocol/messages.md, "Channels". */
 export function asChannel(channel: Channel): Record<string, unknown> {
   const { id, name, description, memberCount, externalIntegrationType, externalChannelName, createdAt } = channel
   return {
@@ -134,7 +134,7 @@ interface Named {
   name: string
 }
 
-/** Names from older versions may contain invisible characters. */
+/** Removes invisible characters, which names from older versions may contain. */
 function asSkill<Skill extends Named>(skill: Skill): Skill {
   return { ...skill, name: withoutInvisible(skill.name) }
 }

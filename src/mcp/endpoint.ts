@@ -108,7 +108,7 @@ function mcpServer(
   }
 }
 
-/** Whether the client accepts only event streams. The grid supports both equally. */
+/** Whether the client accepts event streams but not JSON. */
 function isStreamWanted(headers: Headers): boolean {
   return names(headers, eventStreamType) && !takes(headers, 'application/json')
 }
@@ -126,7 +126,7 @@ async function readMessage(bodies: Bodies, request: Request, limits: BodyLimits)
 function errorResponse(error: GridError, metadataUrl: string | undefined): Response {
   const headers: Record<string, string> = {}
   if (error.kind === 'unauthenticated' && metadataUrl !== undefined) {
-    // The error messages for refused credentials are constants without quotes.
+    // The message needs no escaping, because those for refused credentials are constants without quotes.
     const refused = error.details.credential === 'refused'
       ? `error="invalid_token", error_description="${error.message}", `
       : ''

@@ -23,9 +23,9 @@ export const modernRevisions: readonly string[] = ['2026-07-28']
 
 export const serverInfo = { name: 'agent-grid', version }
 
-/** Caching of lists, which depend on the credential and otherwise change only with a deployment. */
+/** Cache settings for lists, which depend on the credential and otherwise change only with a deployment. */
 export const listCache = { ttlMs: 60_000, cacheScope: 'private' } as const
-/** Resources and instructions may change at any time. */
+/** For resources and instructions, which may change at any time. */
 export const noCache = { ttlMs: 0, cacheScope: 'private' } as const
 
 /** The parameter that the header `Mcp-Name` duplicates, by method. */
@@ -137,7 +137,7 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
       throw new RefusedMessage(route.httpStatus, route.code, route.message, route.data)
     case 'legacy': {
       const version = headers.get('mcp-protocol-version')
-      // A connecting client does not know which revisions the grid supports.
+      // `initialize` may name any revision, because a connecting client does not know which ones the grid supports.
       if (version !== null && !legacyRevisions.includes(version) && !isInitializeRequest(message)) {
         const problem = `Unsupported protocol version: ${version.slice(0, maxEcho)} (supported versions: ${
           legacyRevisions.join(', ')
@@ -159,7 +159,7 @@ function eraBySdk(headers: Headers, message: unknown): Era | undefined {
   }
 }
 
-/** Checks the headers that duplicate the body for proxies. The SDK has compared version and method. */
+/** Checks the headers that repeat parts of the body for proxies. The SDK has already compared version and method. */
 function checkStandardHeaders(headers: Headers, { method, params }: JSONRPCRequest): void {
   const mismatch = (header: string, body: string) => {
     const text = `Bad Request: the request headers and body disagree: ${body}`

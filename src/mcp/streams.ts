@@ -60,7 +60,7 @@ async function* inboxFrames(
   updated: string,
   closing = '',
 ): AsyncGenerator<string> {
-  // The opening is sent with the first event, because only then the stream counts towards the credential's limit.
+  // The opening is sent with the first event, because only then does the stream count towards the credential's limit.
   let pending = opening
   for await (const inboxEvent of events) {
     yield pending + (inboxEvent === 'unread' ? updated : heartbeat)

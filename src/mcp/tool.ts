@@ -70,7 +70,7 @@ export interface Tool<Caller, Input extends z.ZodType = z.ZodType> {
   isLong?: true
   /** The maximum size in bytes of the list that the tool returns. A credential may have only a few lists at a time. */
   listBytes?: number
-  /** A `GridError` becomes a tool error for the model. */
+  /** Runs the tool. A `GridError` becomes a tool error for the model. */
   run(caller: Caller, input: z.output<Input>, call: ToolCall): Promise<ToolOutput>
 }
 
@@ -84,7 +84,7 @@ export interface ListedTool {
   _meta?: typeof longAnswer
 }
 
-/** Without this, Claude Code moves answers of more than 50,000 characters into a file. */
+/** Without this value, Claude Code moves answers of more than 50,000 characters into a file. */
 const longAnswer = { 'anthropic/maxResultSizeChars': 200_000 }
 
 /** `CallToolResult` of every revision. */

@@ -38,7 +38,7 @@ export interface Toolset {
   /** Instructions for the model, sent when its client connects. */
   instructions(): Promise<string>
   readonly tools: readonly ListedTool[]
-  /** Undefined if the caller has no such tool. If `refused` is given, the tool fails with it. */
+  /** Calls a tool. Undefined if the caller has no such tool. If `refused` is given, the call fails with it. */
   call(name: string, args: unknown, maxWaitSeconds: number, refused?: GridError): Promise<ToolOutcome> | undefined
   /** Explains why the caller has no tool of this name, and what to do. */
   whyUnknown(name: string): string
@@ -48,12 +48,12 @@ export interface Toolset {
   readonly inbox?: WatchableInbox
   readonly resources?: {
     readonly listed: readonly ListedResource[]
-    /** Returns JSON. Undefined if the resource does not exist. Fails with a `GridError`. */
+    /** Returns the resource as JSON. Undefined if it does not exist. Fails with a `GridError`. */
     read(uri: string): Promise<string> | undefined
   }
   readonly prompts?: {
     readonly listed: readonly ListedPrompt[]
-    /** Fails with `invalid_input`, even for an unknown prompt. */
+    /** Returns a prompt. Fails with `invalid_input`, even for an unknown prompt. */
     get(name: string, args: unknown): Promise<PromptResult>
   }
 }
@@ -175,12 +175,12 @@ function unreadSentence(unread: number): string {
   return `You have ${unreadText(unread)} unread messages.`
 }
 
-/** `since` is null if people cannot read the agents' conversations. */
+/** Returns a sentence about who can read what agents write. `since` is null if people cannot. */
 function readersSentence(since: number | null): string {
   return since === null ? '' : 'Owners and admins of your account can read what you write. '
 }
 
-/** Included for agents whose messages approval rules can hold. */
+/** Returns a sentence for agents whose messages approval rules can hold. */
 function approvalSentence(rules: readonly ActiveApprovalRule[], agentId: string): string {
   const isConcerned = rules.some(({ fromKind, fromId, toKind, toId }) =>
     fromKind === 'any' || toKind === 'any' || fromId === agentId || toId === agentId

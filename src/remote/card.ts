@@ -75,8 +75,8 @@ const cardSchema = z.object({
 })
 
 /**
- * Reads the card of the agent at a URL, which may be that of the card, an endpoint or a host. Fails with `NoCard` if
- * none was found, and with a `RemoteRefusal` if the agent cannot be used.
+ * Reads the card of the agent at a URL, which may be the URL of the card, an endpoint or a host. Fails with `NoCard` if
+ * no card was found, and with a `RemoteRefusal` if the agent cannot be used.
  */
 export async function readCard(stream: SafeStream, address: RemoteAddress): Promise<RemoteCard> {
   let failure: RemoteError | undefined
@@ -218,7 +218,7 @@ const localHosts = /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/
 
 /**
  * Returns an interface's address. Relative addresses are resolved against the agent's. Sample cards contain `localhost`
- * or a listening address. If the given host is also local and has the same port, it replaces that address.
+ * or a listening address. If the given host is also local and the ports are equal, it replaces that host.
  */
 function ownUrl(url: string, given: string): string {
   const { origin, host, hostname, port } = new URL(given)

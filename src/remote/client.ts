@@ -122,7 +122,7 @@ async function request(
   }
 }
 
-/** The client's `fetch`. It sends requests only through `stream`, and the token only to the agent's origin. */
+/** Returns the client's `fetch`. It sends requests only through `stream`, and the token only to the agent's origin. */
 function fetchOf(
   stream: SafeStream,
   { url, token }: RemoteAddress,
@@ -230,7 +230,7 @@ function isOnlyText(part: Record<string, unknown>): boolean {
 const temporary = [408, 425, 429]
 const internalError = -32603
 
-/** A complete response with a success status that cannot be used. A retry is unlikely to help. */
+/** Creates the error for a complete, successful response that cannot be used. A retry is unlikely to help. */
 function useless(detail: string): RemoteError {
   return Object.assign(new RemoteError('invalid_response', detail), { unanswered: 'useless' })
 }

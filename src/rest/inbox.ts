@@ -219,7 +219,7 @@ export function asLeaseInput(body: z.output<typeof nextLease>): LeaseInput {
 
 type Waiting = Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>
 
-/** Returns a call's wait options. Its body, which is small, no longer counts as in flight. */
+/** Returns a call's wait options. While a call waits, its small body no longer counts as in flight. */
 export function waitOf(
   { account, c, check }: Waiting,
   { wait_seconds: seconds = 0 }: Pick<z.output<typeof nextLease>, 'wait_seconds'>,

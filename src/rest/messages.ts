@@ -172,7 +172,7 @@ export const messageRoutes: Route[] = [
   }),
 ]
 
-/** The message is already stored, so the response contains later errors instead of failing. */
+/** Formats `next`. The message is already stored, so later errors are reported instead of thrown. */
 async function nextAnswer(call: Pick<Call<unknown, unknown>, 'account' | 'c' | 'check'>, next: Promise<TimedLease>) {
   try {
     return await leaseAnswer(call, await next)

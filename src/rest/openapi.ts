@@ -156,7 +156,7 @@ function errorsOf({ caller, body, errors = [] }: Operation): Record<string, Json
   )
 }
 
-/** The error body, as created by `restError`. */
+/** Returns the error body, as created by `restError`. */
 function errorSchema(status: number, codes: ErrorCode[]): Json {
   const isLimit = status === httpStatus.limited
   const hasOffset = codes.includes('wrong_offset')

@@ -93,7 +93,7 @@ export interface Route extends Operation {
   /** The name of the call in the activity log. `named` replaces the path parameters in the recorded arguments. */
   recordedAs?: string
   named?(account: AccountStore, params: Record<string, string>): object | Promise<object>
-  /** Handles a validated call. Returns a `Response`, or the JSON of the first response. */
+  /** Handles a validated call. Returns a `Response`, or the JSON for the first of `answers`. */
   serve?: Serve<never, never>
   /** Creates the handler of a route without a credential. */
   open?(store: Store): Handler

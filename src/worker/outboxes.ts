@@ -17,7 +17,7 @@ const maxOfAccount = 16
 const maxOfOrigin = 8
 /** Time after which a request no longer counts towards the limits above, because agents may take minutes to answer. */
 const slowAfterMs = 5 * second
-/** Maximum number of slow requests per account and in total. More still count towards the limits above. */
+/** Maximum number of slow requests per account and in total. Further ones still count towards the limits above. */
 const maxSlow = { ofAccount: 64, inAll: 500 }
 /** Number of consecutive failures after which a server is paused for a while and then probed with a single request. */
 const failuresUntilPause = 3

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 /** Maximum number of reservations ended per run. */
 const maxEnded = 500
 
-/** Safe to run in several processes, because only one unit can end a reservation, and the others fail. */
+/** Ends or extends reservations. Safe in several processes: only one unit can end a reservation; others fail. */
 export async function lookAtReservations(store: Store): Promise<void> {
   const { deps: { now, log }, global: { reservations } } = store
   const calls = store.presences.takeCalls()

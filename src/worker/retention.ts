@@ -23,7 +23,7 @@ const maxAccounts = 100
 /** Age at which an unclaimed account is removed. Longer than every trial. */
 const unclaimedMs = 7 * day
 
-/** Retention times of data that is removed by age alone, by its name in the log. */
+/** Returns the retention times of data that is removed by age alone, by its name in the log. */
 function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
   const retention = config.retentionDays * day
   return {
@@ -57,8 +57,8 @@ function keptMs({ deps: { config } }: Store): Record<OldRows, number> {
 }
 
 /**
- * The sweeps, in an order that satisfies the foreign keys. Each call removes one unit of rows older than a time, and
- * resolves to their number.
+ * Returns the sweeps, in an order that satisfies the foreign keys. Each call removes one unit of rows older than a
+ * time, and resolves to their number.
  */
 function sweepsOf(store: Store): [name: string, sweep: (now: number) => Promise<number>][] {
   const { retention, oauth } = store.global
@@ -100,7 +100,7 @@ export async function sweep(store: Store, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Each statement returns its removed rows. */
+/** Runs statements that return their removed rows. Resolves to the number of these rows. */
 async function remove(store: Store, statements: Statement[]): Promise<number> {
   return (await store.write(statements)).flat().length
 }

@@ -19,8 +19,8 @@ export interface Worker {
 }
 
 /**
- * Recovers leases, then follows the log and performs the duties until `stop`. `attempts` makes the requests that doors
- * write.
+ * Recovers leases, then follows the log and performs the duties until `stop`. `attempts` makes the requests whose
+ * bodies have the format of API responses.
  */
 export async function startWorker(store: Store, attempts?: OutboxAttempts): Promise<Worker> {
   const stopping = new AbortController()

@@ -122,7 +122,7 @@ function card(extensions: unknown[], { name, description, supportedInterfaces, m
   }
 }
 
-/** 1.0 comes first, because clients use the first version that they understand. */
+/** Returns the interfaces, 1.0 first, because clients use the first version that they understand. */
 function interfacesAt(url: string): CardInterface[] {
   return [
     { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },

@@ -23,9 +23,9 @@ interface NewAccount {
 }
 
 /**
- * Create an account with its owner and a first admin key, which is returned only here. An existing user with the
- * address becomes the owner and keeps their password, unless someone else may have registered the address. With `call`, the first row of the activity log records it.
- * Fails with `invalid_input` or `invalid_email`.
+ * Creates an account with its owner and a first admin key, which is returned only here. If a user with the address
+ * exists, that user becomes the owner and keeps their password, unless someone else may have registered the address.
+ * With `call`, the first row of the activity log records the creation. Fails with `invalid_input` or `invalid_email`.
  */
 export async function createAccount(
   store: Store,
@@ -60,8 +60,8 @@ export async function createAccount(
 }
 
 /**
- * Create an empty account with the signed-in user as its only member and owner.
- * Resolves to its id. Fails with `not_allowed` (the email address is not verified), `invalid_input` or `write_conflict`.
+ * Creates an empty account with the signed-in user as its only member and owner. Resolves to its id. Fails with
+ * `not_allowed` (the email address is not verified), `invalid_input` or `write_conflict`.
  */
 export async function createOwnedAccount(
   store: Store,
@@ -106,7 +106,7 @@ export async function renameAccount(account: AccountStore, input: { name: string
 }
 
 /**
- * Set whether owners and admins of the account must have a second factor. The caller must have one to turn this on.
+ * Sets whether owners and admins of the account must have a second factor. The caller must have one to turn this on.
  * Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function requireSecondFactor(
@@ -125,7 +125,7 @@ export async function requireSecondFactor(
   })
 }
 
-/** The store of an existing account, for a command of the operator. Fails with `account_not_found`. */
+/** Returns the store of an existing account, for a command of the operator. Fails with `account_not_found`. */
 export async function openAccount(store: Store, id: string, actor: Actor): Promise<AccountStore> {
   const account = await store.global.accounts.byId(id)
   if (!account) throw new GridError('account_not_found', `No account has the id ${id}. list-accounts lists them.`)
@@ -133,8 +133,8 @@ export async function openAccount(store: Store, id: string, actor: Actor): Promi
 }
 
 /**
- * Create an admin key, which is returned only here. A key created by a user works while they are owner or admin.
- * Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
+ * Creates an admin key, which is returned only here. A key that a user created works only while the user is an owner or
+ * admin. Fails with `not_allowed`, `confirmation_required`, `invalid_input` or `write_conflict`.
  */
 export async function createAdminKey(account: AccountStore, name: string): Promise<{ id: string; adminKey: string }> {
   requireAdmin(account.actor)
@@ -147,9 +147,7 @@ export async function createAdminKey(account: AccountStore, name: string): Promi
   })
 }
 
-/**
- * Revoke an admin key. Every process refuses its next request. Fails with `credential_not_found` or `write_conflict`.
- */
+/** Revokes an admin key. All processes refuse it from now on. Fails with `credential_not_found` or `write_conflict`. */
 export async function deleteAdminKey(account: AccountStore, id: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {

@@ -35,7 +35,7 @@ export interface OpenClaim {
   agents: ClaimableAgent[]
 }
 
-/** The claim that a claim link opens. Fails with `link_expired`; the error says whether the link is unknown or used. */
+/** Returns the claim of a link. Fails with `link_expired`; the error says whether the link is unknown or used. */
 export async function openClaim({ global }: Store, token: string): Promise<OpenClaim> {
   const found = await global.claims.byToken(hashForLookup(token))
   if (!found) {
@@ -54,9 +54,7 @@ export async function openClaim({ global }: Store, token: string): Promise<OpenC
   return { ...claim, agents: await global.claims.agents(claim.provisionalId) }
 }
 
-/**
- * The agents that signed up with a user's email address. Undefined if there are none or the address is not verified.
- */
+/** Returns the agents that signed up with a user's address. Undefined if there are none or it is not verified. */
 export async function findClaimOffer(
   { global }: Store,
   { email, emailVerifiedAt }: SignedInUser['user'],
@@ -65,8 +63,8 @@ export async function findClaimOffer(
 }
 
 /**
- * The claim of an account that is offered to the user. Fails with the same `not_found` if the account does not exist,
- * was claimed, or is offered to another user.
+ * Returns the claim of an account that is offered to the user. Fails with an identical `not_found` whether the account
+ * does not exist, was claimed, or is offered to another user.
  */
 export async function openOfferedClaim({ global }: Store, { user }: SignedInUser, id: string): Promise<OpenClaim> {
   const found = user.emailVerifiedAt === null ? undefined : await global.claims.offered(id, user.email)
@@ -75,9 +73,9 @@ export async function openOfferedClaim({ global }: Store, { user }: SignedInUser
 }
 
 /**
- * Email the owner named by a claim a one-time link that verifies their address and signs them in. `alias` is the agent
- * that just signed up. `address` is the client address for rate limits. Over a limit, no email is sent. Fails with
- * `link_expired`.
+ * Emails a one-time link to the owner whom a claim names. The link verifies the owner's address and signs them in.
+ * `alias` is the agent that just signed up. `address` is the client address for rate limits. Over a limit, no email is
+ * sent. Fails with `link_expired`.
  */
 export async function sendClaimEmail(store: Store, token: string, address: string, alias?: string): Promise<void> {
   const { ownerEmail } = await openClaim(store, token)
@@ -94,7 +92,7 @@ export async function sendClaimEmail(store: Store, token: string, address: strin
   emailSender.send({ to: ownerEmail, ...claimEmail(config, url, alias) })
 }
 
-/** The address of a claim email's link, and whether it has a user. Does not use the link. Fails with `link_expired`. */
+/** Returns the address of a claim email's link, and whether a user has it. Fails with `link_expired`. */
 export async function findClaimEmailLink(store: Store, token: string): Promise<{ email: string; isKnown: boolean }> {
   const link = await store.global.links.byToken('claim', hashForLookup(token), store.deps.now())
   if (!link?.email) throw linkExpired()
@@ -102,8 +100,8 @@ export async function findClaimEmailLink(store: Store, token: string): Promise<{
 }
 
 /**
- * Use the link of a claim email, which verifies its address. If no user has the address yet, one is created with `name`
- * and `password` (empty for none). `session` is the live session of the browser. Fails with `link_expired`,
+ * Uses up the link of a claim email, which verifies the email's address. If no user has the address yet, one is created
+ * with `name` and `password` (empty for none). `session` is the live session of the browser. Fails with `link_expired`,
  * `invalid_input` or `write_conflict`.
  */
 export async function redeemClaimEmailLink(
@@ -153,14 +151,14 @@ export function checkClaimant({ user }: SignedInUser, { ownerEmail }: OpenClaim)
 }
 
 /**
- * Make the user the owner of the provisional account and name it. Its trials end. Discarded agents lose their keys and
- * are deleted. Agents that move get a row in the other account, in the same unit. They keep their alias, keys, skills,
- * settings, unread messages, the idempotency keys of the last day, and the open tasks that they work on. Resolves to
- * the id of the provisional account.
+ * Makes the user the owner of the provisional account, and names the account. Its trials end. Discarded agents lose
+ * their keys and are deleted. Agents that move get a row in the other account, in the same unit. They keep their alias,
+ * keys, skills, settings, unread messages, the idempotency keys of the last day, and the open tasks that they work on.
+ * Resolves to the id of the provisional account.
  *
  * Fails with `link_expired` or `not_found`, depending on the source of the claim, with `not_allowed`, `invalid_input`
  * (also if the other account would have too many skills), `agent_limit_reached`, `write_conflict`, or `claim_changed`
- * if agents were added or deleted since.
+ * if agents were added or deleted after the user saw the list.
  */
 export async function claimAccount(
   store: Store,
@@ -219,7 +217,7 @@ async function moveStatements(
   ]
 }
 
-/** The claim, if the user has decided about exactly its agents. */
+/** Returns the claim if the user has decided about exactly its live agents. Otherwise fails with `claim_changed`. */
 async function openDecided(
   store: Store,
   source: ClaimSource,

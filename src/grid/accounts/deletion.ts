@@ -9,9 +9,9 @@ import { authorize } from '../authorize.ts'
 export const deletedKeptMs = 7 * day
 
 /**
- * Delete the account. From then on nobody can reach it, its agents or its keys. The user types `name`, which must be
- * the account's name. Resolves to the time of its removal; an incomplete import is removed at once. Fails with
- * `invalid_input`, or for a user with `confirmation_required`.
+ * Deletes the account. From then on nobody can reach it, its agents or its keys. The user types `name`, which must be
+ * the account's name. Resolves to the time at which the account is removed, which is now for an incomplete import.
+ * Fails with `invalid_input`, or for a user with `confirmation_required`.
  */
 export async function deleteAccount(account: AccountStore, input: { name: string }): Promise<{ removedAt: number }> {
   const { read, change, deps } = account
@@ -29,7 +29,7 @@ export async function deleteAccount(account: AccountStore, input: { name: string
   return { removedAt: at + deletedKeptMs }
 }
 
-/** Restore a deleted account, except the tasks that waited for its agents. Fails with `not_found`. */
+/** Restores a deleted account, except the tasks that waited for its agents. Fails with `not_found`. */
 export async function restoreAccount(account: AccountStore): Promise<void> {
   const { precondition } = await authorize(account, 'own')
   try {

@@ -7,7 +7,7 @@ import { removedTables } from '../../store/account/retention.ts'
 import { authorize } from '../authorize.ts'
 
 const messagesAtATime = 200
-/** A row has 64 KiB. */
+/** Limits the size of a unit, because a row has 64 KiB. */
 const uploadRowsAtATime = 25
 
 export interface Erased {
@@ -17,7 +17,7 @@ export interface Erased {
 }
 
 /**
- * Erase everything written by agents of the account that have or had this alias, including copies that other accounts
+ * Erases everything written by agents of the account that have or had this alias, including copies that other accounts
  * received. The work is done in small units: after an interruption, a repeat erases the rest. Messages from others
  * stay, even if they quote erased text. Fails with `agent_not_found`, or for a user with `confirmation_required`.
  */
@@ -57,7 +57,7 @@ export async function eraseWords(account: AccountStore, ref: string): Promise<Er
   return { alias, rows }
 }
 
-/** Sentences that name who still has the erased text. */
+/** Returns sentences that name who still has the erased text. */
 export function keptElsewhere({ deps: { config } }: Pick<AccountStore, 'deps'>): string[] {
   const { backupDir, backupEverySeconds, backupKeep } = config
   const days = Math.ceil(backupKeep * backupEverySeconds / (24 * 3600))

@@ -5,14 +5,14 @@ import type { AccountStore } from '../../store/account.ts'
 import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** `off`; `on` for messages from now on; `older` to include earlier messages if it is already on. */
+/** `off`; `on` for messages from now on; `older` to add earlier messages when reading is already on. */
 export type PeopleRead = 'off' | 'on' | 'older'
 
 /**
- * Set whether owners and admins of the account can read messages between its agents. Turning it on covers only messages
- * from then on; earlier messages are a separate choice. Only owners may change it, after they have confirmed their
- * identity. Resolves to the start of the readable period, in milliseconds since the epoch: 0 for everything, null if
- * they cannot read. Fails with `wrong_credential`, `not_allowed`, `confirmation_required`, `invalid_input` or
+ * Sets whether owners and admins of the account can read messages between its agents. Turning it on covers only
+ * messages from then on; earlier messages are a separate choice. Only owners may change it, after they have confirmed
+ * their identity. Resolves to the start of the readable period, in milliseconds since the epoch: 0 for everything, null
+ * if they cannot read. Fails with `wrong_credential`, `not_allowed`, `confirmation_required`, `invalid_input` or
  * `write_conflict`.
  */
 export async function setPeopleRead(
@@ -34,9 +34,9 @@ export async function setPeopleRead(
 }
 
 /**
- * Set whether the texts of messages that guardrails block are stored for 7 days, so that people of the account can read
- * them. Turning it off removes the stored texts. Only owners may change it, after they have confirmed their identity.
- * Fails with `wrong_credential`, `not_allowed`, `confirmation_required` or `write_conflict`.
+ * Sets whether the texts of messages that guardrails block are stored for 7 days, so that people of the account can
+ * read them. Turning it off removes the stored texts. Only owners may change it, after they have confirmed their
+ * identity. Fails with `wrong_credential`, `not_allowed`, `confirmation_required` or `write_conflict`.
  */
 export async function setContentsVisible(
   account: AccountStore,

@@ -18,7 +18,7 @@ import { sendClaimEmail } from './claim.ts'
 
 const trial = { maxMessages: 10, lifetimeMs: 24 * hour, lifetimeText: '24 hours' } as const
 const maxSignupSkills = 20
-/** The signup limit of the whole grid allows as many signups as this many client addresses may make. */
+/** The signup limit of the whole grid, as a multiple of the limit per client address. */
 const busyAddresses = 100
 /** Maximum agents of an unclaimed account. Later signups open another account. */
 const maxProvisionalAgents = 20
@@ -34,19 +34,19 @@ interface SignupInput {
 
 /** The result of a signup, which is returned once. See docs/protocol/signup.md, "Signup". */
 interface SignupResult {
-  /** The line to paste into a terminal that connects the coding clients of the machine. It contains the key. */
+  /** A command line that contains the key and, pasted into a terminal, connects the coding clients of the machine. */
   connect: string
   api_key: string
   /** Starts with `@`. */
   alias: string
   trial: { max_messages: number; expires_in: string; claim_url: string }
   mcp_config: McpConfig
-  /** Invisible characters were removed from the description. */
+  /** Set if invisible characters were removed from the description. */
   sanitized?: true
 }
 
 /**
- * Register an agent for an owner whose email address is not verified. `address` is the client address for rate limits.
+ * Registers an agent for an owner whose email address is not verified. `address` is the client address for rate limits.
  *
  * The first signup for an email address opens a provisional account. Later signups join it until it is claimed. A
  * claimed account is never joined. The result does not show whether the signup opened or joined an account.
@@ -141,7 +141,7 @@ function signupResult(config: Config, alias: string, apiKey: string, claimToken:
   }
 }
 
-/** The limits of a signup: per client address, and for the whole grid. */
+/** Returns the limits of a signup: per client address, and for the whole grid. */
 function countsOf({ signupPerHour }: Config, address: string): Count[] {
   return [
     ...ofNetworks('signup_from', address, [[signupPerHour, hour]]),

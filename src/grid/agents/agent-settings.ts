@@ -42,7 +42,7 @@ export interface AgentUpdate {
   callersWait?: CallersWait
 }
 
-/** Change the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
+/** Changes the settings of an agent. A `remoteUrl` of another origin requires a new token, or none. */
 export async function updateAgent(account: AccountStore, input: AgentUpdate): Promise<{ agent: Agent }> {
   requireAdmin(account.actor)
   const { remoteToken, messageReplies, callersWait } = input
@@ -93,7 +93,7 @@ interface AccessInput {
 }
 
 /**
- * Admit the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`.
+ * Admits the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`.
  */
 export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
@@ -103,7 +103,7 @@ export async function confirmAccess(account: AccountStore, input: AccessInput): 
   throw invalidInput(`@${input.partner} is no longer on the access list of @${alias}, or no agent has it.`, 'partner')
 }
 
-/** Remove an alias from an access list, if it is listed. Fails with `agent_not_found`. */
+/** Removes an alias from an access list, if it is listed. Fails with `agent_not_found`. */
 export async function removeAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
   const { id } = await findProgram(account, input.agent)
@@ -122,7 +122,7 @@ interface NamedKey {
   last4: string
 }
 
-/** Replace all keys of an agent (id or alias) with a new one, which is returned only here. */
+/** Replaces all keys of an agent (id or alias) with a new one, which is returned only here. */
 export async function reissueKey(account: AccountStore, ref: string): Promise<{ agent: Agent; apiKey: string }> {
   requireAdmin(account.actor)
   const key = mintKey('agent_key')
@@ -134,14 +134,14 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
     await account.write([
       agents.requireLive([agent.id]),
       keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
-      // The new key is not revoked, because the unit may be repeated after a lost response.
+      // Spares the new key, because the unit may be repeated after a lost response.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
     return { agent, apiKey: key.key }
   })
 }
 
-/** Add a named key to an agent (id or alias). The key is returned only here. */
+/** Adds a named key to an agent (id or alias). The key is returned only here. */
 export async function addKey(
   account: AccountStore,
   input: { agent: string; name: string },
@@ -164,7 +164,7 @@ export async function addKey(
 }
 
 /**
- * As `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
+ * Like `addKey`, but creates the agent if the account has none with this alias. Fails with `alias_taken` if the alias
  * belongs to another account or to a deleted agent.
  */
 export async function addKeyOrAgent(
@@ -198,13 +198,13 @@ export async function revokeKey(account: AccountStore, input: { agent: string; k
   return await retryOnConflict(async () => endKey(account, (await findProgram(account, input.agent)).id, input.key))
 }
 
-/** Revoke the key that the calling agent uses. */
+/** Revokes the key that the calling agent uses. */
 export async function revokeOwnKey(account: AccountStore): Promise<NamedKey> {
   const { agentId, credentialId } = callerWithKey(account)
   return await retryOnConflict(() => endKey(account, agentId, credentialId))
 }
 
-/** The calling agent and its key. Fails with `wrong_credential`, including for an OAuth token. */
+/** Returns the calling agent and its key. Fails with `wrong_credential`, including for an OAuth token. */
 export async function describeCaller(account: AccountStore): Promise<{
   alias: string
   account: string
@@ -220,8 +220,8 @@ export async function describeCaller(account: AccountStore): Promise<{
 }
 
 /**
- * Make a key for the calling agent, which has an OAuth token; the key ends with the grant. It replaces the earlier key
- * of this name that the same client fetched for the same user. Fails with `wrong_credential`, `invalid_input` or
+ * Creates a key for the calling agent, which has an OAuth token. The key ends with the grant. It replaces the key of
+ * this name that the client fetched earlier for this user. Fails with `wrong_credential`, `invalid_input` or
  * `key_limit_reached`. See docs/protocol/rest.md, "Static key of an agent".
  */
 export async function fetchAgentKey(

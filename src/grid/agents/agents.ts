@@ -1,4 +1,4 @@
-/** Agents: create, delete and validate them. */
+/** Creates, deletes and validates agents. */
 import { limitsOf } from '../limits.ts'
 import { type Actor, requireAdmin } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
@@ -56,14 +56,14 @@ export interface NewAgent {
   /** See `AgentUpdate`. */
   callersWait?: CallersWait
   skills?: SkillInput[]
-  /** The name of its first key. */
+  /** The name of the agent's first key. */
   keyName?: string
 }
 
-/** Limits the use of a public remote agent's token. */
+/** States the limit that protects the token of a public remote agent. */
 export const externalShare = `Together they may send at most ${externalPerHour} messages an hour.`
 
-/** Create an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
+/** Creates an agent in the account. The key is returned only here. See docs/protocol/messages.md, "Agents". */
 export async function createAgent(
   account: AccountStore,
   input: NewAgent,
@@ -113,7 +113,7 @@ export async function createAgent(
   })
 }
 
-/** Soft-delete an agent (id or alias), see `endAgent`. Its alias stays reserved. */
+/** Soft-deletes an agent (id or alias), see `endAgent`. Its alias stays reserved. */
 export async function deleteAgent(account: AccountStore, ref: string): Promise<{ id: string; alias: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -123,7 +123,7 @@ export async function deleteAgent(account: AccountStore, ref: string): Promise<{
   })
 }
 
-/** Statements that add an agent and its first key. The unit fails if the alias has been taken since. */
+/** Returns statements that add an agent and its first key. The unit fails if the alias is taken when it commits. */
 export function newAgentStatements(
   account: AccountStore,
   agent: NewAgentRow,
@@ -142,7 +142,7 @@ export function keyRow(agentId: string, { hash, last4 }: MintedKey, actor: Actor
   return { id: newId(), kind: 'agent_key', agentId, userId: null, issuedBy, name: '', hash, last4 }
 }
 
-/** Fails with `alias_taken`. A person may take the alias that another person gave up. */
+/** Fails with `alias_taken` if the alias is taken. For a person, an alias that another person gave up is free. */
 export async function refuseTakenAlias(
   account: AccountStore,
   alias: string,
@@ -164,13 +164,13 @@ export async function refuseTooManyAgents(account: AccountStore, added = 1): Pro
 }
 
 /**
- * Fails the unit if the account has too many agents at its commit, because other agents may be created concurrently.
+ * Fails the unit if the account has too many agents at commit time, because other agents may be created concurrently.
  */
 export function requireAgentLimit({ change, deps }: AccountStore): Statement[] {
   return [change.agents.requireAtMost(deps.config.agentsPerAccount)]
 }
 
-/** A description as stored, without invisible characters. Fails with `invalid_input`. */
+/** Returns a description as stored, without invisible characters. Fails with `invalid_input`. */
 export function checkDescription(text: string | undefined): string {
   const description = cleanDescription(text ?? '')
   if (description === undefined || !hasAtMost(description, maxDescriptionLength)) {
@@ -179,7 +179,7 @@ export function checkDescription(text: string | undefined): string {
   return description
 }
 
-/** An access list as stored. It may contain aliases that no agent has. Fails with `invalid_input`. */
+/** Returns an access list as stored. It may contain aliases that no agent has. Fails with `invalid_input`. */
 export function checkAccessList(policy: AccessPolicy, aliases: string[]): string[] {
   const list = [...new Set(aliases.map(normaliseAlias))]
   if (list.length > maxAccessList || !list.every((alias) => aliasPattern.test(alias))) {
@@ -191,7 +191,7 @@ export function checkAccessList(policy: AccessPolicy, aliases: string[]): string
   return list
 }
 
-/** The URL of a remote agent as stored; null for other agents. Fails if the URL is not an allowed target. */
+/** Returns a remote agent's URL as stored; null for other agents. Fails if the URL is not an allowed target. */
 export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: string | undefined): string | null {
   if (type !== 'a2a') {
     if (remoteUrl !== undefined) {
@@ -205,7 +205,7 @@ export function checkRemoteUrl(config: Config, type: AgentType, remoteUrl: strin
   return requireAllowedTarget(remoteUrl, config, 'remoteUrl')
 }
 
-/** Seal a token for the row of its agent, so that no other row can use it. */
+/** Seals a token for the row of its agent, so that no other row can use it. */
 export async function sealRemoteToken(
   account: AccountStore,
   agent: Agent,
@@ -218,7 +218,7 @@ export async function sealRemoteToken(
   return await account.seal('agents', agent.id, token)
 }
 
-/** The error prevents an admin from sending the stored token to another server. `field` names the token's field. */
+/** Returns an error, so that no admin sends the stored token to another server. `field` names the token's field. */
 export function tokenOfOtherServer(field: string): GridError {
   return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

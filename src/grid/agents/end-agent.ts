@@ -10,8 +10,8 @@ interface EndingAgent {
 }
 
 /**
- * Statements that soft-delete an agent. Its keys are revoked, its memberships removed, its unread messages parked, and
- * their senders notified. They fail the unit if the agent is already deleted, or another sender has written since.
+ * Returns statements that soft-delete an agent: its keys are revoked, its memberships removed, its unread messages
+ * parked, and their senders notified. They fail the unit if the agent is already deleted, or a new sender has written.
  */
 export async function endAgent(account: AccountStore, agent: EndingAgent, at: number): Promise<Statement[]> {
   const { agents, channels, endings, keys, leases, reservations } = account.change

@@ -17,7 +17,7 @@ import type {
 } from '../../store/account/agents.ts'
 import { agentPage } from '../agent-page.ts'
 
-/** A live agent of the account by id or alias. Deleted agents and agents of other accounts look missing. */
+/** Returns a live agent of the account by id or alias. Deleted agents and agents of other accounts look missing. */
 export async function findAgent(account: AccountStore, ref: string, field?: string): Promise<Agent> {
   const { agents } = account.read
   const agent = await agents.byId(ref.trim()) ?? await agents.byAlias(normaliseAlias(ref))
@@ -30,7 +30,7 @@ export function isProgram<Of extends { type: AgentType }>(agent: Of): agent is O
   return agent.type !== 'human' && agent.type !== 'hook'
 }
 
-/** Like `findAgent`, but fails with `not_allowed` for hooks and persons. No program can act as them. */
+/** Like `findAgent`, but fails with `not_allowed` for hooks and persons, because no program can act as them. */
 export async function findProgram(account: AccountStore, ref: string): Promise<Agent & { type: ProgramType }> {
   const agent = await findAgent(account, ref)
   if (isProgram(agent)) return agent
@@ -46,7 +46,7 @@ export async function findProgram(account: AccountStore, ref: string): Promise<A
   )
 }
 
-/** Who attends an agent of the account: its clients, or the state of a remote agent's server. */
+/** Returns who attends an agent of the account: its clients, or the state of a remote agent's server. */
 export function presenceOf(
   { waiting: { presence } }: Pick<AccountStore, 'waiting'>,
   { id, remote }: Pick<Agent, 'id' | 'remote'>,
@@ -68,7 +68,7 @@ export interface ListedAgent {
   last_seen: string | null
 }
 
-/** A page of the agents that the caller can send to, by alias. A page of a search may be empty even if more follow. */
+/** Returns a page of agents that the caller can send to, by alias. In a search, an empty page may not be the last. */
 export async function listAgents(
   account: AccountStore,
   input: { search?: string; public?: boolean; cursor?: string },
@@ -98,7 +98,7 @@ interface Place {
   skip: number
 }
 
-/** A cursor is an alias, optionally followed by a number, so it never names a hidden agent. */
+/** Parses a cursor: an alias, optionally followed by a number, so that it never names a hidden agent. */
 function placeOf(cursor: string): Place {
   const [, after, skip] = cursor.match(/^(\S*) (\d{1,9})$/) ?? []
   return after === undefined ? { after: cursor, skip: 0 } : { after, skip: Number(skip) }

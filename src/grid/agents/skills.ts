@@ -16,7 +16,7 @@ import { findAgent } from './find-agent.ts'
 export const maxSkills = 200
 const maxNameLength = 64
 const maxDescriptionLength = 500
-/** Maximum skills of an account, because any of its agents can list them all. */
+/** Maximum number of skills of an account. Limited because each of its agents can list them all. */
 const maxAccountSkills = 1_000
 
 export interface SkillInput {
@@ -24,7 +24,7 @@ export interface SkillInput {
   description?: string
 }
 
-/** A page of the skills of the account or of one of its agents, by name. `cursor` is where the page begins. */
+/** Returns a page of the skills of the account or of one of its agents, sorted by name. The page begins at `cursor`. */
 export async function listSkills(
   account: AccountStore,
   input: { agent?: string; cursor?: string },
@@ -41,7 +41,7 @@ export async function listSkills(
   return { skills: entries, cursor }
 }
 
-/** Replace all skills of the calling agent. Missing skills are created; existing ones keep their description. */
+/** Replaces all skills of the calling agent. Missing skills are created; existing ones keep their description. */
 export async function setSkills(
   account: AccountStore,
   input: { skills: SkillInput[] },
@@ -59,7 +59,7 @@ export async function setSkills(
   return { assigned: skills.map((skill) => skill.name), created, ...(areCleaned(input.skills) && sanitized) }
 }
 
-/** Replace all skills of an agent (id or alias), as an admin. Fails with `agent_not_found` or `invalid_input`. */
+/** Replaces all skills of an agent (id or alias), as an admin. Fails with `agent_not_found` or `invalid_input`. */
 export async function setAgentSkills(
   account: AccountStore,
   input: { agent: string; skills: SkillInput[] },
@@ -132,7 +132,7 @@ function skillTaken(name: string): GridError {
   return new GridError('skill_taken', `The account has a skill ${name}. Choose another name.`, { field: 'name' })
 }
 
-/** Statements that create missing skills and attach all, if the agent is live and the account has room for them. */
+/** Returns statements that create missing skills and attach all, if the agent is live and the account has room. */
 export function attachSkills(account: AccountStore, agentId: string, skills: Required<SkillInput>[]): Statement[] {
   if (skills.length === 0) return []
   const at = account.deps.now()
@@ -146,7 +146,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/** Resolves to the number of these skills that the account lacks. */
+/** Fails with `invalid_input` if the account would get too many skills. Resolves to how many of these it lacks. */
 export async function refuseTooManySkills(
   account: AccountStore,
   skills: Pick<SkillInput, 'name'>[],
@@ -168,7 +168,7 @@ export function requireSkillLimit(account: AccountStore): Statement {
   return account.change.skills.requireAtMost(maxAccountSkills)
 }
 
-/** Skills as stored: trimmed, each name once. Fails with `invalid_input`. */
+/** Returns skills as they will be stored: trimmed, each name once. Fails with `invalid_input`. */
 export function checkSkills(skills: SkillInput[]): Required<SkillInput>[] {
   if (skills.length > maxSkills) {
     throw invalidInput(`At most ${maxSkills} skills are allowed.`, 'skills')

@@ -28,7 +28,7 @@ export interface Delivered {
 }
 
 /**
- * Deliver a held message in the unit that records the decision. `text` replaces its text. Fails like a send that the
+ * Delivers a held message in the unit that records the decision. `text` replaces its text. Fails like a send that the
  * recipient does not accept, and with `write_conflict` if another decision was made first.
  */
 export async function deliverHeld(
@@ -51,7 +51,7 @@ export async function deliverHeld(
   await refuseFullInbox(from, recipient)
   const step = await stepOf(from, sender, content)
   const checked = recipient.guards === 0 ? {} : await checkGuardrails(outgoing)
-  // The account of the sender decides first.
+  // The sender's account decides first, so a decision in that account is the first of two.
   const again = await holdOf(outgoing, checked, held.home === account.owner ? 1 : 2)
   const message = messageOf(outgoing.draft, { ...checked, ...again }, content.later)
   return await commit({ account, from, found, decided, recipient, message, step })
@@ -67,12 +67,12 @@ async function programOf(
   return found.find((program) => program !== undefined)
 }
 
-/** The text and the details as the sender gave them. */
+/** Returns the text and the details as the sender gave them. */
 export function givenOf({ body, a2a, parts }: HeldContent): ReturnType<typeof asGiven> {
   return asGiven(body, a2a === null ? undefined : wholeDetails(a2a, parts))
 }
 
-/** The message as it would be sent now. */
+/** Returns the draft of the message as it would be sent now. */
 function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, text: string | undefined): Draft {
   const { a2a, later, messageId: id, replyToMessageId, conversationId, parts } = content
   const { hops, flagged, sanitized, sharedWith, via, type, recipient } = content
@@ -87,7 +87,7 @@ function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, tex
     ...{ replyToMessageId, conversationId, hops, flagged },
     ...{ sanitized, sharedWith, via, key: null, keysSince: 0, replyFrom: null, at },
     ...{ contextId: later.contextId, expiresAt: later.expiresAt },
-    // The stored message is unchanged.
+    // Unused: the stored message keeps its `traceparent`.
     traceparent: null,
     a2a: isEdited ? split ? JSON.stringify(split.inline) : null : a2a,
     largeParts: partsAsJson(isEdited ? split?.apart ?? [] : parts),
@@ -95,7 +95,7 @@ function draftOf({ agentId }: Sender, content: HeldContent, { at }: Decided, tex
   return { text: cleaned, details, requestHash: '', message }
 }
 
-/** The parts of an A2A message are its whole content, including the text. */
+/** Replaces the text among the parts of an A2A message, because these contain the text too. */
 function withText(details: A2aDetails, a2a: string | null, text: string): A2aDetails {
   if (!details.parts || !isFromA2a(a2a)) return details
   const others = details.parts.filter((part) => !isBareText(part as Parameters<typeof isBareText>[0]))
@@ -106,7 +106,7 @@ function partsAsJson(parts: readonly unknown[]): string | null {
   return parts.length === 0 ? null : JSON.stringify(parts)
 }
 
-/** The effect of the message on its task. Fails with `unsupported_operation` if the task has ended. */
+/** Returns the effect of the message on its task. Fails with `unsupported_operation` if the task has ended. */
 async function stepOf(
   from: AccountStore,
   sender: Sender,
@@ -149,7 +149,7 @@ async function commit(
     ...account.change.held.decide(held.id, decided),
     recipient.requireOpen(message, quotasOf(from, recipient.inbox)),
     ...open ? [open] : [],
-    // The parts are the same unless the text was edited or a guardrail masked something.
+    // Replaces the stored parts only if an edit or a guardrail's mask has changed them.
     ...largeParts === partsAsJson(parts) ? [] : [change.held.removeParts(id), change.parts.add(message)],
     ...message.held
       ? [
@@ -158,7 +158,7 @@ async function commit(
       ]
       : change.held.number(id, text, at),
     ...told,
-    // For an unchanged text, the findings were recorded when the message was held.
+    // The findings for an unchanged text were recorded when the message was held, so they are not recorded again.
     ...message.guarded && (edited || !await hasVerdicts(from, id)) ? message.guarded.statements : [],
   ]
   if (!message.held) {

@@ -7,7 +7,7 @@ import type { Decided } from '../../store/account/held-changes.ts'
 const expired = 'Nobody decided in time.'
 
 /**
- * Record the decision and notify the sender by a system message, and in the task that the message began or continued.
+ * Records the decision. Notifies the sender by a system message, and in the task that the message began or continued.
  */
 export async function endHeld(account: AccountStore, held: HeldToDecide, decided: Decided): Promise<void> {
   const { home, messageId, recipient, fromAgentId, later } = held
@@ -30,7 +30,7 @@ export async function endHeld(account: AccountStore, held: HeldToDecide, decided
   ])
 }
 
-/** Refuse a message that expired before a decision. Does nothing if it was decided at the same time. */
+/** Refuses a message that expired before a decision. Does nothing if it was decided at the same time. */
 export async function expireHeld(account: AccountStore, id: string): Promise<void> {
   const held = await account.read.held.byId(id, null)
   if (held?.state !== 'held') return

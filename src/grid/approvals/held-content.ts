@@ -37,7 +37,7 @@ export function heldContent(held: HeldToDecide, parts: StoredPart[]): HeldConten
   return { ...own, later: held.later, parts }
 }
 
-/** A decision carries the hash, which binds it to this content. */
+/** Returns the hash that a decision must contain, so that it applies only to this content. */
 export function hashOfContent(content: HeldContent): string {
   return digestOf(JSON.stringify(content))
 }
@@ -55,7 +55,7 @@ function asFile({ raw, ...part }: Record<string, unknown>, partId: string): Reco
   return isFile && part.part_id === undefined ? { ...part, part_id: partId } : part
 }
 
-/** The content without its text, sender and recipient. */
+/** Returns the content as shown, without its text, sender and recipient. */
 export function shownContent(content: HeldContent): ShownContent {
   const { messageId, fromAlias: _from, type: _type, recipient: _recipient, body, a2a, later, parts, ...fields } =
     content
@@ -71,7 +71,7 @@ export function shownContent(content: HeldContent): ShownContent {
       ...more,
       ...parts.filter(({ id }) => !a2a?.includes(id)).map(({ id }) => ({ part_id: id })),
     ],
-    // A name may occur twice.
+    // Pairs instead of an object, because a name may occur twice.
     fields: [fields, delivery, step, { choices }, named].flatMap((some) => Object.entries(some))
       .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== 0)
       .filter(([name, value], n, all) => all.findIndex((one) => one[0] === name && one[1] === value) === n),

@@ -9,13 +9,13 @@ import { isChannel } from '../send/in-turn.ts'
 import { findHeld } from './held.ts'
 
 export interface HeldPlace {
-  /** Its conversation; undefined if that has no message yet or is hidden from the caller. */
+  /** The held message's conversation; undefined if it has no message yet or is hidden from the caller. */
   thread: number | undefined
-  /** The message that it answers; null if the caller may not read it. Undefined if it answers none. */
+  /** The message to which the held one replies; null if the caller may not read it, undefined if there is none. */
   answered: { seq: number; threadId: number; fromAlias: string } | null | undefined
 }
 
-/** Records no reading, because it contains no text. Fails as `heldMessage` does. */
+/** Finds a held message's place. Records no reading, because a place contains no text. Fails as `heldMessage` does. */
 export async function placeOfHeld(account: AccountStore, id: string): Promise<HeldPlace> {
   const [{ held }, reader] = await Promise.all([findHeld(account, id), readerOf(account)])
   const [thread, answered] = await Promise.all([

@@ -11,19 +11,19 @@ import { hashOfContent, type HeldContent, heldContent, type ShownContent, shownC
 export type HeldMessage = HeldRow & ShownContent & {
   /** SHA-256 of everything that is shown and delivered. */
   hash: string
-  /** The calling user may decide on it, if it is still held. */
+  /** Whether the calling user may decide on the message, if it is still held. */
   mayDecide: boolean
 }
 
 const maxListed = 200
 
-/** Up to 200 held messages that wait for the calling user, sorted by expiry. Empty for other callers. */
+/** Returns up to 200 held messages that wait for the calling user, sorted by expiry. Empty for other callers. */
 export async function heldMessages(account: AccountStore): Promise<HeldRow[]> {
   const { actor, deps: { now }, read } = account
   return actor.type === 'user' ? await read.held.ofUser(actor.userId, now(), maxListed) : []
 }
 
-/** How many messages wait for the calling user, when the first expires, and whether that is within the hour. */
+/** Returns how many messages wait for the calling user, when the first expires, and whether this is within the hour. */
 export async function countHeld(
   account: AccountStore,
 ): Promise<{ count: number; firstEndsAt: number | null; isUrgent: boolean }> {
@@ -38,13 +38,13 @@ export function endsSoon(expiresAt: number, now: number): boolean {
   return expiresAt - now < hour
 }
 
-/** A message that the calling user may decide on or has decided on. Fails with `message_not_found`. */
+/** Returns a message that the calling user may decide on or has decided on. Fails with `message_not_found`. */
 export async function heldMessage(account: AccountStore, id: string): Promise<HeldMessage> {
   const { held: { mayDecide, ...row }, content, hash } = await findHeld(account, id)
   return { ...rowOf(row), ...shownContent(content), hash, mayDecide }
 }
 
-/** A file or a large part of a held message. Fails with `message_not_found` or `part_not_found`. */
+/** Returns a file or a large part of a held message. Fails with `message_not_found` or `part_not_found`. */
 export async function heldPartOf(account: AccountStore, id: string, partId: string): Promise<PartContent> {
   const { held, content: { parts } } = await findHeld(account, id)
   const stored = parts.find((part) => part.id === partId)
@@ -56,7 +56,7 @@ export async function heldPartOf(account: AccountStore, id: string, partId: stri
   return contentOf({ a2a: held.a2a, part }, part, rowOfUpload)
 }
 
-/** Decisions, newest first. Owners and admins see all, others their own. Fails with `wrong_credential`. */
+/** Returns decisions, newest first. Owners and admins see all, others their own. Fails with `wrong_credential`. */
 export async function decisions(account: AccountStore, filter: DecisionFilter) {
   const { userId, role } = callingUser(account.actor)
   return await account.read.held.decided(userId, role === 'owner' || role === 'admin', filter)
@@ -80,7 +80,7 @@ export async function findHeld(account: AccountStore, id: string): Promise<Found
   return { held, content, hash: hashOfContent(content) }
 }
 
-/** Omits what only the delivery needs. */
+/** Omits the fields that only the delivery needs. */
 function rowOf(held: Omit<HeldToDecide, 'mayDecide'>): HeldRow {
   const { home: _home, fromAgentId: _from, fromAliasNow: _now, toId: _to, later: _later, a2a: _a2a, ...row } = held
   return row

@@ -37,7 +37,7 @@ export interface RuleInput {
   isRisky: boolean
 }
 
-/** The rule with the given changes. `rules`: all rules of the account. */
+/** Returns the rule with the given changes. `rules`: all rules of the account. */
 export async function changedRule(
   account: AccountStore,
   before: ApprovalRule,
@@ -81,7 +81,7 @@ function nameOf(text: string, id: string, rules: readonly ApprovalRule[]): strin
   return name
 }
 
-/** The kind that a caller names. `strangers` is an alias of `external`. */
+/** Returns the kind of sender or recipient that the text names, if any. `strangers` is an alias of `external`. */
 function kindOf(end: string): typeof senderKinds[number] | undefined {
   return senderKinds.find((kind) => kind === (end === 'strangers' ? 'external' : end))
 }
@@ -137,7 +137,7 @@ async function decidersOf(account: AccountStore, refs: readonly string[]): Promi
   return [...new Set(ids)].sort()
 }
 
-/** A rule that names a person would show the messages of that person to others. */
+/** Requires the consent of a person whom the rule names, because others would see that person's messages. */
 async function requireConsents(account: AccountStore, { fromId, toId, deciders }: ApprovalRule): Promise<void> {
   if (fromId === null && toId === null) return
   const exempt = await account.read.approvalRules.exemptIds(deciders)

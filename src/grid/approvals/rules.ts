@@ -63,7 +63,7 @@ export async function createApprovalRule(
 }
 
 /**
- * Change the given fields. Only an owner or admin who has recently confirmed their identity in the browser may do this
+ * Changes the given fields. Only an owner or admin who has recently confirmed their identity in the browser may do this
  * (`not_allowed`, `confirmation_required`). Also fails with `not_found`, and like `createApprovalRule`.
  */
 export async function updateApprovalRule(
@@ -87,7 +87,7 @@ export async function updateApprovalRule(
   })
 }
 
-/** Fails with `not_found`, and for callers that may not change a rule. Its held messages stay held. */
+/** Deletes a rule. Messages that it holds stay held. Fails with `not_found`, and like `updateApprovalRule`. */
 export async function deleteApprovalRule(account: AccountStore, id: string): Promise<{ id: string; name: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -102,7 +102,7 @@ export async function deleteApprovalRule(account: AccountStore, id: string): Pro
   })
 }
 
-/** Agents may have admin keys, so no key can weaken the rules about agents' messages. */
+/** Requires a person: agents may have admin keys, and no key may weaken the rules about agents' messages. */
 async function byPerson(account: AccountStore): Promise<Statement[]> {
   const { actor, deps } = account
   if (actor.type !== 'user' && actor.type !== 'system') {

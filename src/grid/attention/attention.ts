@@ -31,9 +31,9 @@ export interface Attention {
 }
 
 /**
- * The entries that need the calling user's attention. Only owners and admins see keys and problems between others. Only
- * readers see who wrote an unread message. A task's failure reason is message text. It is omitted without `isReading`,
- * and the caller records the reading if `readsOthers`.
+ * Returns the entries that need the calling user's attention. Only owners and admins see keys and problems between
+ * others. Only readers see who wrote an unread message. A task's failure reason is message text, so it is omitted
+ * without `isReading`. If `readsOthers` is set, the caller must record the reading.
  */
 export async function attentionOf(
   account: AccountStore,
@@ -71,7 +71,7 @@ async function forReader(
   })
 }
 
-/** The entries without problems between others, which members and viewers may not open. */
+/** Removes problems between others, which members and viewers may not open, and corrects the totals. */
 function ofReader(reader: Reader, conditions: readonly Condition[]): readonly Condition[] {
   const open = conditions.filter((condition) => {
     switch (condition.kind) {
@@ -102,7 +102,7 @@ function placeOfTask(reader: Reader, { clientAgentId, recipientAgentId }: SeenTa
   return placeOf(reader, { channelId: null, agents: [clientAgentId, recipientAgentId] })
 }
 
-/** The number of all entries, including those that `maxOfKind` leaves out. */
+/** Returns the number of all entries, including those that `maxOfKind` leaves out. */
 export function countConditions(conditions: readonly Condition[]): number {
   const kinds = new Map(conditions.map(({ kind, total }) => [kind, total]))
   return [...kinds.values()].reduce((sum, total) => sum + Math.max(0, total - maxOfKind), conditions.length)
@@ -121,7 +121,7 @@ export async function withoutSnoozed(
   const [conditions, offer, kept, reader] = await Promise.all([found, offered, asked, asReader])
   const seen = (reader ? ofReader(reader, conditions) : conditions).filter((condition) => {
     if (['key', 'webhook', 'follower', 'domain', 'access'].includes(condition.kind)) return allows(role, 'manage')
-    // Questions to the users themselves are listed by conversation: see `questionsOf`.
+    // Questions to the calling user are listed by conversation instead, see `questionsOf`.
     return condition.kind !== 'person' || condition.of.userId !== userId
   })
   const all = offer ? [...seen, conditionOfOffer(offer)] : seen
@@ -140,7 +140,7 @@ function keyOf({ kind, subject }: Pick<Condition | Snooze, 'kind' | 'subject'>):
   return `${kind} ${subject}`
 }
 
-/** Hide an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
+/** Hides an entry from the calling user until it gets worse. Resolves to whether it still needed attention. */
 export async function snooze(
   account: AccountStore,
   offer: ClaimOffer | undefined,
@@ -162,7 +162,7 @@ export async function snooze(
   })
 }
 
-/** Show a snoozed entry to the calling user again. */
+/** Shows a snoozed entry to the calling user again. */
 export async function endSnooze(
   account: AccountStore,
   { kind, subject }: { kind: string; subject: string },
@@ -190,7 +190,7 @@ export { maxCounted, maxOfKind }
 /** How old an agent's oldest unread message, or a question to a person, must be to need attention. */
 const unreadForLongMs = hour
 /**
- * A server needs a person after this many failures in a row. Pages show it at once; webhooks are notified after an
+ * A server needs a person after this many failures in a row. Pages show it immediately; webhooks are notified after an
  * hour.
  */
 export const manyFailures = 3
@@ -240,7 +240,7 @@ interface Common {
   level: number
   /** The number of all entries of this kind. At most `maxOfKind` are listed. */
   total: number
-  /** The calling user may not open the task of this entry. */
+  /** Set if the calling user may not open the entry's task. */
   isHidden?: boolean
 }
 
@@ -270,7 +270,7 @@ export type Condition =
 export type ConditionKind = Condition['kind']
 type Of<Kind extends ConditionKind> = Extract<Condition, { kind: Kind }>['of']
 
-/** Whether webhooks are notified of the entry. A server must have failed for an hour. */
+/** Whether webhooks are notified of the entry. For a failing server, they are notified only after an hour. */
 export function isNotified({ kind, of, since }: Condition, now: number): boolean {
   const isFailing = (kind === 'remote' || kind === 'webhook') && !('pausedAt' in of && of.pausedAt)
   return !isFailing || now - (since ?? now) >= notifiedAfterMs
@@ -281,7 +281,7 @@ export function isWorse({ kind, level }: Condition, before: number): boolean {
   return kind === 'paused' ? level > before : level >= 2 * before
 }
 
-/** All current problems of an account, most urgent kinds first, at most `maxOfKind` of each. */
+/** Returns all current problems of an account, most urgent kinds first, at most `maxOfKind` of each. */
 export async function findConditions(account: AccountStore): Promise<Condition[]> {
   const { attention, questions, turns } = account.read
   const at = account.deps.now()
@@ -352,7 +352,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: `${of.follower}, left out`, since: of.since, level: of.leftOut }
     }),
     ...all('parked', parked, (of) => ({ subject: of.agentId, since: of.since, level: of.messages })),
-    // A full inbox weighs twice a nearly full one.
+    // A full inbox has twice the level of a nearly full one.
     ...all('inbox', inboxes, (of) => {
       return { subject: of.agentId, since: null, level: Math.max(of.unread >= of.max ? 2 : 1, of.refused) }
     }),
@@ -365,10 +365,10 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
       return { subject: credentialId ?? userId ?? actorType, since, level: calls }
     }),
     ...all('turns', long, (of) => ({ subject: of.key, since: of.since, level: of.turns })),
-    // A used quota weighs twice a nearly used one.
+    // A used quota has twice the level of a nearly used one.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     ...ofFeature('domain'),
-    // Other accounts may not learn when the alias was taken.
+    // Has no start, because other accounts may not learn when the alias was taken.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]

@@ -14,7 +14,7 @@ import { authorize } from '../authorize.ts'
 import { callingPersonAlias } from '../people/person-aliases.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 
-/** Maximum members of a channel. One write stores a message for all of them. */
+/** Maximum number of members of a channel. Limited because one write stores a message for all of them. */
 export const maxMembers = 500
 
 interface ListedChannel {
@@ -24,7 +24,7 @@ interface ListedChannel {
   members: string[]
 }
 
-/** A page of the channels of the calling agent, by name. `cursor` is where the page begins. */
+/** Returns a page of the channels of the calling agent, sorted by name. The page begins at `cursor`. */
 export async function listChannels(
   account: AccountStore,
   input: { cursor?: string } = {},
@@ -59,7 +59,7 @@ export interface Channel {
   createdAt: number
 }
 
-/** Create a channel and add its members (ids or aliases), all or nothing. */
+/** Creates a channel and adds its members (ids or aliases), all or nothing. */
 export async function createChannel(
   account: AccountStore,
   input: { name: string; description?: string; members?: string[] },
@@ -101,7 +101,7 @@ export async function createChannel(
   })
 }
 
-/** Soft-delete a channel (id or name). It is not listed and accepts no messages; messages sent before stay readable. */
+/** Soft-deletes a channel (id or name). It is not listed and accepts no messages; earlier messages stay readable. */
 export async function deleteChannel(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -118,7 +118,7 @@ export async function deleteChannel(account: AccountStore, ref: string): Promise
   })
 }
 
-/** Replace the members of a channel (id or name) by these agents (ids or aliases), all or nothing. */
+/** Replaces the members of a channel (id or name) by these agents (ids or aliases), all or nothing. */
 export async function setChannelMembers(
   account: AccountStore,
   input: { channel: string; members: string[] },
@@ -139,7 +139,7 @@ export async function setChannelMembers(
   })
 }
 
-/** Notify the calling user of all posts in one of their channels, or only of posts that name them. */
+/** Notifies the calling user of all posts in one of their channels, or only of posts that name them. */
 export async function followChannel(account: AccountStore, channel: string, follows: boolean): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'use')
@@ -153,10 +153,9 @@ export async function followChannel(account: AccountStore, channel: string, foll
 export const wakes = ['all', 'mentions', 'none'] as const satisfies readonly Wake[]
 
 /**
- * Choose which posts of a channel wake a member. Admins choose for any agent, agents for themselves. Null is the
+ * Chooses which posts of a channel wake a member. Admins choose for any agent, agents for themselves. Null is the
  * default: all posts in a channel of at most five members; in larger channels, posts that name or answer the agent.
- * Fails with `channel_not_found` or
- * `not_channel_member`.
+ * Fails with `channel_not_found` or `not_channel_member`.
  */
 export async function setWake(
   account: AccountStore,
@@ -173,7 +172,7 @@ export async function setWake(
   throw new GridError('not_channel_member', `The agent is not a member of #${found.name}.`)
 }
 
-/** Add agents (ids or aliases) to a channel and remove others, all or nothing. Other members stay. */
+/** Adds agents (ids or aliases) to a channel and removes others, all or nothing. Other members stay. */
 export async function changeChannelMembers(
   account: AccountStore,
   input: { channel: string; add?: string[]; remove?: string[] },
@@ -202,7 +201,7 @@ export async function changeChannelMembers(
   })
 }
 
-/** Change the description of a channel (id or name). Its name cannot be changed, because messages contain it. */
+/** Changes the description of a channel (id or name). Its name cannot be changed, because messages contain it. */
 export async function updateChannel(
   account: AccountStore,
   input: { channel: string; description: string },

@@ -6,7 +6,7 @@ export interface AnswerTimes {
   /** The other agent (`@alias`) or channel (`#name`); undefined for the total. */
   name?: string
   answers: number
-  /** The average of each of the last 7 days in UTC, oldest first. `averageMs` covers all days. 0 means no answers. */
+  /** The average per day of the last 7 days in UTC, oldest first. `averageMs` covers all days. 0 means no answers. */
   daysMs: number[]
   averageMs: number
 }
@@ -14,7 +14,7 @@ export interface AnswerTimes {
 const days = 7
 const maxPeers = 3
 
-/** An agent's answer times: the total, then the recipients with the most answers. Empty if it has not answered. */
+/** Returns an agent's answer times: the total, then the recipients with the most answers. Empty without answers. */
 export async function answerTimesOf(account: AccountStore, agentId: string): Promise<AnswerTimes[]> {
   const first = startOfDay(account.deps.now()) - (days - 1) * day
   const rows = await account.read.traffic.answers(agentId, first)

@@ -5,13 +5,13 @@ import type { ThreadMessage } from './messages.ts'
 
 export interface Choices {
   offered: string[]
-  /** The person may still answer. */
+  /** Whether the person may still answer. */
   isOpen: boolean
   /** The index of the person's first choice; absent if they have not answered or answered in words. */
   chosen?: number
 }
 
-/** The choices of messages, by `seq`; messages without choices are absent. */
+/** Returns the choices of messages, by `seq`; messages without choices are absent. */
 export async function choicesIn(account: AccountStore, messages: ThreadMessage[]): Promise<Map<number, Choices>> {
   const offers = messages.flatMap(({ seq, a2a }) => {
     const offered = choicesOf(a2a)

@@ -9,8 +9,8 @@ import { findThread, unknownConversation } from './threads.ts'
 import { messageIn, replyToMessage } from './write.ts'
 
 /**
- * Answer a message of a conversation with one of its choices, as the calling user. Only the first answer counts: choosing
- * the same again changes nothing. The message then counts as read. Fails with `conversation_not_found`,
+ * Answers a message of a conversation with one of its choices, as the calling user. Only the first answer counts:
+ * repeating the same choice changes nothing. The message then counts as read. Fails with `conversation_not_found`,
  * `message_not_found` or `already_answered`.
  */
 export async function choose(

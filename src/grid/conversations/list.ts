@@ -39,14 +39,14 @@ interface ListOptions {
   requestId: string | null
 }
 
-/** A page of the conversations that the reader may see. */
+/** Returns a page of the conversations that the reader may see. */
 export async function listConversations(account: AccountStore, options: ListOptions): Promise<ConversationList> {
   return await (await beginList(account, options)).list
 }
 
 /**
- * Like `listConversations`, but resolves when the first conversation is known, while the rest is looked up. For a
- * member, the list may omit the first conversation.
+ * Like `listConversations`, but resolves as soon as the first conversation is known, while the rest is still looked up.
+ * For a member, the list may omit that conversation.
  */
 export async function beginList(
   account: AccountStore,
@@ -98,7 +98,7 @@ async function listOf(
   return { reader, threads, unread, next }
 }
 
-/** The place of the newest message of each thread. In a conversation with an id, it depends on the message itself. */
+/** Returns the place of each thread's newest message. In a conversation with an id, each message has its own place. */
 export async function placesOfNewest(account: AccountStore, reader: Reader, threads: Thread[]) {
   const places = new Map(threads.map((thread) => [thread.id, placeOfThread(reader, thread)]))
   const unclear = threads.filter(({ kind }) => kind === 'conversation' && reader.personAlias)
@@ -126,7 +126,7 @@ export interface AgentTalk {
   talks: Thread[]
 }
 
-/** The newest messages from or to an agent (by alias), and its conversation partners. Does not mark them as seen. */
+/** Returns an agent's newest messages and its conversations. The agent is named by alias. Marks nothing as seen. */
 export async function talkOfAgent(
   account: AccountStore,
   alias: string,

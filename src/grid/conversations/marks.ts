@@ -8,7 +8,7 @@ import { findThread, setSeen, type Thread, unknownConversation } from './threads
 
 type ReadMessages = { seqs: readonly number[] } | { upTo: number }
 
-/** Mark messages to the calling user as read, and the conversation as seen up to the newest of them. */
+/** Marks messages to the calling user as read, and the conversation as seen up to the newest of them. */
 export async function markConversationRead(
   account: AccountStore,
   threadId: number,
@@ -29,7 +29,7 @@ export async function markConversationRead(
   return { read }
 }
 
-/** Mark up to 50 messages to the calling user as unread again, starting at a `seq`. */
+/** Marks up to 50 messages to the calling user as unread again, starting at a `seq`. */
 export async function markConversationUnread(
   account: AccountStore,
   threadId: number,
@@ -43,7 +43,7 @@ export async function markConversationUnread(
   return { unread }
 }
 
-/** The oldest unread message to the calling user outside the conversation `except`, or else inside it. */
+/** Returns the oldest unread message to the calling user outside the conversation `except`, or else inside it. */
 export async function nextUnread(
   account: AccountStore,
   except?: number,
@@ -72,9 +72,9 @@ function callingReader(account: AccountStore): string {
   return userId
 }
 
-/** Maximum messages of a page, and of a call of `markRead`. */
+/** Maximum number of messages on a page and in a call of `markRead`. */
 const maxInboxPage = 50
-/** Mark messages to the calling user as read; their senders see it. Resolves to those that were unread. */
+/** Marks messages to the calling user as read; their senders see it. Resolves to those that were unread. */
 export async function markRead(account: AccountStore, messageIds: readonly string[]): Promise<{ read: string[] }> {
   const { agentId } = await callingPersonAlias(account)
   requireFew(messageIds)

@@ -35,14 +35,14 @@ export interface Reader {
 /** The place of a message: to or from the reader, in a channel, or between others. */
 export type Place = { kind: 'mine' } | { kind: 'channel'; channelId: string } | { kind: 'others' }
 
-/** The calling user as a reader, by the current role and switch. */
+/** Returns the calling user as a reader, by the current role and switch. */
 export async function readerOf(account: AccountStore): Promise<Reader> {
   const reader = await readerFor(account, callingUser(account.actor).userId)
   if (!reader) throw new GridError('not_allowed', 'You are no longer a member of this account.')
   return reader
 }
 
-/** A user as a reader; undefined if they are not a member. */
+/** Returns a user as a reader; undefined if they are not a member. */
 export async function readerFor(account: AccountStore, userId: string): Promise<Reader | undefined> {
   const row = await account.read.personAliases.reader(userId)
   if (!row) return undefined
@@ -58,13 +58,13 @@ export async function readerFor(account: AccountStore, userId: string): Promise<
   }
 }
 
-/** The place of a message or thread. `agents` are the ids of the agents at its ends. */
+/** Returns the place of a message or thread. `agents` are the ids of the sender and the recipient, if known. */
 export function placeOf(reader: Reader, of: { channelId: string | null; agents: readonly (string | null)[] }): Place {
   if (reader.personAlias && of.agents.includes(reader.personAlias.agentId)) return { kind: 'mine' }
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
-/** The start of the readable period in a place; undefined if the reader sees only numbers. */
+/** Returns the start of the readable period in a place; undefined if the reader sees only numbers. */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
   if (place.kind === 'mine') return reader.personAlias && 0
   const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
@@ -73,7 +73,7 @@ export function readableFrom(reader: Reader, place: Place): number | undefined {
   return Math.min(joined, bySwitch)
 }
 
-/** The times of `readableFrom` for every place, for statements that filter by them. */
+/** Returns the times of `readableFrom` for every place, for statements that filter by them. */
 export function readableTimes(reader: Reader): ReadableTimes {
   const from = (place: Place) => readableFrom(reader, place) ?? null
   return {
@@ -97,7 +97,7 @@ export function isReadBySwitch(reader: Reader, place: Place, at: number): boolea
   return joined === undefined || at < joined
 }
 
-/** The place of the messages of a thread. In a conversation with an id, single messages may be the reader's own. */
+/** Returns the place of a thread's messages. In a conversation with an id, some of them may be the reader's own. */
 export function placeOfThread(
   reader: Reader,
   { kind, channel, agents }: Pick<Thread, 'kind' | 'channel' | 'agents'>,
@@ -106,7 +106,7 @@ export function placeOfThread(
   return placeOf(reader, { channelId: channel?.id ?? null, agents: ends })
 }
 
-/** The place of one message. Its recipient is known by its receipt, because an alias can change. */
+/** Returns the place of one message. Takes the recipient from its receipt, because an alias can change. */
 export function placeOfMessage(
   reader: Reader,
   { fromAgentId }: ThreadMessage,
@@ -119,7 +119,7 @@ export function placeOfMessage(
   })
 }
 
-/** The object of a reading: a thread, a list by its name, or an agent's newest messages. Never a text. */
+/** What was read: a thread, a list by its name, or an agent's newest messages. Never a text. */
 type Reading =
   | { thread: string; agents: readonly string[] }
   | { thread: string; channel: string }
@@ -129,8 +129,8 @@ type Reading =
 const maxNamed = 8
 
 /**
- * Record the reading before it is shown, once per session, thread and hour. If that fails, show nothing. Looks up an
- * earlier record while `isReading` is pending.
+ * Records a reading before its content is shown, once per session, thread and hour. If that fails, the caller must show
+ * nothing. Looks up an earlier record while `isReading` is pending.
  */
 export async function recordReading(
   account: AccountStore,
@@ -150,7 +150,7 @@ export async function recordReading(
       [account.change.activity.requireNoReading(row)],
     )
   } catch (error) {
-    // Another request of the session recorded it.
+    // Another request of the session has already recorded this reading.
     const isThere = error instanceof GridError && error.code === 'write_conflict' &&
       await account.read.activity.hasReading(row)
     if (!isThere) throw error

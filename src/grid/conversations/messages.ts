@@ -12,7 +12,7 @@ export interface ThreadMessage
   isReceived: boolean
   flagged: boolean
   sanitized: boolean
-  /** A person who approved it changed its text. */
+  /** Whether the person who approved the message changed its text. */
   edited: boolean
 }
 
@@ -58,7 +58,7 @@ const maxPageBytes = 60_000
 const messageBytes = 550
 const maxChain = 1_000
 
-/** A page of a thread. `since` excludes earlier messages. The page of an unknown thread is empty. */
+/** Returns a page of a thread. `since` excludes earlier messages. The page of an unknown thread is empty. */
 export async function readThread(
   account: AccountStore,
   id: number,
@@ -69,14 +69,14 @@ export async function readThread(
   return page
 }
 
-/** The `seq` of a thread's first message since a time; null if it has none. */
+/** Returns the `seq` of a thread's first message since a time; null if it has none. */
 export async function firstSince(account: AccountStore, id: number, since: number): Promise<number | null> {
   return since > 0 ? await account.read.threadMessages.firstSince(id, since) : 0
 }
 
 /**
- * A page of a thread from a message on, with the messages that it answers. The page is read while `first` is looked up.
- * A null `first` gives an empty page.
+ * Returns a page of a thread, without messages before `first`, and the messages that the page answers. The page is read
+ * while `first` is looked up. A null `first` gives an empty page.
  */
 export async function readPage(
   account: AccountStore,
@@ -123,7 +123,7 @@ async function messagesAround(
   return await account.read.threadMessages.around(id, { anchor, from, older: older + 1, newer: newer + 1, user })
 }
 
-/** The messages around the anchor that fit into the page's byte limit, at least one. */
+/** Returns the messages around the anchor that fit into the page's byte limit, at least one. */
 function withinBytes(messages: PlacedMessage[], anchor: number): PlacedMessage[] {
   const first = messages.findIndex(({ seq }) => seq >= anchor)
   let [from, to] = first < 0 ? [messages.length, messages.length] : [first, first]
@@ -147,7 +147,7 @@ async function placeOf(account: AccountStore, id: number, position: ThreadPositi
   return { anchor, older: 0, newer: pageSize }
 }
 
-/** A message and its thread in this account, by its `seq` or id; undefined if it has no place in the account (yet). */
+/** Finds a message and its thread in this account, by `seq` or id; undefined if it has no place there (yet). */
 export async function findMessage(
   account: AccountStore,
   message: { seq: number } | { id: string },
@@ -162,7 +162,7 @@ export async function findMessages(account: AccountStore, seqs: number[]): Promi
   return (await bySeqs(account, seqs)).map(shown)
 }
 
-/** The newest messages in some threads, oldest first. */
+/** Returns the newest messages in some threads, oldest first. */
 export async function newestOf(account: AccountStore, threads: number[], limit: number): Promise<ThreadMessage[]> {
   return (await account.read.threadMessages.newestOf(threads, limit, readingUser(account.actor))).map(shown)
 }
@@ -171,7 +171,7 @@ function bySeqs(account: AccountStore, seqs: number[]): Promise<PlacedMessage[]>
   return account.read.threadMessages.bySeqs(seqs, readingUser(account.actor))
 }
 
-/** The states of messages in threads of this account, by their `seq`; unknown messages are absent. */
+/** Returns the states of messages in threads of this account, by their `seq`; unknown messages are absent. */
 export async function receiptsOf(account: AccountStore, seqs: number[]): Promise<Map<number, Receipts>> {
   const { threadMessages } = account.read
   const [direct, posts] = await Promise.all([threadMessages.direct(seqs), threadMessages.posts(seqs)])
@@ -196,8 +196,8 @@ export async function receiptsOf(account: AccountStore, seqs: number[]): Promise
 }
 
 /**
- * The chain of a message as a tree from its root, at most 1,001 messages. Replies to removed messages are attached to
- * the root.
+ * Returns the chain of a message as a tree from its root, at most 1,001 messages. Replies to removed messages are
+ * attached to the root.
  */
 export async function readChain(account: AccountStore, seq: number, since = 0): Promise<ChainMessage | undefined> {
   const found = await account.read.threadMessages.chain(seq, maxChain, readingUser(account.actor))

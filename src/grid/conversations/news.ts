@@ -1,4 +1,4 @@
-/** The content of the page Home: conversations with news, and figures. It reads no texts between others. */
+/** The content of the page Home: conversations with news, and figures. Reads no texts between others. */
 import { day, hour, startOfDay } from '../../lib/time.ts'
 import { allows, callingUser } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
@@ -18,9 +18,9 @@ export interface News {
 }
 
 /**
- * Readable conversations with messages that the calling user has not seen, newest first. For a conversation that they
- * never opened, messages of the last day count, but not those before they joined. Marks nothing as seen. `isCut` means
- * that there may be older conversations.
+ * Returns readable conversations with messages that the calling user has not seen, newest first. In a conversation that
+ * the user never opened, messages of the last day count, except those from before the user joined. Marks nothing as
+ * seen. `isCut` means that there may be older conversations.
  */
 export async function newsOf(account: AccountStore): Promise<{ reader: Reader; news: News[]; isCut: boolean }> {
   const { userId, role } = callingUser(account.actor)
@@ -43,7 +43,7 @@ export async function newsOf(account: AccountStore): Promise<{ reader: Reader; n
   return { reader, news, isCut: next !== undefined && changed.length === threads.length }
 }
 
-/** An hour or a day in UTC. `answerMs` is the sum of the times of its `answers`. */
+/** The figures of an hour or a day in UTC. `answerMs` is the total time that its `answers` took. */
 export interface Period {
   at: number
   sent: number
@@ -53,7 +53,7 @@ export interface Period {
   failed: number
 }
 
-/** The figures per hour of the last 24 hours, or per day of the last 7 days, oldest first. */
+/** Returns the figures per hour of the last 24 hours, or per day of the last 7 days, oldest first. */
 export async function figuresOf(account: AccountStore, unit: 'hour' | 'day'): Promise<Period[]> {
   const { traffic, figures } = account.read
   const now = account.deps.now()

@@ -26,8 +26,8 @@ const receiptsPage = 50
 const maxVerdicts = 100
 
 /**
- * One message by `seq` or id, with guardrail verdicts and remote agent events. `after` is the start of a page of a
- * post's recipients.
+ * Returns one message by `seq` or id, with guardrail verdicts and remote agent events. `after` is the start of a page
+ * of a post's recipients.
  */
 export async function openMessage(
   account: AccountStore,
@@ -56,8 +56,8 @@ async function openFound(
 }
 
 /**
- * A message by its id, if the calling user may read it. A caller that shows its text records the reading. Fails with
- * `message_not_found` or `not_allowed`.
+ * Returns a message by its id, if the calling user may read it. A caller that shows its text records the reading. Fails
+ * with `message_not_found` or `not_allowed`.
  */
 export async function readableMessage(account: AccountStore, id: string): Promise<OpenMessage> {
   const [reader, found] = await Promise.all([readerOf(account), messageNamed(account, id)])
@@ -65,7 +65,7 @@ export async function readableMessage(account: AccountStore, id: string): Promis
   return (await readFound(account, reader, found)).message
 }
 
-/** Fails with `not_allowed` if the reader may not read it. The reading is not recorded yet. */
+/** Fails with `not_allowed` if the reader may not read the message. Does not record the reading. */
 async function readFound(
   account: AccountStore,
   reader: Reader,
@@ -86,7 +86,7 @@ async function readFound(
   return { reader, thread, message, receipts: recipient ? [recipient] : receipts }
 }
 
-/** A part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
+/** Returns a part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
 export async function openPart(
   account: AccountStore,
   ref: string,
@@ -102,7 +102,7 @@ export async function openPart(
   return await findListedPart(account, { id, agentId, isSent: !isReceived }, key)
 }
 
-/** Retract a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */
+/** Retracts a message that the calling user sent, named by its `seq` or its id. Fails as `retractMessage` does. */
 export async function retractOwnMessage(account: AccountStore, ref: string): Promise<void> {
   const message = await messageNamed(account, ref)
   if (!message) throw unknownMessage()
@@ -147,7 +147,7 @@ interface OpenedChain {
 
 export const chainPageSize = 100
 
-/** All messages with the same root, each before its answers. `offset` is the number of messages before the page. */
+/** Returns all messages of the chain, each before its answers. `offset` is the number of messages before the page. */
 export async function openChain(
   account: AccountStore,
   ref: string,
@@ -214,7 +214,7 @@ interface ListedPart {
   bytes: number
 }
 
-/** The details of a message besides its text; empty if they are damaged. */
+/** Returns the details of a message besides its text; empty if they are damaged. */
 export function listParts({ id, a2a, body }: { id: string; a2a: string | null; body: string }): ListedPart[] {
   if (a2a === null) return []
   try {
@@ -230,18 +230,18 @@ export function listParts({ id, a2a, body }: { id: string; a2a: string | null; b
   }
 }
 
-/** The names of the files among parts, as one text. */
+/** Returns the names of the files among parts, as one text. */
 export function fileNames(parts: readonly ListedPart[]): string {
   return parts.flatMap(({ filename }) => filename ?? []).join(', ')
 }
 
-/** The handle of an inline or separately stored part. */
+/** Returns the handle of an inline or separately stored part. */
 function handleAt(messageId: string, part: Record<string, unknown>, n: number): PartHandle {
   if (part.part_id !== undefined) return part as unknown as PartHandle
   return storedPart(`${messageId}.${n}`, part).handle
 }
 
-/** A part from `listParts` of a message that `agentId` sent or received. Fails with `part_not_found`. */
+/** Returns a part from `listParts` of a message that `agentId` sent or received. Fails with `part_not_found`. */
 export async function findListedPart(
   account: AccountStore,
   { id, agentId, isSent }: { id: string; agentId: string; isSent: boolean },
@@ -255,7 +255,7 @@ export async function findListedPart(
   return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, id, upload, n))
 }
 
-/** An inline part, by its index. */
+/** Returns an inline part, by its index. */
 export function inlinePart({ a2a }: Pick<PartOfMessage, 'a2a'>, partId: string, key: string): StoredPart | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: unknown[] }

@@ -32,12 +32,12 @@ import { findThread, setSeen, type Thread, type ThreadKind, unknownConversation 
 
 export interface OpenMessage extends ThreadMessage {
   receipts: Receipts | undefined
-  /** Whether it is from or to the reader, or in a channel since they joined it. */
+  /** Whether the message is from or to the reader, or was posted to a channel after the reader joined it. */
   isMine: boolean
   isUnread: boolean
-  /** A guardrail let it pass without a check; `only` if none objected to it. */
+  /** Set if a guardrail let the message pass without a check. `only` means that no other guardrail objected. */
   unchecked?: { only: boolean }
-  /** Its task; `isFirst` if the message began the task. */
+  /** The message's task. `isFirst` means that the message began the task. */
   task?: { state: TaskState; isFirst: boolean; steps: TaskStep[] }
   /** Choices that the sender offers a person. */
   choices?: Choices
@@ -51,16 +51,16 @@ export interface OpenConversation {
   messages: OpenMessage[]
   /** Sends blocked by guardrails within the time of the page, oldest first. */
   refused: RefusedSend[]
-  /** Answered messages, by `id`: readable, in the same conversation, and not directly before the answer. */
+  /** The messages that others answer, by `id`: readable, in this conversation, and not directly before the answer. */
   quoted: Map<string, OpenMessage>
   /** Anchors of the previous and next page; undefined on the first and the last page. */
   older?: number
   newer?: number
-  /** How many messages between others this page omits. */
+  /** The number of messages between others that this page omits. */
   hidden: number
-  /** The last message that the user has now seen. */
+  /** The `seq` of the last message that the user has now seen. */
   seen: number
-  /** The first unread message to the reader, or else the first unseen one; null if there is none. */
+  /** The `seq` of the first unread message to the reader, or else of the first unseen one; null if there is none. */
   firstNew: number | null
 }
 
@@ -70,7 +70,7 @@ export interface Place {
   thread: Thread
 }
 
-/** Fails with `conversation_not_found`. */
+/** Finds a conversation and its reader. Fails with `conversation_not_found`. */
 export async function placeOfConversation(account: AccountStore, id: number): Promise<Place> {
   const { userId } = callingUser(account.actor)
   const [reader, thread] = await Promise.all([readerOf(account), findThread(account, id, userId)])
@@ -81,13 +81,13 @@ export async function placeOfConversation(account: AccountStore, id: number): Pr
 interface Opening {
   requestId: string | null
   isGlance?: boolean
-  /** A lookup that has already begun. */
+  /** The result of a lookup that has already begun. */
   place?: Awaitable<Place>
 }
 
 /**
- * A page of a conversation. A page with the newest messages marks the conversation as seen, unless `isGlance` is set.
- * Messages and permission are read together. Without permission, no message is returned.
+ * Returns a page of a conversation. A page with the newest messages marks the conversation as seen, unless `isGlance`
+ * is set. Messages and permission are read at the same time. Without permission, no message is returned.
  */
 export async function openConversation(
   account: AccountStore,
@@ -127,7 +127,7 @@ export async function openConversation(
   }
 }
 
-/** The first message by others that the user has not seen, as far as the page shows; null if there is none. */
+/** Returns the `seq` of the first unseen message by others, or one before it if it is not on the page; null if none. */
 function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page: ThreadPage): number | null {
   if (seenSeq === 0 || seenSeq >= lastSeq) return null
   if (page.hasNewer || (page.hasOlder && page.messages[0].seq > seenSeq)) return seenSeq + 1
@@ -135,8 +135,8 @@ function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page
 }
 
 /**
- * All pages of a conversation, oldest first. Each page is read on demand, and its reading is recorded. Fails with
- * `conversation_not_found`, and `not_allowed` if the user sees only numbers.
+ * Yields all pages of a conversation, oldest first. Each page is read on demand, and its reading is recorded. Fails
+ * with `conversation_not_found`, and `not_allowed` if the user sees only numbers.
  */
 export async function* wholeConversation(
   account: AccountStore,
@@ -178,7 +178,7 @@ async function refusedSends(
   })
 }
 
-/** The start of the readable part of a thread, see `OpenConversation`, and the first message since then. */
+/** Returns the start of a thread's readable part, see `OpenConversation`, and the first message since then. */
 async function accessTo(
   account: AccountStore,
   id: number,
@@ -187,7 +187,7 @@ async function accessTo(
   const { userId } = callingUser(account.actor)
   const [hasUser, of] = await Promise.all([account.read.threads.hasUser(id, userId), readableSince(account, place)])
   const { reader, thread } = of
-  // In a conversation with an id, single messages may be the reader's own.
+  // In a conversation with an id, some messages may be the reader's own.
   const isPart = reader.personAlias !== undefined && thread.kind === 'conversation' && hasUser
   return isPart ? { reader, thread, since: 0, first: 0 } : of
 }
@@ -198,7 +198,7 @@ async function readableSince(account: AccountStore, place: Awaitable<Place>) {
   return { reader, thread, since, first: since === undefined ? null : await firstSince(account, thread.id, since) }
 }
 
-/** Removes messages that the reader may not read, and adds the receipts of the others. */
+/** Removes messages that the reader may not read, and adds receipts and other details to the rest. */
 export async function readable(
   account: AccountStore,
   reader: Reader,
@@ -240,7 +240,7 @@ export async function readable(
   })
 }
 
-/** Record the reading of these messages, if some are readable only because the account lets owners and admins read. */
+/** Records the reading of these messages, if some are readable only because the account lets owners and admins read. */
 export async function recordIfOthers(
   account: AccountStore,
   thread: Thread,
@@ -251,7 +251,7 @@ export async function recordIfOthers(
   await recordReadingOf(account, thread, requestId, hasOthers)
 }
 
-/** See `recordReading`. */
+/** Records the reading of a thread, see `recordReading`. */
 export async function recordReadingOf(
   account: AccountStore,
   { id, channel, agents }: Thread,
@@ -271,7 +271,7 @@ async function markSeen(account: AccountStore, { userId }: Reader, thread: Threa
   return last
 }
 
-/** Messages of other conversations have their own readers, so they are not quoted. */
+/** Returns quoted messages by id. Those of other conversations have different readers, so they are not quoted. */
 function quotedBy(messages: OpenMessage[], answered: OpenMessage[]): Map<string, OpenMessage> {
   const wanted = new Set(messages.flatMap(({ replyToMessageId: id }, n) => {
     return id !== null && messages[n - 1]?.id !== id ? [id] : []

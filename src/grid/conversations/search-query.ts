@@ -8,7 +8,7 @@ export interface SearchQuery {
   to: string
   /** The name of a channel. */
   in: string
-  /** Days, as `2026-11-24`. */
+  /** Days such as `2026-11-24`. */
   after: string
   before: string
   /** Any of `file` and `link`. */
@@ -18,7 +18,7 @@ export interface SearchQuery {
 
 const filter = /(^|\s)(from|to|in|after|before|has|is):(\S+)/gi
 
-/** Parse the query; filters in the text override separate fields. */
+/** Parses the query; filters in the text override separate fields. */
 export function parseSearch(query: URLSearchParams): SearchQuery {
   const given = (name: string) => (query.get(name) ?? '').trim().slice(0, 200).toWellFormed().replaceAll('\0', '')
   const fields = new Map(['from', 'to', 'in', 'after', 'before', 'has', 'is'].map((name) => [name, given(name)]))

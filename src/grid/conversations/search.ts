@@ -23,9 +23,9 @@ export interface SearchResult {
   hasMore: boolean
   /** The `position` of the next page. */
   next?: number
-  /** The index is being rebuilt from the first message, so newer messages are not found yet. */
+  /** Whether the index is being rebuilt from the first message, so that newer messages are not found yet. */
   isFilling: boolean
-  /** The query names a word or a filter. */
+  /** Whether the query contains a word or a filter. */
   isAsked: boolean
   /** Whether the reader may read messages at all. */
   isReader: boolean
@@ -36,7 +36,7 @@ const maxCounted = 500
 /** A larger backlog of unindexed messages means that the index is being rebuilt. */
 const maxMissing = 1_000
 
-/** Search messages. `days` are the times of `after` and `before` of the query. */
+/** Searches messages. `days` are the times that `after` and `before` of the query stand for. */
 export async function searchConversations(
   account: AccountStore,
   query: SearchQuery,
@@ -86,7 +86,7 @@ export async function searchConversations(
   }
 }
 
-/** A snippet of the text. If it contains no word of the query, the file names precede it. */
+/** Returns a snippet of the text. If the text contains no word of the query, the snippet begins with the file names. */
 function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPiece[] {
   const text = oneLine(message.body)
   const excerpt = excerptOf(text, words)
@@ -95,9 +95,7 @@ function excerptIn(message: ThreadMessage, words: readonly string[]): ExcerptPie
   return files === '' ? excerpt : excerptOf(`${files}: ${text}`, words)
 }
 
-/**
- * The newest readable places: messages to or from the reader's alias, and others after the message `first`.
- */
+/** Returns the newest readable matches: messages to or from the reader's alias, and others after message `first`. */
 async function findPlaces(
   account: AccountStore,
   reader: Reader,

@@ -23,8 +23,8 @@ export interface ListedTask extends SeenTask {
 }
 
 /**
- * Tasks to or from agents of the account, last changed first; for members and viewers only their own. `hasMore`:
- * another page follows.
+ * Returns tasks to or from agents of the account, last changed first. Members and viewers get only their own. `hasMore`
+ * means that another page follows.
  */
 export async function listSeenTasks(
   account: AccountStore,
@@ -33,7 +33,7 @@ export async function listSeenTasks(
   const pageSize = 50
   const states = filter ? taskFilters[filter] : null
   const reader = await readerOf(account)
-  // Members and viewers see their own tasks. No agent has the empty id.
+  // Members and viewers see only their own tasks. Without an alias they see none, because no agent has the empty id.
   const agent = allows(reader.role, 'manage') ? null : reader.personAlias?.agentId ?? ''
   const found = await account.read.seenTasks.list(states, agent, pageSize + 1, (page - 1) * pageSize)
   let isOfOthers = false

@@ -23,9 +23,9 @@ export interface ThreadAgent {
   id: string
   alias: string
   isForeign: boolean
-  /** A deleted agent of this account, whose alias may now belong to someone else. */
+  /** Whether the agent was deleted from this account. Its alias may now belong to someone else. */
   isDeleted: boolean
-  /** An incoming hook, which only sends. */
+  /** Whether the agent is an incoming hook, which can only send. */
   isHook: boolean
 }
 
@@ -86,7 +86,7 @@ export async function findThread(account: AccountStore, id: number, userId?: str
   return found && shown(found, unread)
 }
 
-/** The thread with a stored key; undefined if it has no messages. */
+/** Returns the thread with a stored key; undefined if it has no messages. */
 export async function threadOf(
   account: AccountStore,
   of: Pick<StoredThread, 'kind' | 'key'>,
@@ -103,7 +103,7 @@ export function unknownConversation(): GridError {
   return new GridError('conversation_not_found', 'This conversation does not exist, or its messages are gone.')
 }
 
-/** Record the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
+/** Records the last message of a thread that the user has seen. A smaller `seq` makes later ones unseen. */
 export async function setSeen(account: AccountStore, userId: string, threadId: number, seq: number): Promise<void> {
   await account.write([account.change.threads.setSeen(userId, threadId, seq)])
 }
@@ -143,7 +143,7 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   }
 }
 
-/** The newest message names the agent of the other account, because each message of its thread is from or to it. */
+/** Returns a thread's agents. An agent of another account is named by the newest message, which is from or to it. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
   const own =
     (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])

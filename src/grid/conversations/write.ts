@@ -20,7 +20,7 @@ interface NewPersonMessage {
   conversationId?: string
   parts?: GivenPart[]
   expiresInSeconds?: number
-  /** Created with the form, so that a repeated submission stores the message once. */
+  /** Created with the form, so that a repeated submission does not store the message twice. */
   idempotencyKey?: string
 }
 
@@ -41,7 +41,7 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
   return await sendAs(account, personAlias, input)
 }
 
-/** Answer a message as the calling user. The answer goes to its sender, or to its recipient if the user sent it. */
+/** Answers a message as the calling user. The answer goes to its sender, or to its recipient if the user sent it. */
 export async function replyToMessage(
   account: AccountStore,
   { messageId, ...input }: PersonReply,
@@ -51,7 +51,7 @@ export async function replyToMessage(
   return await sendAs(account, personAlias, { ...input, to, replyToMessageId: messageId })
 }
 
-/** The recipient of an answer: an agent of the account by its current alias, which may have changed. */
+/** Returns the recipient of an answer: an agent of the account by its current alias, which may have changed. */
 async function addressOfAnswer(account: AccountStore, { agentId }: PersonAlias, messageId: string): Promise<string> {
   const { personAliases } = account.read
   const [writer, recipient] = isId(messageId)
@@ -69,13 +69,13 @@ async function sendAs(account: AccountStore, { agentId, alias }: PersonAlias, in
   return await sendMessage(account, { agentId, alias, isUnlimited: true }, input)
 }
 
-/** The recipient of a message in a conversation that answers no message. */
+/** The recipient of a person's message that is not a reply. */
 interface Addressee {
   to: string
   conversationId?: string
 }
 
-/** The channel of a conversation, or the other agent. Undefined unless the reader and one other take part. */
+/** Returns a conversation's channel or other agent. Undefined if there is none that the reader can write to. */
 export function addresseeIn(reader: Reader, thread: Thread): Addressee | undefined {
   const { personAlias, channels } = reader
   const { channel, conversationId } = thread
@@ -111,7 +111,7 @@ export interface AnsweredMessage {
 
 const cannotAnswer: ErrorCode[] = ['alias_required', 'message_not_found', 'recipient_not_found']
 
-/** The message of a conversation that the calling user wants to answer; undefined if they may not answer it. */
+/** Returns the message of a conversation that the calling user wants to answer; undefined if they may not answer it. */
 export async function findAnswered(
   account: AccountStore,
   threadId: number,
@@ -126,7 +126,7 @@ export async function findAnswered(
   }
 }
 
-/** A message of a conversation by its `seq`; undefined if it is not there. */
+/** Returns a message of a conversation by its `seq`; undefined if it is not there. */
 export async function messageIn(
   account: AccountStore,
   threadId: number,
@@ -174,7 +174,7 @@ export async function writeInConversation(
 const placingMs = 2_000
 const stepMs = 20
 
-/** The place of a message that the caller has just sent; undefined if it has none within two seconds. */
+/** Returns the place of a message that the caller has just sent; undefined if it has none within two seconds. */
 export async function placeOfSent(account: AccountStore, id: string): Promise<ThreadMessage | undefined> {
   for (let waited = 0; waited < placingMs; waited += stepMs) {
     const found = await findMessage(account, { id })

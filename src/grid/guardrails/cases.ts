@@ -34,7 +34,7 @@ export interface GuardrailCase {
   createdAt: number
 }
 
-/** The cases of a guardrail, newest first. Only people see blocked texts, and only if the account permits it. */
+/** Returns a guardrail's cases, newest first. Only people see blocked texts, and only if the account permits it. */
 export async function listCases(
   account: AccountStore,
   guardrailId: string,
@@ -63,7 +63,7 @@ export interface HourlyCount {
   n: number
 }
 
-/** Counts of a guardrail's actions per hour, for at most 92 days, without empty hours. */
+/** Returns counts of a guardrail's actions per hour, for at most 92 days, without empty hours. */
 export async function countCases(
   account: AccountStore,
   guardrailId: string,
@@ -74,7 +74,7 @@ export async function countCases(
   return await account.read.verdicts.counts(guardrailId, Math.max(from, until - maxHours * hour), until)
 }
 
-/** Let exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
+/** Lets exactly one text pass a guardrail from now on. `textHash` belongs to a case. */
 export async function allowText(
   account: AccountStore,
   guardrailId: string,
@@ -102,7 +102,7 @@ export async function allowText(
   })
 }
 
-/** Remove an exception, so that the guardrail checks the text again. Does nothing if there is none. */
+/** Removes an exception, so that the guardrail checks the text again. Does nothing if there is none. */
 export async function disallowText(
   account: AccountStore,
   guardrailId: string,
@@ -117,7 +117,7 @@ export async function disallowText(
   })
 }
 
-/** The texts that a guardrail (by id) lets pass, newest first. Fails with `guardrail_not_found`. */
+/** Returns the texts that a guardrail (by id) lets pass, newest first. Fails with `guardrail_not_found`. */
 export async function listExceptions(
   account: AccountStore,
   guardrailId: string,

@@ -16,7 +16,7 @@ import { guardrailNotFound } from './list-guardrails.ts'
 
 export { approvalConsent, eventsProvider }
 
-/** The services that get, or could get, a person's messages; `allowedAt` is null without consent. */
+/** Returns the services that get, or could get, a person's messages; `allowedAt` is null without consent. */
 export async function servicesFor(
   account: AccountStore,
   agentId: string,
@@ -32,7 +32,7 @@ export async function servicesFor(
 }
 
 /**
- * Let guardrails of this provider send the messages of the calling user's alias to this host. Fails with
+ * Lets guardrails of this provider send the messages of the calling user's alias to this host. Fails with
  * `guardrail_not_found` if the account has no such guardrail, or with `alias_required`.
  */
 export async function allowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
@@ -52,7 +52,7 @@ export async function allowService(account: AccountStore, { provider, host }: Te
   })
 }
 
-/** End a consent: guardrails of the provider with this host no longer act on the alias. Fails with `alias_required`. */
+/** Ends a consent: the provider's guardrails with this host no longer act on the alias. Fails with `alias_required`. */
 export async function disallowService(account: AccountStore, { provider, host }: TextService): Promise<TextService> {
   const { agentId } = await callingPersonAlias(account)
   await account.write([account.change.guardrails.endConsent(agentId, { provider, host })])
@@ -60,8 +60,8 @@ export async function disallowService(account: AccountStore, { provider, host }:
 }
 
 /**
- * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or has
- * others decide on them, and the person has not allowed that.
+ * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or
+ * lets others decide on them, and the person has not allowed that.
  */
 export async function requireConsent(
   account: AccountStore,

@@ -83,7 +83,7 @@ export interface GuardrailUpdate {
   token?: string | null
 }
 
-/** Change a guardrail (by id or name), for every agent it is attached to. A new server address requires a new token. */
+/** Changes a guardrail (by id or name) for each agent it is attached to. A new server address requires a new token. */
 export async function updateGuardrail(
   account: AccountStore,
   ref: string,
@@ -129,7 +129,7 @@ export async function updateGuardrail(
   })
 }
 
-/** Delete a guardrail with its token and its exceptions. Its cases and counts stay. */
+/** Deletes a guardrail with its token and its exceptions. Its cases and counts stay. */
 export async function deleteGuardrail(account: AccountStore, ref: string): Promise<{ id: string }> {
   requireAdmin(account.actor)
   return await retryOnConflict(async () => {
@@ -158,7 +158,7 @@ function checkName(text: string): string {
   return name
 }
 
-/** Check that the token fits the provider. `token` is the new token, or whether one is stored. */
+/** Checks that the token fits the provider. `token` is the new token, or whether one is stored. */
 export function checkToken(provider: Provider, token: string | boolean | null | undefined, enabled: boolean): void {
   if (token && !provider.needsToken) throw invalidInput(`The provider ${provider.id} takes no token.`, 'token')
   if (!token && provider.needsToken && enabled) {
@@ -173,7 +173,7 @@ export function checkToken(provider: Provider, token: string | boolean | null | 
   }
 }
 
-/** The configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
+/** Returns the configuration with its defaults. Fails with `invalid_input` or `unavailable`. */
 export async function checkConfig(account: AccountStore, provider: Provider, config: unknown): Promise<unknown> {
   const checked = check(provider.config, config, {
     error: ({ input }) => input === undefined ? 'is required' : undefined,
@@ -191,7 +191,7 @@ export async function checkConfig(account: AccountStore, provider: Provider, con
   return checked.data
 }
 
-/** The error of a call when local guardrails are too busy. */
+/** Creates the error for a call when local guardrails are too busy. */
 export function noTurn(): GridError {
   return new GridError('unavailable', 'Too many guardrails are being checked. Repeat the call.', {
     retryAfterSeconds: 5,
@@ -217,8 +217,8 @@ export interface GuardrailTargets {
 }
 
 /**
- * Attach a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed its service. Fails
- * with `agent_not_found`, and with `consent_required` for a person who was named.
+ * Attaches a guardrail (by id or name) to more agents. `all` leaves out people who have not allowed the guardrail's
+ * service. Fails with `agent_not_found`, and with `consent_required` for a person who was named.
  */
 export async function attachGuardrail(account: AccountStore, ref: string, to: GuardrailTargets): Promise<Guardrail> {
   requireAdmin(account.actor)
@@ -260,7 +260,7 @@ export interface AgentGuardrailInput {
 type AgentGuardrail = Pick<Guardrail, 'id' | 'name' | 'provider' | 'action'> & { direction: GuardrailDirection }
 
 /**
- * Replace the guardrails of an agent (id or alias), all or nothing. Fails with `consent_required` for a guardrail that
+ * Replaces the guardrails of an agent (id or alias), all or nothing. Fails with `consent_required` for a guardrail that
  * would send the messages of a person to a service without their consent.
  */
 export async function setAgentGuardrails(

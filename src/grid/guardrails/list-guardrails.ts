@@ -17,7 +17,7 @@ interface ShownGuardrail extends Omit<Guardrail, 'host' | 'createdAt'> {
   createdAt: string
 }
 
-/** A page of the guardrails of the account, by name. See docs/protocol/mcp.md, "list_agents". */
+/** Returns a page of the guardrails of the account, sorted by name. See docs/protocol/mcp.md, "list_agents". */
 export async function listGuardrails(
   account: AccountStore,
   { limit = maxListed, cursor }: { limit?: number; cursor?: string },
@@ -26,7 +26,7 @@ export async function listGuardrails(
   const { guardrails } = account.read
   const source = {
     read: guardrails.page,
-    // Pages continue after the stored name.
+    // Pages continue after the stored name, which may differ from the shown one.
     keyOf: ({ name }: Guardrail) => name,
     entryOf: (row: Guardrail & { agentCount: number }) => shown(row, row.agentCount),
   }
@@ -43,14 +43,14 @@ export async function showGuardrail(account: AccountStore, ref: string): Promise
   return shown(guardrail, await account.read.guardrails.agentsOfTotal(guardrail.id))
 }
 
-/** A guardrail by its name or id. Fails with `guardrail_not_found`. */
+/** Returns a guardrail by its name or id. Fails with `guardrail_not_found`. */
 export async function findGuardrail(account: AccountStore, ref: string): Promise<FoundGuardrail> {
   const guardrail = await account.read.guardrails.byRef(ref.trim())
   if (!guardrail) throw guardrailNotFound()
   return guardrail
 }
 
-/** A guardrail as it is shown. Names of older versions may have invisible characters. */
+/** Returns a guardrail as it is shown. Cleans its name, because older versions stored invisible characters. */
 export function shown(
   { id, name, provider, config, action, onFailure, enabled, createdAt }: Guardrail,
   agentCount: number,

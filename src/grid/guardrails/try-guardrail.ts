@@ -26,7 +26,7 @@ export interface GuardrailTrial {
   raw?: unknown
 }
 
-/** Run a guardrail on a text, even if it is off. A provider failure is a result. Nothing is stored. */
+/** Runs a guardrail on a text, even if it is off. A failure of the provider is a result too. Nothing is stored. */
 export async function tryGuardrail(
   account: AccountStore,
   tried: TriedGuardrail,
@@ -90,7 +90,7 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
   return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
-/** The text as delivered if an objecting guardrail redacts. */
+/** Returns the text as delivered if an objecting guardrail redacts. */
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined
@@ -99,7 +99,7 @@ export function redactedText(text: string, { spans = [], replacement }: Omit<Ver
   return body
 }
 
-/** The text as it would be stored, which is what the guardrail sees. Fails with `invalid_input`. */
+/** Returns the text as it would be stored, which is what the guardrail sees. Fails with `invalid_input`. */
 export function triedText(text: string): string {
   const checked = withoutInvisible(wellFormed(text) ?? '')
   if (checked === '' || !hasAtMost(checked, maxTextLength)) {

@@ -73,7 +73,7 @@ export class AccountNews {
     this.#readAt = -Infinity
   }
 
-  /** The pending events. Fails with `not_allowed` if the user is no longer a member. */
+  /** Returns the pending events. Fails with `not_allowed` if the user is no longer a member. */
   async take(): Promise<LiveEvent[]> {
     const pending = this.#pending
     this.#pending = []
@@ -105,7 +105,7 @@ export class AccountNews {
     return this.#reader
   }
 
-  /** An event with the unread and attention counts, if they changed. */
+  /** Returns an event with the unread and attention counts, if they changed. */
   async #countEvents(): Promise<LiveEvent[]> {
     const passed = performance.now() - this.#countedAt
     if (passed < (this.#mayCount ? 0 : countMs)) return []
@@ -156,7 +156,7 @@ function isTo({ personAlias, channels }: Reader, { channelId, toAgentId }: LiveP
   return channelId === null ? toAgentId === personAlias?.agentId : channels.has(channelId)
 }
 
-/** Why a stream ends: `account` means that the user may not see it any more. */
+/** Why a stream ends: `account` means that the user may no longer see the account. */
 export type LiveEnd =
   | { why: 'session' | 'replaced' | 'full' | 'stopping' | 'unavailable' }
   | { why: 'account'; a: string }
@@ -168,7 +168,7 @@ export interface LiveEvent {
   id?: number
 }
 
-/** The newest event of each thread, agent and count, in the order of the log. `atMost` limits their ids. */
+/** Returns the newest event of each thread, agent and count, in log order. Higher ids are lowered to `atMost`. */
 export function inOrder(events: LiveEvent[], atMost = Infinity): LiveEvent[] {
   const newest = new Map<string, LiveEvent>()
   for (const event of [...events].sort((a, b) => (a.id ?? 0) - (b.id ?? 0))) {

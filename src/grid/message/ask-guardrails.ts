@@ -43,7 +43,7 @@ export interface Asking {
   deadline: () => AbortSignal
 }
 
-/** Ask each guardrail once. Resolves to their objections, separately per agent. */
+/** Asks each guardrail once. Resolves to their objections, separately per agent. */
 export async function askGuardrails(
   guardrails: readonly ActiveGuardrail[],
   content: GuardedContent,
@@ -86,7 +86,7 @@ async function answersOf(
 const nothing: Answer = { kinds: [], spans: [] }
 const actions = { block: 'blocked', hold: 'held', redact: 'redacted', flag: 'flagged' } as const
 
-/** `isReadable`: guardrails see all of the message. */
+/** Returns a guardrail's finding, if any. `isReadable` means that guardrails see all of the message. */
 function findingOf(
   guardrail: NamedGuardrail,
   answer: Awaited<PossibleAnswer>,
@@ -105,7 +105,7 @@ function findingOf(
   return { guardrail, action: objects ? actions[guardrail.action] : 'flagged', ...answer, kinds }
 }
 
-/** A failing guardrail has no answer. The log has the reason without any of the text. */
+/** Resolves to a guardrail's answer, or to why it gave none. The log gets that reason, but none of the text. */
 async function answerOf(guardrail: ActiveGuardrail, guarded: GuardedText, asking: Asking): PossibleAnswer {
   const { deps: { guardrailChecks, safeFetch, now, metrics }, guarding, deadline } = asking
   const since = performance.now()
@@ -138,7 +138,7 @@ function logFailure({ id, provider }: ActiveGuardrail, error: unknown, { deps }:
   deps.log.warn('A guardrail could not check a message', { guardrail: id, provider, fault })
 }
 
-/** Senders and agents read the kinds, so each is a short line of plain text. Throws for an invalid answer. */
+/** Checks an answer. Its kinds become short lines of plain text, because senders and agents read them. */
 function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   if (!Array.isArray(kinds) || !Array.isArray(spans)) throw new TypeError('The answer has another shape')
   if (kinds.length === 0) return nothing
@@ -155,7 +155,7 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
 /** When to retry a send after a guardrail could not answer. */
 const retryAfterSeconds = 5
 
-/** `The guardrail 'secrets'`, without the name for another account. */
+/** Names the guardrails in an error, such as `The guardrail 'secrets'`, but not to another account. */
 function named(found: Finding[], isOwn: boolean, recipient: string): string {
   if (!isOwn) return `A guardrail of ${recipient}`
   const names = [...new Set(found.map(({ guardrail }) => `'${guardrail.name}'`))]
@@ -163,7 +163,7 @@ function named(found: Finding[], isOwn: boolean, recipient: string): string {
   return `The guardrail${names.length > 1 ? 's' : ''} ${names.join(' and ')}${of}`
 }
 
-/** The error for the sender of a blocked message; it is stored with the send's idempotency key. */
+/** Returns the error for the sender of a blocked message; it is stored with the send's idempotency key. */
 export function blocked(found: Finding[], isOwn: boolean, recipient: string): BlockedError {
   const kinds = kindsOf(found).join(', ')
   const guardrail = [...new Set(found.map(({ guardrail }) => guardrail.name))].join(', ')
@@ -173,7 +173,7 @@ export function blocked(found: Finding[], isOwn: boolean, recipient: string): Bl
   }
 }
 
-/** The error for a message that could not be checked and fails closed. */
+/** Returns the error for a message that could not be checked and fails closed. */
 export function unavailable(found: Finding[], isOwn: boolean, recipient: string): GridError {
   return new GridError(
     'guardrail_unavailable',

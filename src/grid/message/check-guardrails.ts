@@ -23,11 +23,11 @@ interface Findings {
   hash: string
   /** The hosts of the services that got the text of a person's alias. */
   sharedWith: string[]
-  /** The people of the account may see the texts that its guardrails block. */
+  /** Whether the people of the account may see the texts that its guardrails block. */
   keepsContents: boolean
 }
 
-/** The changes that guardrails make to a draft. Fails with `guardrail_blocked` or `guardrail_unavailable`. */
+/** Returns the changes that guardrails make to a draft. Fails with `guardrail_blocked` or `guardrail_unavailable`. */
 export async function checkGuardrails(outgoing: OutgoingMessage): Promise<Review> {
   const { deps } = outgoing.account
   const deadline = once(() => AbortSignal.timeout(deps.guardrailChecks.timeoutMs))
@@ -86,7 +86,7 @@ async function checkRecipients(
   return withVerdicts(outgoing, sent.review, [sent.outbound, inbound], deliveries)
 }
 
-/** The findings of one side's guardrails. A guardrail with an exception for this exact text is left out. */
+/** Returns the findings of one side's guardrails, except those with an exception for exactly this text. */
 async function ask(
   { sender, recipient }: Pick<OutgoingMessage, 'sender' | 'recipient'>,
   pages: AsyncIterable<ActiveGuardrail[]>,
@@ -100,7 +100,7 @@ async function ask(
   const sharedWith: string[] = []
   for await (const guardrails of pages) {
     const objections = await askGuardrails(guardrails, content, addressed, asking)
-    // Findings only in the continued text were decided earlier.
+    // Leaves out findings that lie only in the continued text, because they were decided earlier.
     found.push(...objections.filter(({ spans }) => spans.length === 0 || spans.some(({ end }) => end > content.start)))
     if (content.fits) sharedWith.push(...guardrails.flatMap(({ sharedWith }) => sharedWith ?? []))
   }
@@ -161,7 +161,7 @@ function withVerdicts(
   const statements = (sides: Findings[]) =>
     sides.length === 0 ? [] : sides[0].guarding.verdicts(judged, sides.flatMap((side) => newVerdicts(side)))
   const leftOut = deliveries.reduce((sum, { agentIds, copy }) => copy ? sum : sum + agentIds.length, 0)
-  // A copy masked for one member goes to that member alone.
+  // In a channel, recipients' guardrails mask only single members' copies, which the receipt does not report.
   const everybody = outgoing.recipient.inbox ? found : found.filter(({ guarding }) => guarding === sides[0]?.guarding)
   const redacted = kindsOf(everybody.flatMap((side) => side.found).filter(({ action }) => action === 'redacted'))
   const guarded: GuardedSend = {
@@ -173,7 +173,7 @@ function withVerdicts(
   return { ...review, ...shared, guarded }
 }
 
-/** A block for some members leaves out only those members. */
+/** Returns the findings without blocks and failures, which here only exclude single members of a channel. */
 function findingsOf({ guarding: { isOwn }, found }: Findings): GuardFinding[] {
   return found.filter(({ action }) => action !== 'blocked' && action !== 'failed').map((
     { guardrail, action, kinds },
@@ -208,7 +208,7 @@ async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> 
   throw new GridError('guardrail_blocked', error.message, { info: error.info })
 }
 
-/** One row per guardrail and action, for all its agents. */
+/** Returns one row per guardrail and action, for all its agents. */
 function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   const verdicts = new Map<string, NewVerdict & { agentIds: string[] }>()
   for (const { guardrail, action, kinds, failure = null } of found) {
@@ -233,7 +233,7 @@ function newVerdicts(side: Findings, found = side.found): NewVerdict[] {
   return [...verdicts.values()]
 }
 
-/** The text of a blocked message for people, if they may see it, with other guardrails' redactions applied. */
+/** Returns a blocked message's text for people, if they may see it, with other guardrails' redactions applied. */
 function keptText({ content: { text }, found, keepsContents }: Findings): string | null {
   if (!keepsContents) return null
   const redactions = found.filter(({ action }) => action === 'redacted')

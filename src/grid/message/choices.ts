@@ -7,7 +7,7 @@ import type { Recipient } from './outgoing-message.ts'
 const maxChoices = 6
 const maxChoiceLength = 60
 
-/** The choices, each in one line and without invisible characters; `given` if unchanged. Fails with `invalid_input`. */
+/** Cleans choices: one line each, no invisible characters. Returns `given` if unchanged. Fails with `invalid_input`. */
 export function cleanChoices(given: string[]): string[] {
   if (given.length > maxChoices) throw refused(`Give at most ${maxChoices} choices.`)
   const choices = given.map((choice) => cleanedLine(choice).replace(/\s+/g, ' '))
@@ -31,13 +31,13 @@ function refused(message: string) {
   return invalidInput(message, 'choices')
 }
 
-/** The choices of a stored message from its details; none if these are damaged. */
+/** Returns the choices of a stored message from its details; none if these are damaged. */
 export function choicesOf(details: string | null): string[] {
   const choices = details === null ? undefined : memberOf(details, 'choices')
   return Array.isArray(choices) && choices.every((choice) => typeof choice === 'string') ? choices : []
 }
 
-/** The choice of an answer from its details; undefined for an answer in words. */
+/** Returns the choice of an answer from its details; undefined for an answer in words. */
 export function chosenIn(details: string | null): { choice: string; index: number } | undefined {
   const parts = details === null ? undefined : memberOf(details, 'parts')
   const { choice, index } = (Array.isArray(parts) ? parts[0]?.data : undefined) ?? {}

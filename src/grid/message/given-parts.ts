@@ -11,7 +11,7 @@ import { asPart } from './part.ts'
 const maxPartsBytes = 256 * 1024
 const maxUrlLength = 2_048
 
-/** Parts of `partsInput` in 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
+/** Converts parts of `partsInput` to 1.0 form. Fails with `invalid_input` or `payload_too_large`. */
 export function givenParts(given: readonly Record<string, unknown>[], maxBytes = maxPartsBytes): GivenPart[] {
   const parts = given.map((part, n) => givenPart(part, `parts[${n}]`))
   const bytes = parts.reduce((sum, part) => sum + bytesOf({ ...part }), 0)
@@ -60,7 +60,7 @@ function isHttps(url: string): boolean {
   return url.length <= maxUrlLength && URL.canParse(url) && new URL(url).protocol === 'https:'
 }
 
-/** The content length of a part in 1.0 form. */
+/** Returns the content length of a part in 1.0 form. */
 export function bytesOf({ text, raw, url, data }: Record<string, unknown>): number {
   if (typeof raw === 'string') return Buffer.from(raw, 'base64').length
   return Buffer.byteLength(typeof text === 'string' ? text : typeof url === 'string' ? url : JSON.stringify(data) ?? '')

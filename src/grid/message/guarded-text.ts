@@ -42,8 +42,8 @@ export function hashOf({ text, unreadable }: GuardedContent): string {
 }
 
 /**
- * The one text of a message: continued texts directly followed by its own text, then the texts of its details and
- * conversation, joined by line feeds. Data is JSON with unescaped strings.
+ * Returns the text of a message that guardrails see: continued texts directly followed by its own text, then the texts
+ * of its details and conversation, joined by line feeds. Data is JSON with unescaped strings.
  */
 export function guardedContent(content: MessageContent): GuardedContent {
   const before = textBefore(content)
@@ -75,7 +75,7 @@ function textBefore({ continues = [] }: MessageContent): string {
   return continues.join('\n')
 }
 
-/** The separate pieces of the text. Text parts follow the message's text, unless they repeat it. */
+/** Returns the separate pieces of the text. Text parts follow the message's text, unless they repeat it. */
 function piecesOf({ continues = [], body }: MessageContent, from: number, parts: Span[]): Span[] | undefined {
   if (continues.length + parts.length === 0) return undefined
   const own = parts[0]?.start === from ? parts : [{ start: from, end: from + body.length }, ...parts]
@@ -90,7 +90,7 @@ function piecesOf({ continues = [], body }: MessageContent, from: number, parts:
   return all.length > 1 ? all : undefined
 }
 
-/** The message with these spans of its one text masked; with no spans, or very many, everything is masked. */
+/** Masks these spans of the message's one text; with no spans, or very many, masks everything. */
 export function withMasked(content: MessageContent, text: string, spans: readonly Span[]): MessageContent {
   const merged = mergedSpans(text, spans)
   const masked = merged.length === 0 || merged.length > maxSpans ? [{ start: 0, end: text.length }] : merged
@@ -114,7 +114,7 @@ function cleanedIfMasked(text: string, masked: string): string {
   return masked === text ? text : withoutInvisible(masked)
 }
 
-/** The message with a guardrail's rewritten text. If the rewrite changes more than the body, everything is masked. */
+/** Applies a guardrail's rewritten text. If the rewrite changes more than the body, everything is masked. */
 export function withReplacement(
   content: MessageContent,
   text: string,
@@ -138,7 +138,7 @@ export function withReplacement(
 }
 
 interface TextVisitor {
-  /** `after` follows it in the one text. Default: a line feed. */
+  /** Returns the text to store. `after` follows the given text in the one text; by default, a line feed. */
   text(text: string, after?: string): string
   file(text: string): string
   /** Called before `text` for a text part outside the message's text. */
@@ -148,7 +148,7 @@ interface TextVisitor {
   unreadable(raw: string): void
 }
 
-/** The message with each text replaced by the visitor's result, in a fixed order. */
+/** Returns the message with each text replaced by the visitor's result, in a fixed order. */
 function mapTexts(content: MessageContent, visitor: TextVisitor): MessageContent {
   const { body, details, conversationId } = content
   return {
@@ -188,7 +188,7 @@ function mapDetails(body: string, details: Record<string, unknown>, visitor: Tex
   )
 }
 
-/** A masked upload is replaced by its masked content. Without `raw` its content is unchecked. */
+/** Replaces a masked upload with its masked content. Without `raw`, the content of the upload is unchecked. */
 function uploadOf({ upload, bytes, ...part }: Record<string, unknown>, visitor: TextVisitor): unknown {
   const raw = part.raw === undefined ? undefined : fileOf(String(part.raw), visitor)
   if (raw === undefined) visitor.unreadable(String(upload))
@@ -202,7 +202,7 @@ function dataOf(data: unknown, visitor: TextVisitor): unknown {
   return shown
 }
 
-/** The text parts, if they make up exactly the message's text. Otherwise each is a separate text. */
+/** Returns the text parts, if they make up exactly the message's text. Otherwise each is a separate text. */
 function bodyParts({ body, details }: MessageContent): string[] {
   if (!Array.isArray(details?.parts)) return []
   const texts = details.parts.flatMap((part) => isText(part?.text) ? [part.text] : [])
@@ -218,8 +218,8 @@ function isSeen(text: string): boolean {
 }
 
 /**
- * Strings, member names and numbers at any depth, except UUIDs, whose digits cause false positives. `mark` adds the
- * JSON punctuation.
+ * Visits strings, member names and numbers at any depth, except UUIDs, whose digits cause false positives. `mark` adds
+ * the JSON punctuation.
  */
 function deep(value: unknown, visitor: TextVisitor, mark?: (mark: string) => void): unknown {
   const after = mark && ''
@@ -278,13 +278,13 @@ function fileOf(raw: string, visitor: TextVisitor): string {
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
-/** Also undefined for invalid base64: decoders disagree on where it ends, and a model may read it as text. */
+/** Decodes a text file, but no invalid base64: decoders disagree on where it ends, and a model may read it as text. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   return textOfBytes(Buffer.from(raw, 'base64'))
 }
 
-/** The spans sorted, without overlaps, and extended to complete grapheme clusters. */
+/** Returns the spans sorted, without overlaps, and extended to complete grapheme clusters. */
 function mergedSpans(text: string, spans: readonly Span[]): Span[] {
   return joined(
     spans.filter(({ start, end }) => start < end).map(({ start, end }) => ({
@@ -300,10 +300,10 @@ function boundary(text: string, at: number, step: -1 | 1): number {
 }
 
 const segmenter = once(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }))
-/** Length of text around a position that is searched for a cluster, because the time grows with the length. */
+/** Maximum length of the text in which a position's cluster is searched, because the time grows with the length. */
 const mostOfCluster = 32
 
-/** The end of the grapheme cluster that contains the position. @see UAX #29 */
+/** Returns the end of the grapheme cluster that contains the position. @see UAX #29 */
 function clusterEnd(text: string, at: number): number {
   // Fast path: nearly all characters begin a cluster.
   if (!(text.charCodeAt(at) >= 0x300)) return at
@@ -313,7 +313,7 @@ function clusterEnd(text: string, at: number): number {
   return from + index === at ? at : from + index + segment.length
 }
 
-/** A part of the one text at `start`, with the spans masked. */
+/** Returns a part of the one text at `start`, with the spans masked. */
 function maskedIn(part: string, start: number, spans: readonly Span[]): string {
   let shown = ''
   let at = 0

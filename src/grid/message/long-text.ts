@@ -5,7 +5,7 @@ import { textOf } from './part.ts'
 import { type A2aDetails, maxMessageLength } from './outgoing-message.ts'
 import { hasMoreThanParts } from './parts.ts'
 
-/** The beginning of a text that is too long for a message. */
+/** Returns the beginning of a text that is too long for a message. */
 export function shortened(text: string): string {
   return hasAtMost(text, maxMessageLength) ? text : `${Array.from(text).slice(0, maxMessageLength - 1).join('')}…`
 }
@@ -15,7 +15,7 @@ export function isShortened(body: string): boolean {
   return body.endsWith('…') && body.length >= maxMessageLength && !hasAtMost(body, maxMessageLength - 1)
 }
 
-/** A text and its details as stored. */
+/** Returns a text and its details as they will be stored. */
 export function asStored(text: string, details: A2aDetails | undefined): { body: string; details?: A2aDetails } {
   if (hasAtMost(text, maxMessageLength)) return { body: text, details }
   const body = shortened(text)
@@ -26,7 +26,7 @@ export function asStored(text: string, details: A2aDetails | undefined): { body:
   return { body, details: { ...details, parts, ...(!isA2a && { hasLongText: true as const }) } }
 }
 
-/** The complete text and details of a stored message, as its sender gave them. */
+/** Returns the complete text and details of a stored message, as its sender gave them. */
 export function asGiven(body: string, details: A2aDetails | undefined): { text: string; details?: A2aDetails } {
   if (!details?.parts) return { text: body, details }
   const { hasLongText, parts: [first, ...parts], ...others } = details

@@ -17,7 +17,7 @@ export async function openUpload(account: AccountStore, agentId: string, id: str
   return upload
 }
 
-/** The error for unknown, expired and used uploads, and for uploads of other agents. */
+/** Returns the error for unknown, expired and used uploads, and for uploads of other agents. */
 export function noUpload(): GridError {
   return new GridError('part_not_found', 'You have no upload with this id that waits for a message.')
 }

@@ -17,7 +17,7 @@ export interface Sender {
   alias: string
   /** The id of the program that forwards a person's text. Guardrails and approval rules apply to the program. */
   program?: string
-  /** The sender is known to have no trial. Otherwise its trial is looked up. */
+  /** Set if the sender is known to have no trial. Otherwise its trial is looked up. */
   isUnlimited?: boolean
 }
 
@@ -54,13 +54,13 @@ export interface SendInput {
   text: string
   replyToMessageId?: string
   conversationId?: string
-  /** See `expirySeconds`. After that, readers no longer get an unread message. */
+  /** After this time, readers no longer get the message if it is unread. See `expirySeconds`. */
   expiresInSeconds?: number
-  /** Repeating a send with the same key stores it once. Other content with the same key is refused. */
+  /** A send that is repeated with the same key is stored only once. Other content with the same key is refused. */
   idempotencyKey?: string
   /** The request that a repeat with the same key must equal. Default: the content of the send. */
   request?: string
-  /** The lease that the message answers; acked in the unit that stores it. */
+  /** The lease on the messages that this message answers. It is acked in the unit that stores the message. */
   acks?: LeasePart
   /** Parts besides the text. Cannot be combined with `a2a`. */
   parts?: unknown[]
@@ -69,13 +69,13 @@ export interface SendInput {
   a2a?: A2aDetails
   /** The outside system where the message was written. */
   via?: NewMessage['via']
-  /** The number of answers that led to it, reported by the outside program that forwards it. */
+  /** The number of answers that led to the message, reported by the outside program that forwards it. */
   hops?: number
-  /** The ends of preceding texts, of which this message continues the last. Guardrails check them with it. */
+  /** The ends of preceding texts, the last of which this message continues. Guardrails check them with the message. */
   continues?: readonly string[]
   /** The message's effect on a task. By default, a reply to a message of a task completes the task. */
   task?: TaskStep
-  /** Statements of the caller in the unit that stores it. A repeat does not run them again. */
+  /** The caller's statements in the unit that stores the message. A repeated send does not run them again. */
   concern?: Concern
 }
 
@@ -109,9 +109,9 @@ export type Review = Partial<Pick<ReviewedMessage, Reviewed>>
 
 export interface TaskStep {
   taskId: string
-  /** The message is only in the task, not in its recipient's inbox. */
+  /** Whether the message is only in the task, and not in its recipient's inbox. */
   isInTaskAlone: boolean
-  /** Data to run the step at delivery if the message is held first. Without this, the step runs at once. */
+  /** Data to run the step at delivery if the message is held first. Without this, the step runs immediately. */
   later?: HeldStep
   open?(messageId: string): Statement
   statements(message: ReviewedMessage): readonly Statement[]
@@ -123,7 +123,7 @@ export interface TaskStep {
 export interface SentMessage extends SendReceipt {
   id: string
   recipient: string
-  /** The presence of the recipient in a word, if it is an agent of the same account. */
+  /** The presence of the recipient in a word, if it is an agent of the sender's account. */
   recipientPresence?: string
   conversationId: string | null
   createdAt: number
@@ -154,7 +154,7 @@ export interface Recipient {
   /** Stores a message, if all conditions still hold at the commit. */
   store(message: ReviewedMessage, quotas: Quotas): Statement
   deliver(message: ReviewedMessage): Statement[]
-  /** As `store`, for a message that is already stored: fails the unit if it does not accept the sender. */
+  /** Like `store`, for a message that is already stored: fails the unit if the recipient does not accept the sender. */
   requireOpen(message: ReviewedMessage, quotas: Quotas): Statement
   /** Returns the column `receipt`, the JSON of a `SendReceipt`; no row if the message is not stored. */
   receipt(message: ReviewedMessage, quotas: Quotas): Statement
@@ -178,7 +178,7 @@ export interface Send extends OutgoingMessage {
   readonly turns?: Promise<ReadTurns>
 }
 
-/** Turn counts of the conversations of a message before it is counted. */
+/** The turn counts of a message's conversations before the message itself is counted. */
 export interface ReadTurns {
   readonly conversations: readonly Conversation[]
   /** Absent if they were not read. */
@@ -205,7 +205,7 @@ export interface SendPart {
   readonly preconditions?: readonly Statement[]
   /** Statements that run after those of earlier concerns. They can be repeated. */
   readonly statements?: readonly Statement[]
-  /** The statements have effects of their own, so the unit must fail if the message is not stored. */
+  /** Whether the statements have effects of their own, so that the unit must fail if the message is not stored. */
   readonly needsMessage?: boolean
   /** Called if nothing was stored. Fails if a condition of this part was the cause. */
   explain?(): Promise<unknown>

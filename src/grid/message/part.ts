@@ -18,7 +18,7 @@ const contents = ['text', 'raw', 'url', 'data'] as const
 const labels = ['mediaType', 'filename'] as const
 const maxLabelLength = 1_000
 
-/** A part in 1.0 form, with canonical base64 and without members unknown to A2A. Fails with `invalid_input`. */
+/** Returns a part in 1.0 form, with canonical base64 and without members unknown to A2A. Fails with `invalid_input`. */
 export function asPart(given: Record<string, unknown>, field = 'parts'): Part {
   const present = contents.filter((name) => given[name] !== undefined)
   if (present.length !== 1) {

@@ -1,6 +1,4 @@
-/**
- * Large parts are stored separately. See docs/protocol/messages.md, "Large parts".
- */
+/** Splits off large parts of messages, which are stored separately. See docs/protocol/messages.md, "Large parts". */
 import { Buffer } from 'node:buffer'
 import { isBase64 } from '../../lib/encoding.ts'
 import type { NewMessage, StoredPart } from '../../store/account/new-message.ts'
@@ -53,7 +51,7 @@ export interface SplitDetails {
   apart: StoredPart[]
 }
 
-/** Move large parts out of the details. A second split changes nothing. Part ids are derived from the message. */
+/** Moves large parts out of the details. A second split changes nothing. Part ids are derived from the message. */
 export function splitDetails(messageId: string, details: Record<string, unknown>): SplitDetails {
   if (!hasUploads(details) && sizeOf(details) <= maxInlineBytes) return { inline: details, apart: [] }
   const apart: StoredPart[] = []
@@ -99,14 +97,14 @@ export function splitDetails(messageId: string, details: Record<string, unknown>
   return { inline, apart }
 }
 
-/** A member of the details of a new message, inline or separate. */
+/** Returns a member of the details of a new message, inline or separate. */
 export function detailOf({ id, a2a, largeParts }: NewMessage, name: keyof A2aDetails): unknown {
   const apart: StoredPart[] = largeParts === null ? [] : JSON.parse(largeParts)
   const part = apart.find((part) => part.id === `${id}.${name}`)
   return part ? JSON.parse(part.content) : JSON.parse(a2a ?? '{}')[name]
 }
 
-/** A part in 1.0 form: its content, and its handle with the other members. */
+/** Returns a part in 1.0 form: its content, and its handle with the other members. */
 export function storedPart(id: string, part: unknown): { part: StoredPart; handle: PartHandle } {
   const stored = contentPart(id, part)
   if (stored) {
@@ -125,7 +123,7 @@ export function storedPart(id: string, part: unknown): { part: StoredPart; handl
   return { part: whole, handle: handleOf('part', whole) }
 }
 
-/** The content of a part without its other members. Undefined if only JSON can hold it. */
+/** Returns the content of a part without its other members. Undefined if only JSON can hold it. */
 function contentPart(id: string, part: unknown): { kind: string; part: StoredPart } | undefined {
   if (typeof part !== 'object' || part === null) return undefined
   const { upload, bytes: length, text, raw, url, data, mediaType } = part as Record<string, unknown>
@@ -156,7 +154,7 @@ function contentPart(id: string, part: unknown): { kind: string; part: StoredPar
   return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
 }
 
-/** Text with U+0000 is stored as JSON, which escapes it, because databases truncate text there. */
+/** Returns a text part. Text with U+0000 becomes JSON, which escapes it, because databases truncate text there. */
 function textPart(kind: string, id: string, mediaType: string, text: string) {
   if (text.includes('\0')) return undefined
   const content = text.toWellFormed()
@@ -172,7 +170,7 @@ export function handleOf(kind: string, { id, mediaType, bytes }: StoredPart): Pa
   return { kind, mediaType, bytes, part_id: id }
 }
 
-/** Base64 of either alphabet, with or without padding. Undefined for anything else. */
+/** Decodes base64 of either alphabet, with or without padding. Returns undefined for anything else. */
 function bytesOf(base64: string): Buffer | undefined {
   return isBase64(base64) ? Buffer.from(base64, 'base64') : undefined
 }

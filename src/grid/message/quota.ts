@@ -13,14 +13,14 @@ import type { Recipient } from './outgoing-message.ts'
 /** Approximate bytes of a message or delivery row besides its text, including index entries. */
 const rowBytes = 500
 export const megabyte = 1_000_000
-/** The used share of a quota from which Attention shows it. */
+/** The used share of a quota at which Attention begins to show it. */
 export const nearlyUsed = 0.8
 /** Retry time for a full inbox. Only its agent can empty it. */
 const fullInboxRetrySeconds = minute / second
 
 type Target = Pick<Recipient, 'label' | 'inbox'>
 
-/** The quotas of a send, which its unit checks. */
+/** Returns the quotas that the unit of a send checks. */
 export function quotasOf({ deps: { config, now } }: AccountStore, inbox?: InboxAddress): Quotas {
   const isExternal = inbox?.home !== undefined
   const maxUnread = !inbox ? 0 : isExternal ? config.externalUnreadPerInbox : config.unreadPerInbox
@@ -69,7 +69,7 @@ export async function refuseFullInbox(account: AccountStore, { inbox, label }: T
   }
 }
 
-/** Inboxes of the account that are nearly full, or refuse messages of other accounts, the fullest first. */
+/** Returns inboxes of the account that are nearly full, or refuse messages of other accounts, the fullest first. */
 export async function fullInboxes(account: AccountStore) {
   const { externalUnreadPerInbox: fullForOthers, unreadPerInbox: max } = account.deps.config
   if (max === 0) return []

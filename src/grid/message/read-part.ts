@@ -14,7 +14,7 @@ export interface PartContent {
   id: string
   mediaType: string
   filename?: string
-  /** Set for a text and for data. Data is JSON. */
+  /** A text, or the JSON of data. Undefined for other content. */
   text?: string
   /** The length in bytes. */
   length: number
@@ -23,7 +23,7 @@ export interface PartContent {
   pieces(first: number, end: number): AsyncIterable<Uint8Array>
 }
 
-/** A part of a message that the calling agent received or sent. Fails with `part_not_found`. */
+/** Returns a part of a message that the calling agent received or sent. Fails with `part_not_found`. */
 export async function findPart(account: AccountStore, partId: string): Promise<PartContent> {
   const { agentId } = callingAgent(account.actor)
   const messageId = partId.slice(0, Math.max(0, partId.lastIndexOf('.')))
@@ -36,7 +36,7 @@ export async function findPart(account: AccountStore, partId: string): Promise<P
   return contentOf(found, part, (upload, n) => account.read.uploads.rowOfMessage(agentId, messageId, upload, n))
 }
 
-/** The content of a part. `rowOf` reads one row of an upload of the message. */
+/** Returns the content of a part. `rowOf` reads one row of an upload of the message. */
 export function contentOf(
   { a2a }: PartOfMessage,
   { id, mediaType, encoding, content, bytes: length }: StoredPart,
@@ -53,8 +53,8 @@ export function contentOf(
       pieces: (first, end) => piecesBetween(read, first, end),
     }
   }
-  // Parts stored by an older version may have invisible characters. A part without its own handle is JSON written by
-  // the grid, like data.
+  // Cleaned, because older versions stored parts with invisible characters. A part without its own handle is JSON
+  // written by the grid, like data.
   const isText = handle?.kind === 'text' || handle?.kind === 'url'
   const text = encoding === 'base64' ? undefined : isText ? withoutInvisible(content) : cleanedJson(content)
   const bytes = text === undefined ? Buffer.from(content, 'base64') : Buffer.from(text)
@@ -67,7 +67,7 @@ export function contentOf(
   }
 }
 
-/** The handle of a separately stored part, or an inline part, which also has a name. */
+/** Returns the handle of a separately stored part, or the inline part itself, which can also have a file name. */
 function handleIn(a2a: string | null, partId: string): Partial<PartHandle> | undefined {
   try {
     const { parts = [] } = JSON.parse(a2a ?? '{}') as { parts?: Partial<PartHandle>[] }
@@ -82,7 +82,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes)
 }
 
-/** JSON escapes controls, so cleaning applies to the parsed values. */
+/** Cleans the values in JSON, after parsing because JSON escapes control characters. */
 function cleanedJson(json: string): string {
   try {
     const value: unknown = JSON.parse(json)
@@ -93,7 +93,7 @@ function cleanedJson(json: string): string {
   }
 }
 
-/** A part as stored, or taken from the details of its message. */
+/** Returns a part as stored, or taken from the details of its message. */
 export function partIn({ part, a2a }: PartOfMessage, messageId: string, partId: string): StoredPart | undefined {
   if (part) return part
   if (a2a === null) return undefined
@@ -143,7 +143,7 @@ function pageOfText(text: string, offset: number): { end: number; text: string }
   return { end, text: text.slice(offset, end) }
 }
 
-/** A page of bytes. A text file is returned as text, but is still paged by bytes. */
+/** Returns a page of bytes. A text file is returned as text, but is still paged by bytes. */
 async function pageOfBytes(
   { mediaType, length, bytes }: PartContent,
   offset: number,
@@ -164,7 +164,7 @@ export function requireOffset(offset: number, length: number): void {
   throw invalidInput(`The offset is beyond the end: the length is ${length}.`, 'offset')
 }
 
-/** The end of a piece of at most `maxChars`. It splits no character and includes at least one. */
+/** Returns the end of a piece of at most `maxChars`. It splits no character and includes at least one. */
 export function endOfPiece(text: string, offset: number, maxChars: number): number {
   const end = offset + maxChars
   if (end >= text.length) return text.length

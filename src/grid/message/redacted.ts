@@ -8,12 +8,12 @@ import { asStored } from './long-text.ts'
 import { splitDetails } from './parts.ts'
 import { withoutContents } from './uploads.ts'
 
-/** Maximum spans of all guardrails together; beyond it everything is masked. */
+/** Maximum number of spans of all guardrails together; with more, everything is masked. */
 const maxSpansTogether = 10_000
 /** Maximum UTF-16 units of all redacted copies of a post. */
 const mostCopied = 6_000_000
 
-/** Spans of several guardrails are masked together. A rewritten text is used only if no other guardrail redacts. */
+/** Masks the spans of all guardrails together. A rewritten text is used only if no other guardrail redacts. */
 export function redactedContent(content: MessageContent, text: string, redactions: Finding[]): MessageContent {
   const distinct = [...new Map(redactions.map((finding) => [finding.guardrail.id, finding])).values()]
   const [{ replacement }] = distinct
@@ -30,8 +30,8 @@ export function redactedContent(content: MessageContent, text: string, redaction
 type Post = Pick<NewMessage, 'id' | 'body' | 'a2a'>
 
 /**
- * Redacted copies of a post for members whose guardrails object. Members with the same objections share a copy. When
- * all copies together are too large, the remaining members get the post without text.
+ * Returns redacted copies of a post for members whose guardrails object. Members with the same objections share a copy.
+ * When all copies together are too large, the remaining members get the post without text.
  */
 export async function changedDeliveries(
   message: Post,
@@ -78,7 +78,7 @@ function byAgents(found: Finding[]): { agentIds: string[]; findings: Finding[] }
   return [...groups.values()]
 }
 
-/** Undefined if redaction would change the conversation, which a delivery cannot override. */
+/** Returns a redacted copy. Undefined if redaction would change the conversation, which a delivery cannot override. */
 function copyOf({ id }: Post, content: MessageContent, redacted: MessageContent): ChangedDelivery['copy'] {
   if (redacted.conversationId !== content.conversationId) return undefined
   const { body, details } = asStored(redacted.body, redacted.details)

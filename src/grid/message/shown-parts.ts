@@ -11,7 +11,7 @@ export interface ShownDetails {
   isA2a: boolean
   /** Whether invisible characters from an older version were removed. */
   sanitized: boolean
-  /** Parts beyond the message's text. Not empty. */
+  /** Parts that contain more than the message's text. Not empty. */
   parts?: ShownPart[]
   /** Further A2A fields. */
   a2a?: Record<string, unknown>
@@ -32,7 +32,7 @@ export function hasTextInParts(json: string | null): boolean {
   return isFromA2a(json) || JSON.parse(json ?? '{}').hasLongText === true
 }
 
-/** The details for the reader. `json` are the stored details, `body` is the text. Throws if they are damaged. */
+/** Returns the details for the reader. `json` are the stored details, `body` is the text. Throws if damaged. */
 export function shownDetails(messageId: string, json: string, body: string, maxChars: number): ShownDetails {
   const { inline, chars, sanitized } = inlineDetails(messageId, json)
   const { parts: _, choices: __, hasLongText: ___, ...a2a } = inline
@@ -47,7 +47,7 @@ export function shownDetails(messageId: string, json: string, body: string, maxC
 
 type InlineDetails = Record<string, unknown> & { parts?: ShownPart[]; more?: PartHandle[] }
 
-/** The stored details as far as they fit inline, with their length as JSON. Throws if they are damaged. */
+/** Returns the stored details as far as they fit inline, with their length as JSON. Throws if they are damaged. */
 export function inlineDetails(
   messageId: string,
   json: string,
@@ -74,7 +74,7 @@ function saysMore({ filename, mediaType, metadata }: ShownPart): boolean {
   return filename !== undefined || mediaType !== undefined || metadata !== undefined
 }
 
-/** A part with its length. A text file is shown as text if that is lossless. */
+/** Returns a part with its length. A text file is shown as text if that is lossless. */
 function asShown(part: ShownPart): ShownPart {
   if (part.part_id !== undefined) return part
   const { filename, mediaType, metadata, ...content } = part

@@ -27,7 +27,7 @@ interface UploadState {
 }
 
 /**
- * Begin a file upload. Its declared bytes count against the account's daily quota. Fails with `payload_too_large`,
+ * Begins a file upload. Its declared bytes count against the account's daily quota. Fails with `payload_too_large`,
  * `storage_full`, `upload_limit_reached` or `quota_exceeded`.
  */
 export async function beginUpload(
@@ -72,13 +72,13 @@ export async function beginUpload(
   throw limitReached('quota_exceeded', message, details.limit, hour / second, details)
 }
 
-/** The state of an upload of the caller that no message has named. Fails with `part_not_found`. */
+/** Returns the state of an upload of the caller that no message has named. Fails with `part_not_found`. */
 export async function findUpload(account: AccountStore, id: string): Promise<UploadState> {
   return stateOf(await openUpload(account, callingAgent(account.actor).agentId, id))
 }
 
 /**
- * Store the bytes from `offset` on, one row in memory at a time. If the body ends early, its complete rows stay stored.
+ * Stores the bytes from `offset` on, one row in memory at a time. If the body ends early, complete rows stay stored.
  * Fails with `part_not_found`, `wrong_offset` (the upload is at another offset), `invalid_input` or `storage_full`.
  */
 export async function appendToUpload(
@@ -120,7 +120,7 @@ export async function appendToUpload(
   return { upload_id: id, offset: at, bytes: upload.bytes }
 }
 
-/** Reads a body until it ends or is aborted. A sender that disconnected asks later how much arrived. */
+/** Reads a body. Fails with `invalid_request` if it is aborted; the sender can then ask how much arrived. */
 async function* whole(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   try {
@@ -143,7 +143,7 @@ async function storeRow(account: AccountStore, agentId: string, upload: Upload, 
   const [, [stored]] = await account.write(
     account.change.uploads.append(uploader, upload.id, upload.received, content),
   )
-  // Another call has sent this row.
+  // Another call has already stored this row.
   if (!stored) throw wrongOffset(await openUpload(account, agentId, upload.id))
   return Number(stored.received)
 }
@@ -156,9 +156,7 @@ function stateOf({ id, received, bytes }: Upload): UploadState {
   return { upload_id: id, offset: received, bytes }
 }
 
-/**
- * Details with uploads as `raw`, for guardrails, up to a limit. `messageId` may be stored.
- */
+/** Returns details with uploads as `raw`, for guardrails, up to a limit. `messageId` may be a stored message. */
 export async function withContents(
   account: AccountStore,
   { agentId }: Sender,
@@ -183,7 +181,7 @@ export async function withContents(
   return { ...details, parts: loaded }
 }
 
-/** Details without the additions of `withContents`. */
+/** Returns details without the additions of `withContents`. */
 export function withoutContents(details: Record<string, unknown>): Record<string, unknown> {
   const { parts } = details
   if (!Array.isArray(parts)) return details
@@ -192,7 +190,7 @@ export function withoutContents(details: Record<string, unknown>): Record<string
 
 export type ReadRow = (n: number) => Promise<Uint8Array | undefined>
 
-/** The bytes from `first` up to `end`, exclusive. Fails with `part_not_found` if they were removed. */
+/** Returns the bytes from `first` up to `end`, exclusive. Fails with `part_not_found` if they were removed. */
 export async function bytesBetween(read: ReadRow, first: number, end: number): Promise<Buffer<ArrayBuffer>> {
   const pieces: Uint8Array[] = []
   for await (const piece of piecesBetween(read, first, end)) pieces.push(piece)

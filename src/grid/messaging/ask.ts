@@ -30,8 +30,8 @@ export interface Asked {
 
 /**
  * Sends a message and waits for its answer: the first reply, or the recipient's next message that replies to nothing.
- * The oldest matching wait gets the answer, which then does not appear in the inbox. The caller acks its lease, like
- * the lease of a read. Fails like `sendMessage`. Errors after the message was stored are in the note.
+ * The oldest matching wait gets the answer, which then does not appear in the inbox. The caller acks the answer's
+ * lease, like the lease of a read. Fails like `sendMessage`. Errors after the message was stored are in the note.
  */
 export async function ask(
   account: AccountStore,
@@ -166,7 +166,7 @@ async function waitForAnswer(
   const { answer } = await waitUntil(account, options, {
     follow: (signal) => notifier.watch(agentId, signal),
     async look() {
-      // An earlier call may end only now and release its answer.
+      // Waits again, because an earlier call for this message may end only now and release its answer.
       if (!isNew) await write(leases.awaitAgain(agentId, message, instanceId, now()))
       const [answer] = await read.inbox.ofLease(agentId, message)
       return { answer, isLost: !answer && isLost(await read.messages.states(message)) }
@@ -181,7 +181,7 @@ function isLost(states: readonly InboxMessage['state'][]): boolean {
   return states.length > 0 && !states.some((state) => state === 'unread' || state === 'read' || state === 'task')
 }
 
-/** A sentence that says why no answer is expected soon. */
+/** Returns a sentence that says why no answer is expected soon. */
 async function whyInVain(account: AccountStore, sent: SentMessage): Promise<string | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { read: { agents, leases }, waiting: { presence } } = account
@@ -201,7 +201,7 @@ async function whyInVain(account: AccountStore, sent: SentMessage): Promise<stri
   }
 }
 
-/** Sentences about the message's current state and how to continue. */
+/** Returns sentences about the message's current state and how to continue. */
 async function becameOf(account: AccountStore, { id, recipient, createdAt }: SentMessage): Promise<string> {
   const { delivery, readBy, timeline } = await messageStatus(account, id)
   if (delivery === 'failed') return `${recipient} cannot read it any more.`

@@ -77,7 +77,7 @@ export interface PageSize {
 
 export type Budget = Required<PageSize>
 
-/** The number of unread messages in a sentence. Counting stops at a limit. */
+/** Formats the number of unread messages for use in a sentence. Counting stops at a limit. */
 export function unreadText(unread: number): string {
   return unread < maxCountedUnread ? String(unread) : `${unread} or more`
 }
@@ -91,8 +91,8 @@ export function budgetOf({ limit = maxBatch, maxChars, maxBytes = Number.MAX_SAF
 }
 
 /**
- * The first messages that fit together. Always includes the very first, truncated if it has too many characters.
- * `bytesOf` gives a message's length in the response.
+ * Returns the first messages that fit together. Always includes the very first, truncated if it has too many
+ * characters. `bytesOf` gives a message's length in the response.
  */
 export function fitting<Sized extends { chars: number }>(
   messages: Sized[],
@@ -140,7 +140,7 @@ export function asGridMessage(
   { maxChars, offset = 0, introducesSender }: MessageView,
 ): GridMessage {
   if (typeof message.body !== 'string') throw new TypeError('The body is not text')
-  // Invisible characters in senders' names are removed when a message is sent, but older versions stored them.
+  // Cleaned again, because older versions stored messages, skills and descriptions with invisible characters.
   const body = withoutInvisible(message.body)
   const { length } = body
   const end = endOfPiece(body, offset, maxChars)

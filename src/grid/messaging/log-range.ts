@@ -5,7 +5,7 @@ import type { AccountStore } from '../../store/account.ts'
 /** How far the clocks of processes may differ. */
 export const maxClockSkewMs = 5 * minute
 
-/** The part of the log with the messages between two times, and the times. */
+/** Returns the part of the log that contains the messages between two times, and these times. */
 export async function rangeOf(
   account: AccountStore,
   { after, before }: { after?: number; before?: number },
@@ -19,7 +19,7 @@ export async function rangeOf(
   return { after: first, before: Math.min(position, last + 1), ...times }
 }
 
-/** A position of the log before all messages since a time, with a margin for clock differences. */
+/** Returns a position of the log before all messages since a time, with a margin for clock differences. */
 async function positionSince(account: AccountStore, at: number): Promise<number> {
   return at <= 0 ? 0 : await account.read.search.positionAt(at - maxClockSkewMs)
 }

@@ -71,7 +71,7 @@ interface MessageStatus {
   sharedWith?: string
 }
 
-/** The actions of a guardrail on a message. Another account's guardrail shows only the masked kinds. */
+/** The actions of a guardrail on a message. Of another account's guardrail, only the masked kinds are shown. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
@@ -82,7 +82,7 @@ interface GuardrailEntry {
 
 const maxGuardrails = 100
 
-/** The readers and the timeline of a message from the caller. For other accounts, only reads and replies are shown. */
+/** Returns the readers and the timeline of the caller's message. Of other accounts, shows only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const [message, recipients, held, further, verdicts] = await Promise.all([
@@ -145,7 +145,7 @@ const order: TimelineEntry['event'][] = [
   'replied',
 ]
 
-/** Events while the message was held. `alias` is its recipient. Deciders of another account are not shown. */
+/** Returns the events while the message was held. `alias` is its recipient. Omits deciders of another account. */
 function holdEvents(
   { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
   alias: string,
@@ -167,7 +167,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** `remote`: the events at one of the account's remote agents. */
+/** Returns the events of a delivery. `remote` contains those at one of the account's remote agents. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
@@ -199,12 +199,12 @@ async function furtherEvents(account: AccountStore, agentId: string, messageId: 
   ]
 }
 
-/** A message that is only in a task counts as delivered. */
+/** Whether the recipient has the message: it was read, or it is only in a task. */
 function isRead(state: string): boolean {
   return state === 'read' || state === 'task'
 }
 
-/** A post to a channel without other members has no recipients and stays `queued`. */
+/** Returns the state of a message. A post to a channel without other members has no recipients and stays `queued`. */
 function deliveryOf(recipients: Pick<RecipientStatus, 'state' | 'type' | 'isLeased'>[]): MessageStatus['delivery'] {
   const unread = recipients.filter((recipient) => recipient.state === 'unread')
   if (unread.some((recipient) => recipient.type === 'a2a')) return 'pending'

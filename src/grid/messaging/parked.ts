@@ -8,7 +8,7 @@ import { retryOnConflict } from '../retry-on-conflict.ts'
 
 const maxListed = 100
 
-/** Parked messages of the account's live agents, most recently parked first, at most 100. */
+/** Returns parked messages of the account's live agents, most recently parked first, at most 100. */
 export async function parkedMessages(account: AccountStore) {
   requireAdmin(account.actor)
   return await account.read.parked.list(maxListed)

@@ -1,4 +1,4 @@
-/** Reads messages again without changing anything, whether or not they were read before. */
+/** Reads messages without changing anything, whether or not they were read before. */
 import { crc32 } from 'node:zlib'
 import { callingAgent } from '../../auth/actor.ts'
 import { GridError, invalidInput } from '../../errors.ts'
@@ -34,10 +34,10 @@ export interface Page {
 }
 
 /**
- * A page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), `last:20` (the newest 20),
- * a duration such as `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the page shows
- * what the next read would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See docs/protocol/mcp.md,
- * "read_messages".
+ * Returns a page of the calling agent's inbox, oldest first. `since` is `last_batch` (the newest lease), `last:20` (the
+ * newest 20), a duration such as `1h`, an ISO 8601 time (of storing), the id of a message, or a cursor. Without it, the
+ * page shows what the next read would lease. Fails with `invalid_input`, `message_not_found` or `cursor_expired`. See
+ * docs/protocol/mcp.md, "read_messages".
  */
 export async function readAgain(account: AccountStore, input: PageSize & { since?: string }): Promise<Page> {
   const { agentId } = callingAgent(account.actor)
@@ -66,7 +66,7 @@ function newestOf(since: string | undefined): { count: number; before?: string }
   return Number(count) > 0 ? { count: Number(count), before } : undefined
 }
 
-/** The newest messages that fit, oldest first. The cursor is for the messages before them. */
+/** Returns the newest messages that fit, oldest first. The cursor is for the messages before them. */
 async function readNewest(
   account: AccountStore,
   agentId: string,
@@ -88,7 +88,7 @@ async function readNewest(
   }
 }
 
-/** The message's maximum length in the response, given that it is its sender's first. Damaged messages are omitted. */
+/** Returns the bytes that a message takes at most in the response. 0 for damaged messages, which are omitted. */
 function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): number {
   if (maxBytes > Number.MAX_SAFE_INTEGER / 2) return 0
   try {
@@ -98,7 +98,7 @@ function bytesShown(message: InboxMessage, { maxChars, maxBytes }: Budget): numb
   }
 }
 
-/** A message received by the calling agent, from `offset` of its text. */
+/** Returns a message received by the calling agent, from `offset` of its text. */
 export async function readMessage(
   account: AccountStore,
   messageId: string,
@@ -119,7 +119,7 @@ export async function readMessage(
   }
 }
 
-/** The selected messages in their order, and the position of an empty selection. */
+/** Returns the selected messages in their order, and the position for the cursor if none were selected. */
 async function select(
   account: AccountStore,
   agentId: string,
@@ -200,7 +200,7 @@ export async function peekInbox(account: AccountStore, input: PageSize): Promise
   })
 }
 
-/** The page without message texts, to keep it short. */
+/** Like `peekInbox`, but without message texts, to keep the answer short. */
 export async function summarizeInbox(
   account: AccountStore,
   input: Pick<PageSize, 'limit'>,
@@ -211,7 +211,7 @@ export async function summarizeInbox(
   return { ...inbox, messages: inbox.messages.map(summaryOf) }
 }
 
-/** `pageOf` keeps the messages that fit. */
+/** Reads the unread messages for a page. `pageOf` keeps those that fit. */
 async function peek(
   account: AccountStore,
   limit: number,
@@ -246,13 +246,13 @@ function summaryOf(message: GridMessage): MessageSummary {
   }
 }
 
-/** The cursor of position `seq`, bound to the agent and to this history of the store. */
+/** Returns the cursor of position `seq`, bound to the agent and to this history of the store. */
 export function cursorAt(account: AccountStore, agentId: string, seq: number): string {
   const position = `${account.epoch}.${seq.toString(36)}`
   return `${position}.${checksum(agentId, position)}`
 }
 
-/** The `seq` of a cursor. Fails with `invalid_input`, or with `cursor_expired` if it is from before a restore. */
+/** Parses a cursor to its `seq`. Fails with `invalid_input`, or `cursor_expired` if it is from before a restore. */
 function positionOf(account: AccountStore, agentId: string, cursor: string): number {
   const [, epoch, seq, sum] = cursor.match(/^([0-9a-f]{8})\.([0-9a-z]{1,10})\.([0-9a-z]{1,7})$/) ?? []
   if (sum === undefined || sum !== checksum(agentId, `${epoch}.${seq}`)) {

@@ -1,4 +1,4 @@
-/** Reading leases unread messages to the caller until it acks or releases them. See docs/delivery.md. */
+/** Reads unread messages, which are leased to the caller until it acks or releases them. See docs/delivery.md. */
 import { callingAgent, requireAdmin } from '../../auth/actor.ts'
 import { GridError, isStorageFull } from '../../errors.ts'
 import { newId } from '../../lib/id.ts'
@@ -42,7 +42,7 @@ function ackLease(account: AccountStore, leaseId: string): void {
   account.writeLater([account.change.leases.ack(leaseId)])
 }
 
-/** Throws the error of a failed claim. A lease that may exist is released once the database answers. */
+/** Throws the error of a failed claim. If the lease may exist, it is released once the database answers. */
 export function releaseUnknown(account: AccountStore, lease: NewLease, error: unknown): never {
   if (!(error instanceof GridError) || !error.details.notExecuted) {
     const at = account.deps.now()
@@ -57,11 +57,11 @@ export async function releaseAbandoned(account: AccountStore, agentId: string, l
   await release(account, agentId, leaseId)
 }
 
-/** Park leased messages that cannot be shown. If they were released, they would be redelivered forever. Never fails. */
+/** Parks leased messages that cannot be shown. If released, they would be redelivered forever. Never fails. */
 async function parkDamaged(account: AccountStore, leaseId: string, damaged: DamagedMessage[]): Promise<void> {
   const { actor, deps: { log, now }, change } = account
   for (const { message, error } of damaged) {
-    // The text of the error may quote the message.
+    // Logs only the error's name, because its text may quote the message.
     const fault = error instanceof Error ? error.name : typeof error
     log.error('A message that cannot be shown is parked', { messageId: message.id, fault })
   }
@@ -69,12 +69,12 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
   try {
     await account.write([change.leases.parkLeased(callingAgent(actor).agentId, leaseId, seqs, now())])
   } catch (error) {
-    // The message counts as read, and later reads omit it.
+    // Without parking, the message counts as read, and later reads omit it.
     log.warn('A message that cannot be shown was not parked', { error })
   }
 }
 
-/** Releases a lease. If the database refuses the write, it is repeated later, or by the next process. */
+/** Releases a lease. If the database refuses the write, the release is repeated later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now } } = account
   const statements = change.leases.release(agentId, leaseId, now())
@@ -103,10 +103,10 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
 }
 
 /**
- * Lease the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
- * longer first message is leased alone and shown shortened. The caller acks the lease once the response is
- * sent, or releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See
- * docs/delivery.md, "Reading".
+ * Leases the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
+ * longer first message is leased alone and shown shortened. The caller acks the lease once the response is sent, or
+ * releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See docs/delivery.md,
+ * "Reading".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)
@@ -135,7 +135,7 @@ export interface PlannedClaim {
 }
 
 /**
- * Lease the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is the unread
+ * Leases the oldest unread messages of the calling agent that fit. Damaged messages are parked. `unread` is the unread
  * count, if it was just read.
  */
 export async function claimMessages(
@@ -156,7 +156,7 @@ export async function claimMessages(
   }
 }
 
-/** Undefined if nothing is unread. */
+/** Plans a lease. Resolves to undefined if nothing is unread. */
 export async function planClaim(
   account: AccountStore,
   budget: Budget,
@@ -188,7 +188,7 @@ async function beginTasks(account: AccountStore, messages: readonly InboxMessage
   }
 }
 
-/** The content of a lease, from the rows of its `messages` part. */
+/** Returns the content of a lease, from the rows of its `messages` part. */
 export async function claimed(
   account: AccountStore,
   budget: Budget,

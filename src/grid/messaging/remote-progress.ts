@@ -10,7 +10,7 @@ export interface RemoteEvent {
   reason?: string
 }
 
-/** A message's events at the account's remote agents, oldest first, by agent id. */
+/** Returns a message's events at the account's remote agents, oldest first, by agent id. */
 export async function remoteEvents(account: AccountStore, message: string): Promise<Map<string, RemoteEvent[]>> {
   const found = await account.read.remoteAgents.progress(message)
   return new Map(found.map((progress) => [progress.agentId, eventsOf(progress)]))

@@ -36,8 +36,8 @@ interface MessageHit {
 }
 
 /**
- * Messages of the calling agent with all words of the query, newest first. Unread messages stay unread.
- * Fails with `invalid_input`.
+ * Returns messages of the calling agent with all words of the query, newest first. Unread messages stay unread. Fails
+ * with `invalid_input`.
  */
 export async function searchMessages(
   account: AccountStore,

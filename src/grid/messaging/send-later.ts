@@ -31,8 +31,8 @@ export interface Scheduled {
 const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i
 
 /**
- * The time of a scheduled send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it is
- * within the next year.
+ * Returns the time of a scheduled send: ISO 8601, or a number of seconds from now. Fails with `invalid_input` unless it
+ * is within the next year.
  */
 export function timeToSend(given: string | number, now: number): number {
   const text = String(given).trim()
@@ -114,7 +114,7 @@ export async function retractScheduled(
 }
 
 /**
- * Send a due message as the agent of `account`, exactly once, because its unit removes the schedule. If it is refused,
+ * Sends a due message as the agent of `account`, exactly once, because its unit removes the schedule. If it is refused,
  * the sender gets a message with the reason.
  */
 export async function sendScheduled(account: AccountStore, sender: Sender, id: string): Promise<void> {
@@ -151,7 +151,7 @@ export async function sendScheduled(account: AccountStore, sender: Sender, id: s
   }
 }
 
-/** Another process has sent it, or its sender has retracted it. */
+/** Another process has sent the scheduled message, or its sender has retracted it. */
 class Gone extends Error {}
 
 async function stillWaits(account: AccountStore, agentId: string, id: string): Promise<void> {

@@ -4,9 +4,9 @@ import { howToAnswer } from './inbox-message.ts'
 import type { SentMessage } from '../message/outgoing-message.ts'
 import { turnsNote } from './turns.ts'
 
-/** The response over MCP and REST. */
+/** Returns the response over MCP and REST. */
 export function asSentAnswer(sent: SentMessage) {
-  // The answer to a task ends it, possibly only after a person's approval.
+  // An answer ends its task, possibly only after a person's approval, so its task is not reported as open.
   const openTask = sent.taskId === undefined && !sent.held && sent.openTask || undefined
   const notes = notesOf(sent, openTask)
   return {
@@ -38,7 +38,7 @@ export function asSentAnswer(sent: SentMessage) {
   }
 }
 
-/** Notes for the sender, in sentences. */
+/** Returns notes for the sender, in sentences. */
 function notesOf({ turns, recipient, recipientInbox }: SentMessage, openTask: string | undefined): string[] {
   const notes: string[] = []
   if (turns !== undefined) notes.push(turnsNote(turns))

@@ -28,7 +28,7 @@ export interface TimedLease extends Omit<Claim, 'lastSeq'> {
   expiresAt?: number
 }
 
-/** Lease unread messages as `leaseMessages` does, and wait for them. `acks` is acknowledged first. */
+/** Leases unread messages as `leaseMessages` does, and waits for them. `acks` is acknowledged first. */
 export async function waitForLease(
   account: AccountStore,
   input: LeaseInput,
@@ -39,7 +39,7 @@ export async function waitForLease(
   return await waitUntilFound(account, (wokenAt) => leaseMessages(account, input, wokenAt), wait)
 }
 
-/** Lease unread messages of the calling agent for a limited time. Its expired leases are released first. */
+/** Leases unread messages of the calling agent for a limited time. Its expired leases are released first. */
 export async function leaseMessages(account: AccountStore, input: LeaseInput, wokenAt?: number): Promise<TimedLease> {
   const again = input.key !== undefined && await leaseAgain(account, input, input.key)
   if (again) return again
@@ -49,7 +49,7 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput, wo
   return leasedUntil(account, options.expiresAt, claim)
 }
 
-/** The lease that the first send with this key took, extended for a repeat. */
+/** Returns the lease that the first send with this key took, extended for a repeat. */
 async function leaseAgain(account: AccountStore, input: LeaseInput, key: string): Promise<TimedLease | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read } = account
@@ -66,7 +66,7 @@ async function leaseAgain(account: AccountStore, input: LeaseInput, key: string)
   return leasedUntil(account, expiresAt, await claimed(account, budgetOf(input), held, rows.messages))
 }
 
-/** The lease of `next`, made in the unit of a send. Undefined if there is nothing to lease. */
+/** Returns the lease of `next`, made in the unit of a send. Undefined if there is nothing to lease. */
 export async function planLease(account: AccountStore, input: LeaseInput): Promise<PlannedClaim | undefined> {
   const { options, unread } = await newLease(account, input)
   return await planClaim(account, budgetOf(input), options, unread)
@@ -117,7 +117,7 @@ function selectionOf({ messageIds, conversationId }: LeaseInput): LeaseSelection
   return conversationId === undefined ? undefined : { conversation: conversationId }
 }
 
-/** Let a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease` or `lease_not_found`. */
+/** Lets a lease expire `seconds` from now. Resolves to that time. Fails with `stale_lease` or `lease_not_found`. */
 export async function extendLease(account: AccountStore, leaseId: string, seconds: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -128,7 +128,7 @@ export async function extendLease(account: AccountStore, leaseId: string, second
   return expiresAt
 }
 
-/** Acknowledge a lease, or some of its messages. Resolves to their number. */
+/** Acknowledges a lease, or some of its messages. Resolves to their number. */
 export async function ackMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const at = account.deps.now()
   const rows = await writeParts(account, account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), at))
@@ -137,7 +137,7 @@ export async function ackMessages(account: AccountStore, part: LeasePart): Promi
   return found
 }
 
-/** Release messages: they are unread again, for redelivery. Resolves to their number. */
+/** Releases messages: they are unread again, for redelivery. Resolves to their number. */
 export async function releaseMessages(account: AccountStore, part: LeasePart): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   const at = account.deps.now()
@@ -150,7 +150,7 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   return found
 }
 
-/** Release a lease that the caller did not get, unless a repeat has taken it or ended it. */
+/** Releases a lease that the caller did not get, unless a repeat has taken it or ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps } = account
@@ -162,7 +162,7 @@ export async function releaseUntaken(account: AccountStore, leaseId: string, exp
   await leaseChanged(account)
 }
 
-/** A count of 0 is valid only for an open lease. */
+/** Returns the count. Fails for a count of 0 if the lease is not open. */
 async function countOr(account: AccountStore, leaseId: string, at: number, n: number): Promise<number> {
   const { agentId } = callingAgent(account.actor)
   if (n === 0 && !await account.read.timedLeases.isOpen(agentId, leaseId, at)) throw await noLease(account, leaseId)

@@ -17,7 +17,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
-/** The turns of the messages' conversations, if their reader is to be notified. `long` has the maximum by key. */
+/** Returns the most turns of the messages' conversations, if any is long. `long` has the turns of long ones, by key. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -37,7 +37,7 @@ export interface PausedConversation extends PlacedConversation {
   pausedAt: number
 }
 
-/** The pause of a thread and the limit that it reached; undefined if it is not paused. */
+/** Returns the pause of a thread and the limit that it reached; undefined if it is not paused. */
 export async function pauseOf(
   { read: { turns } }: AccountStore,
   thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
@@ -49,7 +49,7 @@ export async function pauseOf(
   return pause && { pause, perHour: (await turns.limits()).perHour }
 }
 
-/** Resume the paused conversation with this key. Fails with `conversation_not_found`. */
+/** Resumes the paused conversation with this key. Fails with `conversation_not_found`. */
 export async function resumeConversation(account: AccountStore, key: string): Promise<CountedConversation> {
   return await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'manage')
@@ -61,7 +61,7 @@ export async function resumeConversation(account: AccountStore, key: string): Pr
   })
 }
 
-/** Change the limits of the account's conversations. 0 switches one off; omitted ones stay as they are. */
+/** Changes the limits of the account's conversations. 0 switches a limit off; omitted limits stay as they are. */
 export async function setTurnLimits(account: AccountStore, input: Partial<TurnLimits>): Promise<TurnLimits> {
   for (const [field, limit] of Object.entries(input)) {
     if (limit !== undefined && (!Number.isInteger(limit) || limit < 0 || limit > maxTurnLimit)) {
@@ -81,7 +81,7 @@ export async function setTurnLimits(account: AccountStore, input: Partial<TurnLi
   })
 }
 
-/** Set whether an agent is automated. Its messages then do not count as turns, and its paused conversations resume. */
+/** Sets whether an agent is automated. Its messages then do not count as turns, and its paused conversations resume. */
 export async function setAutomated(
   account: AccountStore,
   input: { agent: string; isAutomated: boolean },
@@ -101,7 +101,7 @@ export async function setAutomated(
   return { alias, isAutomated: input.isAutomated }
 }
 
-/** Record paused conversations. Resolves to those that owners must be notified about. */
+/** Records paused conversations. Resolves to those that owners must be notified about. */
 export async function recordPauses(account: AccountStore): Promise<CountedConversation[]> {
   requireAdmin(account.actor)
   const { actor, change: { turns }, deps, read } = account

@@ -29,7 +29,7 @@ export async function waitForMessages(account: AccountStore, input: PageSize, wa
   return await waitUntilFound(account, (wokenAt) => readMessages(account, input, wokenAt), wait)
 }
 
-/** Take messages of the calling agent, and wait while there are none or the grid is too busy. */
+/** Takes messages of the calling agent, and waits while there are none or the grid is too busy. */
 export async function waitUntilFound<Found extends { messages: readonly unknown[] }>(
   account: AccountStore,
   take: (wokenAt?: number) => Promise<Found>,
@@ -51,7 +51,7 @@ export async function waitUntilFound<Found extends { messages: readonly unknown[
 }
 
 interface Wait<Found> {
-  /** Raise the signal whenever there may be news. Returns the function that ends the subscription. */
+  /** Raises the signal whenever there may be news. Returns the function that ends the subscription. */
   follow(signal: Signal): () => void
   /** `wokenAt` is when the signal was raised. */
   look(wokenAt: number | undefined): Promise<Found>
@@ -61,9 +61,9 @@ interface Wait<Found> {
 }
 
 /**
- * Look, and look again when the signal is raised, until the result is enough. Otherwise resolves to the last result
- * when the time is over, the process stops, there are too many waits, or the credential begins its fourth wait and this
- * is its oldest. Fails like `look` or `check`, or with `unavailable` if the caller has disconnected.
+ * Calls `look`, and calls it again when the signal is raised, until the result is enough. Otherwise resolves to the
+ * last result when the time is over, the process stops, there are too many waits, or the credential begins its fourth
+ * wait and this is its oldest. Fails like `look` or `check`, or with `unavailable` if the caller has disconnected.
  */
 export async function waitUntil<Found>(
   account: AccountStore,
@@ -88,7 +88,7 @@ export async function waitUntil<Found>(
   try {
     for (;;) {
       if (disconnected?.aborted) throw new GridError('unavailable', 'The caller has disconnected.')
-      // Evaluated before the look, so that the last look comes after the end of the wait.
+      // Evaluated before `look` is called, so that the last call comes after the end of the wait.
       const isLast = isOver || account.deps.stopping?.aborted
       const looked = isFirst ? look(wokenAt) : Promise.resolve(check?.()).then(() => look(wokenAt))
       const found = await looked.catch((error) => {
@@ -97,7 +97,7 @@ export async function waitUntil<Found>(
       })
       if (found !== undefined && (isLast || isEnough(found))) return found
       rest?.()
-      // Random, so that waits do not all look at once.
+      // Random, so that not all waits call `look` at the same time.
       const again = setTimeout(
         () => signal.raise(),
         found === undefined ? busyMs * (0.5 + Math.random()) : lookEveryMs,
@@ -131,9 +131,9 @@ interface InboxWatch {
 }
 
 /**
- * Tell the calling agent, for up to 30 minutes, that it has unread messages: at once, when more arrive, and again while
- * they stay unread. It only signals. Undefined when the credential has three streams already, or a limit of streams is
- * reached. See docs/protocol/rest.md, "Wake stream".
+ * Notifies the calling agent, for up to 30 minutes, that it has unread messages: immediately, when more arrive, and
+ * again while they stay unread. The events contain no messages. Undefined when the credential has three streams
+ * already, or a limit of streams is reached. See docs/protocol/rest.md, "Wake stream".
  */
 export function watchInbox(account: AccountStore, watch: InboxWatch): AsyncGenerator<InboxEvent> | undefined {
   const agent = callingAgent(account.actor)

@@ -31,7 +31,7 @@ export async function listOwnGrants({ global, deps }: Store, userId: string): Pr
   return (await global.oauth.grants.ofUser(userId, deps.now())).map(asListed)
 }
 
-/** Revoke a grant of the signed-in user, with the agent key that was fetched with it. */
+/** Revokes a grant of the signed-in user, with the agent key that was fetched with it. */
 export async function revokeOwnGrant(
   store: Store,
   { user, sessionId }: SignedInUser,
@@ -50,7 +50,7 @@ export async function listGrants(account: AccountStore): Promise<AccountGrant[]>
   return (await account.read.grants.list(account.deps.now())).map(asListed)
 }
 
-/** The live grants to act as an agent, newest first: members see their own, owners and admins all. */
+/** Returns the live grants to act as an agent, newest first: members see their own, owners and admins all. */
 export async function listGrantsOfAgent(account: AccountStore, agentId: string): Promise<AccountGrant[]> {
   const { actor, deps } = account
   requirePermission(actor, 'view')
@@ -67,7 +67,7 @@ export async function revokeGrant(account: AccountStore, id: string): Promise<{ 
   return { id }
 }
 
-/** Revoke a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
+/** Revokes a grant because its client revoked the refresh token. The grant is the actor. @see RFC 7009 §2.1 */
 export async function revokeGrantByClient(store: Store, grant: TokenOfGrant, requestId: string | null): Promise<void> {
   const { accountId, grantId } = grant
   const account = store.account(accountId, actorOfGrant(grant))
@@ -75,7 +75,7 @@ export async function revokeGrantByClient(store: Store, grant: TokenOfGrant, req
   await recordActivity(account, call, (recording) => endLiveGrant(recording, grantId))
 }
 
-/** Identifies the grant in the arguments of a logged call. Readable after the grant is deleted. */
+/** Describes the grant in the arguments of a logged call, so that the log is readable after the grant is deleted. */
 export function describeGrant(
   { id, clientId, clientName, alias }: { id: string; clientId: string; clientName: string; alias: string | null },
 ) {

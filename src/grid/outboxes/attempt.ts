@@ -1,4 +1,4 @@
-/** An attempt to reach a remote agent. */
+/** The types of attempts to reach an external server. */
 import type { AgentActor } from '../../auth/actor.ts'
 import type { AccountStore } from '../../store/account.ts'
 import type { InboxMessage } from '../../store/account/inbox-message.ts'

@@ -8,8 +8,8 @@ import type { Attempt } from './attempt.ts'
 const retryAfterMs = [5 * second, 30 * second, 2 * minute, 10 * minute, hour]
 const givenUpAfterMs = day
 /**
- * Maximum number of attempts whose request was sent completely but got no response or an invalid one: repeating does
- * not help.
+ * Maximum number of attempts whose request was sent completely but got no response, or an invalid one. More attempts
+ * would not help.
  */
 const maxUnanswered = { timeout: 2, useless: 3 }
 
@@ -53,7 +53,7 @@ export async function withRetries(
   }
 }
 
-/** A readable reason for the account's people. */
+/** Returns a readable reason for the account's people. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof RemoteError)) return 'The grid itself failed: its log says why.'
   return error.answered?.shown ?? error.why

@@ -23,7 +23,7 @@ export interface Count {
   storedAs?: string
 }
 
-/** Counters per client address, and per /48 of an IPv6 address. `prefix` also belongs to the subject. */
+/** Returns counters per client address, and per /48 of an IPv6 address. `prefix` also belongs to the subject. */
 export function ofNetworks(
   kind: string,
   address: string,
@@ -50,7 +50,7 @@ export async function takeAttempts(
   return added.length > 0 || await has(attempts[0].id)
 }
 
-/** An attempt's rows, one per counter. Their ids begin with `id`. */
+/** Returns an attempt's rows, one per counter. Their ids begin with `id`. */
 export function attemptsOf(id: string, counts: Count[]): Attempt[] {
   return counts.map(({ kind, subject, storedAs = kind }, n) => ({ id: `${id}.${n}`, kind: storedAs, subject }))
 }
@@ -76,7 +76,7 @@ export async function forgetAttempts(store: Store, pair: Count, [, ...others]: A
   await store.write([removeAll(pair.kind, pair.subject), ...others.map(({ id }) => remove(id))])
 }
 
-/** The error of the limit that applies the longest. `name` is used in the rate limit headers. */
+/** Returns the error of the limit that applies the longest. `name` is used in the rate limit headers. */
 export async function tooMany(
   store: Store,
   limits: AttemptLimit[],

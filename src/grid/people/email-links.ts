@@ -32,7 +32,7 @@ export async function requestEmailLink(
   await trySendEmailLink(store, kind, { userId: user?.id ?? null, email, query }, address)
 }
 
-/** The user of an email link; fails if their address has changed since. Does not use up the link. */
+/** Returns the user of an email link; fails if their address has changed since. Does not use up the link. */
 export async function findEmailLinkUser(
   store: Store,
   kind: Exclude<EmailLinkKind, 'change_email'>,

@@ -23,7 +23,7 @@ const linkTexts = {
   ],
 } as const
 
-/** An email to a user with a link. */
+/** Creates the email that sends a link to a user. */
 export function linkEmail(config: AppUrl, kind: keyof typeof linkTexts, link: string): EmailContent {
   const [request, warning] = linkTexts[kind]
   return emailContent(config, kind, link, [
@@ -70,7 +70,7 @@ export function passwordChangedEmail(config: AppUrl): EmailContent {
   ])
 }
 
-/** Informs the old address that the user has a new one. Contains no link, for the same reason. */
+/** Informs the old address that the user has a new one. Like all security notices, contains no link. */
 export function addressChangedEmail(config: AppUrl): EmailContent {
   return emailContent(config, 'address_changed', undefined, [
     `The email address of your user on ${hostOf(config)} was changed. This address is no longer used.`,
@@ -148,7 +148,7 @@ export function hostOf({ appUrl }: AppUrl): string {
   return new URL(appUrl).host
 }
 
-/** A name without line breaks and without anything that a mail client would turn into a link. */
+/** Returns a name without line breaks and without anything that a mail client would turn into a link. */
 export function plainName(name: string): string {
   return name.normalize('NFKC').replace(/[^\p{L}\p{M}\p{N} &'_-]+/gu, ' ').replace(/\s+/g, ' ').trim().slice(0, 60)
 }

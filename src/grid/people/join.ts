@@ -49,8 +49,8 @@ const proofs: { [By in Way['by']]: Proof<By> } = {
 }
 
 /**
- * Statements that make the user a member of the account, once they have proved what `way` requires. Every path that
- * creates a member uses them. They fail their unit if the account is deleted. Fails with `not_allowed`.
+ * Returns statements that make the user a member of the account, once they have proved what `way` requires. Every path
+ * that creates a member uses them. They fail their unit if the account is deleted. Fails with `not_allowed`.
  */
 export async function join(
   account: AccountStore,

@@ -38,7 +38,7 @@ export async function changeUser(
   await store.record(rows.slice(0, maxAccountsAtOnce), statements)
 }
 
-/** A link for the operator to pass on. It verifies the address, because the operator vouches for it. */
+/** Creates a link for the operator to pass on. It verifies the address, because the operator vouches for it. */
 export async function createLinkFor(
   store: Store,
   email: string,
@@ -51,7 +51,7 @@ export async function createLinkFor(
   return { userId: user.id, url }
 }
 
-/** How the owner of a new account signs in: with a one-time link if they are a new user without a password. */
+/** Returns how the owner of a new account signs in: with a one-time link if they are a new user without a password. */
 export async function signInUrlOfOwner(
   store: Store,
   owner: { userId: string; isNewUser: boolean },

@@ -36,7 +36,7 @@ export async function passkeySignInOptions(store: Store, holder: string, address
   return await challenge(store, 'sign_in', holder, await authenticationOptions(siteOf(store), []))
 }
 
-/** Options for a confirmation with one of this user's passkeys. Undefined if the user has none. */
+/** Returns options for a confirmation with one of this user's passkeys. Undefined if the user has none. */
 export async function passkeyProofOptions(store: Store, holder: string, userId: string): Promise<string | undefined> {
   const known = await store.global.secondFactors.passkeysOf(userId)
   if (known.length === 0 || !hasPasskeys(store)) return undefined
@@ -53,7 +53,7 @@ export async function passkeyOptions(
   return await challenge(store, 'register', holder, await registrationOptions(siteOf(store), actor.user, known))
 }
 
-/** The user whose passkey answered `passkeySignInOptions`. Fails with `invalid_input`. */
+/** Returns the user whose passkey answered `passkeySignInOptions`. Fails with `invalid_input`. */
 export async function signInByPasskey(store: Store, holder: string, answer: string): Promise<string> {
   return (await usePasskey(store, 'sign_in', holder, answer)).userId
 }
@@ -62,7 +62,7 @@ export async function proveByPasskey(store: Store, holder: string, userId: strin
   await usePasskey(store, 'confirm', holder, answer, userId)
 }
 
-/** Register the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
+/** Registers the passkey that answered `passkeyOptions`. Resolves to recovery codes if it is the first factor. */
 export async function addPasskey(
   store: Store,
   holder: string,

@@ -49,7 +49,7 @@ interface SetUpInput {
   password: string
 }
 
-/** Create the first account and its owner. The address counts as verified: the link was in the server's log. */
+/** Creates the first account and its owner. The address counts as verified: the link was in the server's log. */
 export async function setUp(store: Store, token: string, input: SetUpInput): Promise<{ userId: string; id: string }> {
   const { global, deps: { now } } = store
   if (await setUpState(store, token) !== 'open') throw linkExpired()
@@ -106,7 +106,7 @@ export async function checkPassword(
   await attempt.succeeded()
 }
 
-/** The normalised address, or an empty string, which no user has, so a malformed address fails like an unknown one. */
+/** Normalises the address. A malformed one becomes empty and fails like an unknown one, because no user has it. */
 function signInEmail(text: string): string {
   try {
     return normaliseEmail(text, 'email')

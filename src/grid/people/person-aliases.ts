@@ -24,12 +24,12 @@ const lastSeenPrecisionMs = minute
 const maxFormerPerDay = 20
 const maxSuggestions = 9
 
-/** The calling user's person alias; undefined until they have chosen one. */
+/** Returns the calling user's person alias; undefined until they have chosen one. */
 export async function findPersonAlias(account: AccountStore): Promise<PersonAlias | undefined> {
   return await account.read.personAliases.ofMember(callingUser(account.actor).userId)
 }
 
-/** The calling user's person alias, required before writing or reading. Fails with `alias_required`. */
+/** Returns the calling user's person alias, required before writing or reading. Fails with `alias_required`. */
 export async function callingPersonAlias(account: AccountStore): Promise<PersonAlias> {
   callingUser(account.actor)
   requirePermission(account.actor, 'use')
@@ -65,7 +65,7 @@ export async function suggestAlias(
   return aliases.find((_, n) => free[n]) ?? ''
 }
 
-/** The words of a name in characters allowed in an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
+/** Returns the words of a name in characters allowed in an alias: `Zoë van Dam` gives `zoe`, `van` and `dam`. */
 function wordsOf(name: string): string[] {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '')
 }
@@ -136,7 +136,7 @@ export async function chooseAlias(account: AccountStore, input: PersonAliasInput
   })
 }
 
-/** Each former alias stays reserved, so the number of changes is limited. */
+/** Limits the number of changes, because each former alias stays reserved. */
 async function refuseManyChanges({ read }: AccountStore, at: number): Promise<void> {
   if (await read.personAliases.givenUpSince(at - day) < maxFormerPerDay) return
   throw limitReached(
@@ -158,7 +158,7 @@ export async function giveUpAlias(account: AccountStore): Promise<{ alias: strin
   })
 }
 
-/** Statements that end a user's person alias. They fail the unit if it has changed since. */
+/** Returns statements that end a user's person alias. They fail the unit if it has changed since. */
 export async function endPersonAlias(account: AccountStore, userId: UserActor['userId']): Promise<Statement[]> {
   const personAlias = await account.read.personAliases.ofMember(userId)
   const { personAliases } = account.change

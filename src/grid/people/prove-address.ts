@@ -7,14 +7,14 @@ import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
 
-/** The inviter was shown the link, and the address has not been verified since: the user may be the inviter. */
+/** Whether the user may be the inviter, who was shown the link. The address has not been verified since then. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
   return registeredByShownLink && emailVerifiedAt === null
 }
 
 /**
- * Statements that remove every way in which someone else could sign in again, including factors and all identities
- * except `kept`.
+ * Returns statements that remove every way in which someone else could sign in again, including factors and all
+ * identities except `kept`.
  */
 export function takeOver(store: Store, userId: string, at: number, kept: readonly Identity[] = []): Statement[] {
   const { identities, secondFactors, users } = store.global
@@ -26,13 +26,13 @@ export function takeOver(store: Store, userId: string, at: number, kept: readonl
   ]
 }
 
-/** Statements that end all sessions, links and open consent pages of a user. */
+/** Returns statements that end all sessions, links and open consent pages of a user. */
 export function endAccess({ global }: Store, userId: string, at: number): Statement[] {
   return [
     global.sessions.endOthers(userId, '', at),
     global.links.endAll(userId, at),
-    // A consent in progress either is a grant already and is revoked with the others, or fails because its request is
-    // gone.
+    // A consent in progress either is already a grant, which is revoked with the others, or fails because its request
+    // is gone.
     global.oauth.requests.removeOfUser(userId),
   ]
 }

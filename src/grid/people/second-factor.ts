@@ -76,7 +76,7 @@ export async function beginTotp(store: Store, actor: SignedInUser): Promise<void
   if (begun.length === 0) throw hasTotpAlready()
 }
 
-/** The secret of an unfinished set-up, and its URI for authenticator apps. */
+/** Returns the secret of an unfinished set-up, and its URI for authenticator apps. */
 export async function pendingTotp(store: Store, actor: SignedInUser): Promise<{ secret: string; uri: string }> {
   requireConfirmed(actor, store.deps.now())
   const { secret } = await readPendingTotp(store, actor.user.id)
@@ -109,7 +109,7 @@ export async function finishTotp(
   return codes
 }
 
-/** Remove the authenticator app. Fails with `confirmation_required` or `not_found`. */
+/** Removes the authenticator app. Fails with `confirmation_required` or `not_found`. */
 export async function removeTotp(store: Store, actor: SignedInUser): Promise<void> {
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user
@@ -119,7 +119,7 @@ export async function removeTotp(store: Store, actor: SignedInUser): Promise<voi
   sendSecondFactorEmail(store, email, 'totp_removed')
 }
 
-/** Replace the recovery codes. Fails with `confirmation_required`, or `invalid_input` without a second factor. */
+/** Replaces the recovery codes. Fails with `confirmation_required`, or `invalid_input` without a second factor. */
 export async function replaceRecoveryCodes(store: Store, actor: SignedInUser): Promise<string[]> {
   requireConfirmed(actor, store.deps.now())
   const { id, email } = actor.user
@@ -181,7 +181,7 @@ async function readPendingTotp(store: Store, userId: string): Promise<{ secret: 
   return { secret: await store.open('totps', userId, stored), tokenIv: stored.tokenIv }
 }
 
-/** A recovery code normalised for hashing: users may omit the hyphens and type capitals. */
+/** Normalises a recovery code for hashing, because users may omit the hyphens and type capitals. */
 function plainCode(code: string): string {
   return code.toLowerCase().replace(/[^0-9a-z]/g, '')
 }

@@ -86,7 +86,7 @@ export function sendSecondFactorEmail(store: Store, to: string, change: SecondFa
 /** Kinds of email that go to existing users. A claim email may go to an address without a user (`claim-email.ts`). */
 export type EmailLinkKind = Exclude<LinkKind, 'set_up' | 'claim'>
 
-/** Creates a link. With `userId` null it can never be used: it makes unknown addresses take the same work. */
+/** Creates a link. With a null `userId` it can never be used, and only makes unknown addresses take the same work. */
 export function createEmailLink(
   { global, deps: { config, now } }: Store,
   kind: EmailLinkKind,
@@ -99,7 +99,7 @@ export function createEmailLink(
   return { url: `${config.appUrl}${links[kind].path}/${token}`, statement: global.links.add(link, at) }
 }
 
-/** The user and address of a link that is still valid. Does not use up the link. Fails with `link_expired`. */
+/** Returns the user and address of a link that is still valid. Does not use up the link. Fails with `link_expired`. */
 export async function findEmailLink(
   { global, deps: { now } }: Store,
   kind: EmailLinkKind,

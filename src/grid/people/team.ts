@@ -8,7 +8,7 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { endPersonAlias } from './person-aliases.ts'
 
-/** The roles that a member with `role` may assign and remove: owners all, admins all except `owner`. */
+/** Returns the roles that a member with `role` may assign and remove: owners all, admins all except `owner`. */
 export function assignableRoles(role: Role): readonly Role[] {
   if (role === 'owner') return roles
   return allows(role, 'manage') ? roles.filter((assigned) => assigned !== 'owner') : []
@@ -64,7 +64,7 @@ export async function removeMember(account: AccountStore, userId: string): Promi
   })
 }
 
-/** Lets members sign in without the account's provider. It is needed while the provider is down. */
+/** Lets members sign in without the account's provider, which is needed while the provider is down. */
 export async function stopRequiringProvider(account: AccountStore): Promise<void> {
   await retryOnConflict(async () => {
     const { precondition } = await authorize(account, 'own')
@@ -137,8 +137,8 @@ async function removalStatements(account: AccountStore, member: AccountMember): 
 }
 
 /**
- * People who come back through the account's provider become members. So a viewer, whose role a person chose, stays
- * out.
+ * Keeps a removed viewer out if a person chose that role. Otherwise the account's provider would let them in again as a
+ * member.
  */
 function keepViewerOut({ change, deps }: AccountStore, { userId, role, roleByClaim }: AccountMember): Statement[] {
   return role === 'viewer' && !roleByClaim ? [change.team.keepOut(userId, deps.now())] : []
@@ -164,7 +164,7 @@ async function roleChangePreconditions(
   return [team.requireRole(userId, [role]), team.requireOtherOwner(userId)]
 }
 
-/** Statements that end whatever the new role does not permit. `role` is undefined for a removal. */
+/** Returns statements that end whatever the new role does not permit. `role` is undefined for a removal. */
 async function revokeLostRights(
   account: AccountStore,
   userId: string,

@@ -27,7 +27,7 @@ const rates = {
   /** Per email address, from all clients. `signInInCrowd` applies when this or the total is exceeded. */
   signInCrowd: [[100, hour]],
   signInInCrowd: [[1, 15 * minute]],
-  /** One client address for all users. Generous, because a whole office may share an address. */
+  /** Per client address, for all users. Generous, because a whole office may share an address. */
   signInFrom: [[30, minute], [300, hour]],
   /** Second-factor codes per user, from one client address and from all unfamiliar addresses. */
   secondFactor: [[5, 5 * minute], [10, hour], [20, day]],
@@ -40,9 +40,9 @@ const rates = {
   linkRequests: { sign_in: [[20, hour]], reset: [[20, hour]], change_email: [[5, hour]] },
 } as const satisfies Record<string, unknown>
 
-/** The share of the grid's hourly emails for claims and for invitations. The rest is for email links. */
+/** Claims and invitations may each use this share of the grid's hourly emails. The rest is for email links. */
 const shareOfGrid = 0.4
-/** Failed sign-ins of the whole grid; beyond them, addresses from which the user has never signed in must wait. */
+/** Failed sign-ins of the whole grid. Beyond them, addresses from which the user has never signed in must wait. */
 const signInsPerHour = 6_000
 /** Invitations by one user per hour; three times as many per day. */
 const invitationsPerHour = 100
@@ -137,14 +137,14 @@ export interface EmailAttempt {
   email: string
   address: string
   sender?: string
-  /** False if nothing will be sent because the address has no user. It then counts separately from all emails. */
+  /** False if nothing will be sent because the address has no user. The attempt then counts separately. */
   isSent?: boolean
 }
 
 /**
- * Counts one email. Resolves to false if a limit is reached; never tell an unauthenticated caller, because it would
- * reveal others' requests. For a silent purpose, requests that send nothing count too, or callers could find out which
- * addresses have users.
+ * Counts one email. Resolves to false if a limit is reached. Never report that to an unauthenticated caller, because it
+ * would reveal others' requests. For a silent purpose, requests that send nothing count too, or callers could find out
+ * which addresses have users.
  */
 export async function takeEmailAttempt(store: Store, attempt: EmailAttempt): Promise<boolean> {
   const { purpose, address } = attempt
@@ -189,7 +189,7 @@ async function countsOfEmail(
 
   const perHour: Rate = [invitationsPerHour, hour]
   const isInvitation = purpose === 'invitation'
-  // Without email, repeated invitations disturb nobody, and an inviter may need another link at once.
+  // Without email, repeated invitations disturb nobody, and an inviter may need another link immediately.
   const isBothered = !isInvitation || store.deps.email.isConfigured
   const from = isInvitation ? [perHour] : rates.emailFrom
   const ofShare = Math.ceil(limits.emailsPerHour * shareOfGrid)

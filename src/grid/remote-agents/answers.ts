@@ -82,7 +82,7 @@ export async function notifyOfFailure(
   return refused ?? (said === '' ? reason : `${reason} "${said.slice(0, maxReason)}"`)
 }
 
-/** Resolves to the error text of a refusal, which a retry would get again. */
+/** Resolves to the error text if the send is refused, because a retry would be refused again; otherwise to null. */
 async function unlessRefused(send: () => Promise<void>): Promise<string | null> {
   try {
     await send()
@@ -98,7 +98,7 @@ function isEnding(state: RemoteAnswer['state']): state is keyof typeof endings {
   return state in endings
 }
 
-/** A part that the grid can store, or none. */
+/** Returns the part if the grid can store it, otherwise an empty list. */
 function usable(given: Record<string, unknown>): Part[] {
   try {
     return [asPart(given)]

@@ -1,5 +1,5 @@
 /**
- * Callbacks from remote agents, which ask the grid to poll at once. See docs/protocol/remote-agents.md, "How messages
+ * Callbacks from remote agents, which make the grid poll immediately. See docs/protocol/remote-agents.md, "How messages
  * are sent".
  */
 import { createHmac } from 'node:crypto'
@@ -9,9 +9,7 @@ import { isSameSecret } from '../../lib/secrets.ts'
 import type { Callback } from '../../remote/client.ts'
 import type { Store } from '../../store/store.ts'
 
-/**
- * The callback URL for a message. Undefined if agents cannot reach this grid. The token is the same for each attempt.
- */
+/** Returns a message's callback URL. Undefined if agents cannot reach this grid. Each attempt has the same token. */
 export function callbackOf(config: Config, secret: string, message: string): Callback | undefined {
   if (!parseAllowedTarget(config.baseUrl, config)) return undefined
   return { url: `${config.baseUrl}/a2a/v1/callbacks/${message}`, token: tokenOf(secret, message) }

@@ -37,7 +37,7 @@ export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<stri
     return true
   }
   attempt.account.trace.spans?.follow(message)
-  // This prevents two remote agents from reporting their failures to each other endlessly.
+  // Not sent, because otherwise two remote agents could report their failures to each other endlessly.
   if (message.type === 'system') {
     await write([
       ...inbox.markRead(actor.agentId, [message.id], deps.now()),
@@ -53,7 +53,7 @@ export async function deliverNext(attempt: Attempt, transports: ReadonlyMap<stri
     await write([remoteAgents.putOff(outbox, { error, dueAt: deps.now() + withoutFeatureMs }, deps.now())])
     return true
   }
-  // The sender is part of the key, so that another sender cannot join by naming the conversation id.
+  // The sender is part of the key, so that other senders cannot join by naming the conversation id.
   const conversation = JSON.stringify([message.fromAlias, message.recipient, message.conversationId])
   const remoteTask = { id: message.id, conversation, sends: attempt.number, sentAt: attempt.at }
   const giveUp = async (told: string, said?: string) => {
@@ -139,7 +139,7 @@ async function passedOn(
   return { ...remoteTask, error, state: state === 'input-required' ? 'input-required' : 'ended' }
 }
 
-/** How many grids have forwarded a message, including this one. Fails if it is probably in a loop. */
+/** Returns how many grids have forwarded a message, including this one. Fails if it is probably in a loop. */
 function crossingsOf({ a2a }: InboxMessage): number {
   const before = numberOf(JSON.parse(a2a ?? '{}').metadata?.crossings)
   const crossings = Number.isInteger(before) ? Math.max(0, before) + 1 : 1
@@ -157,7 +157,7 @@ async function isAwaited({ account }: Attempt, { fromAlias, taskId }: InboxMessa
   return sender !== undefined && notifier.isAwaited(sender.id)
 }
 
-/** The pause before the next poll: one second at first, growing to one minute. */
+/** Returns the pause before the next poll: one second at first, growing to one minute. */
 function pauseAfter(workedMs: number): number {
   return workedMs < 30 * second ? second : Math.min(minute, workedMs / 10)
 }

@@ -8,7 +8,7 @@ import type { Attempt } from '../outboxes/attempt.ts'
 
 const cardLifetimeMs = hour
 
-/** The agent's address, with its token. */
+/** Returns the agent's address, with its token. */
 export async function addressOf(account: AccountStore, agentId: string, row: RemoteAgentRow): Promise<RemoteAddress> {
   const { remoteUrl: url, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId } = row
   if (encryptedToken === null) return { url }
@@ -16,12 +16,12 @@ export async function addressOf(account: AccountStore, agentId: string, row: Rem
   return { url, token: await account.open('agents', agentId, sealed) }
 }
 
-/** Requests of an attempt, aborted together with it. */
+/** Returns a `safeStream` whose requests are aborted together with the attempt. */
 export function streamOf({ account: { deps, trace: { spans } }, signal }: Attempt): typeof deps.safeStream {
   return (url, init) => deps.safeStream(url, { ...init, signal, spans, passesTrace: true })
 }
 
-/** The agent's address and its card, which is fetched again after an hour. */
+/** Returns the agent's address and its card, which is fetched again after an hour. */
 export async function findRemote(
   attempt: Attempt,
 ): Promise<{ address: RemoteAddress; card: RemoteCard } & Pick<RemoteAgentRow, 'callbackSecret' | 'answerMs'>> {

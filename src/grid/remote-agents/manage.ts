@@ -64,7 +64,7 @@ export interface RemoteState extends Pick<RemoteAgentRow, Shown> {
   unread: number
 }
 
-/** Undefined for an agent that is not remote. */
+/** Returns the state of deliveries. Undefined for an agent that is not remote. */
 export async function remoteState(account: AccountStore, agentId: string): Promise<RemoteState | undefined> {
   const [row, unread] = await Promise.all([
     account.read.remoteAgents.byId(agentId),

@@ -10,7 +10,7 @@ import { findPart } from '../message/read-part.ts'
 /** A larger part would be in memory several times. */
 const maxFileBytes = 1024 * 1024
 
-/** The parts in A2A 1.0 form, including the text. Fails with a `RemoteRefusal` if a file is too large. */
+/** Returns the parts in A2A 1.0 form, including the text. Fails with a `RemoteRefusal` if a file is too large. */
 export async function partsOf(account: AccountStore, { body, a2a }: InboxMessage): Promise<unknown[]> {
   const { parts } = JSON.parse(a2a ?? '{}') as { parts?: Record<string, unknown>[] }
   return await whole(account, withText(withoutInvisible(body), a2a, parts))

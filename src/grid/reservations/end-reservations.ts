@@ -16,8 +16,7 @@ const maxRead = 1_000
 const maxListed = 5
 
 /**
- * Releases names that the calling agent has reserved: the given ones, or all, optionally of one space. Resolves to the
- * names.
+ * Releases names that the calling agent has reserved: the given ones, all in a space, or all. Resolves to these names.
  */
 export async function release(
   account: AccountStore,

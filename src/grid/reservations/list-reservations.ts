@@ -28,7 +28,7 @@ export interface ReservationFilter {
   cursor?: string
 }
 
-/** A page of the account's live reservations, oldest first. */
+/** Returns a page of the account's live reservations, oldest first. */
 export async function listReservations(
   account: AccountStore,
   { names: given = [], mine = false, space, cursor }: ReservationFilter,

@@ -5,7 +5,7 @@ import { maxNameLength, normaliseName, overlaps } from '../../lib/name-patterns.
 import type { AccountStore } from '../../store/account.ts'
 
 export const maxNames = 20
-/** In compared pairs of characters: a few milliseconds with the slowest patterns. */
+/** Work between two yields, in compared pairs of characters: a few milliseconds with the slowest patterns. */
 const pieceOfWork = 1_000_000
 
 /** Normalises and deduplicates the given names. Fails with `invalid_input`. */
@@ -15,8 +15,8 @@ export function checkNames(names: readonly string[], max = maxNames): string[] {
 }
 
 /**
- * The reservations that overlap one of the names. With malicious patterns this takes seconds, so it yields to other
- * calls, and only one long comparison runs at a time.
+ * Returns the reservations that overlap one of the names. With malicious patterns this takes seconds, so it yields to
+ * other calls, and only one long comparison runs at a time.
  */
 export async function meeting<R extends { name: string }>(
   { waiting }: { waiting: Pick<AccountStore['waiting'], 'reservations'> },

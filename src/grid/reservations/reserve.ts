@@ -114,7 +114,7 @@ async function whenFree(account: AccountStore, wanted: Wanted, wait: WaitOptions
   }
 }
 
-/** One agent at a time per space: the reservations must not have changed between the read and the commit. */
+/** Reserves for one agent at a time per space: the reservations must not change between the read and the commit. */
 async function tryReserve(account: AccountStore, agent: AgentActor, wanted: Wanted): Promise<Reserved | Refused> {
   const turn = `${account.owner} ${wanted.space}`
   return await account.waiting.reservations.run(turn, async () => {

@@ -1,5 +1,5 @@
 /**
- * Stores a message if its recipient accepts this sender. `resolve` explains a refusal, because the retry reads again.
+ * Stores a message if its recipient accepts this sender. `resolve` reads again before the retry and explains a refusal.
  */
 import { requirePerson } from '../message/choices.ts'
 import type { Concern } from '../message/outgoing-message.ts'

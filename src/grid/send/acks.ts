@@ -22,7 +22,7 @@ export const acks: Concern = {
   },
 }
 
-/** A repeated send with `acks`: the answered messages are acked now, unless the first send did so. */
+/** Acks the messages that a repeated send answers, unless the first send did so. */
 export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
   const { move, close } = account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now())
   await account.write([move, close])
@@ -54,13 +54,13 @@ export function leasedBy(actor: Actor, { leaseId, messageIds }: LeasePart) {
   }
 }
 
-/** One of the calling agent's leases has ended; the remaining leases show whether a runner is working. */
+/** Updates the presence after a lease of the calling agent ended: other leases may show that a runner still works. */
 export async function leaseChanged(account: AccountStore): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   leaseLeft(account, await account.read.timedLeases.lastExpiry(agentId, account.deps.now()))
 }
 
-/** `until`: when the last remaining lease expires, by the database's clock. */
+/** Updates the presence. `until` is when the last remaining lease expires, by the database's clock. */
 export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until: unknown): void {
   const { agentId } = callingAgent(actor)
   if (until === null) presence.leaseEnded(agentId)
@@ -68,8 +68,8 @@ export function leaseLeft({ actor, waiting: { presence } }: AccountStore, until:
 }
 
 /**
- * `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease looks like one that has
- * ended.
+ * Returns `stale_lease`, or `lease_not_found` if the text cannot be a lease id. Another agent's lease looks like one
+ * that has ended.
  */
 export async function noLease(
   { actor, read }: AccountStore,

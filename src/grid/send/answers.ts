@@ -17,7 +17,7 @@ export const answers: Concern = {
   },
 }
 
-/** The step that completes the open task if the task's recipient replies to its message. */
+/** Returns the step that completes the open task if the task's recipient replies to its message. */
 export async function answeredTask(
   account: AccountStore,
   sender: Sender,

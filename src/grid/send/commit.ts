@@ -6,7 +6,7 @@ import type { SendReceipt } from '../../store/account/messages.ts'
 import type { Send, SendPart, SentMessage } from '../message/outgoing-message.ts'
 import { quotasOf } from '../message/quota.ts'
 
-/** The stored message. Undefined if a condition did not hold. In this case, nothing is stored. */
+/** Stores a message. Resolves to undefined, and stores nothing, if a condition did not hold. */
 export async function commit(
   { account, recipient, message }: Send,
   parts: readonly SendPart[],
@@ -38,8 +38,8 @@ export async function commit(
 }
 
 /**
- * The recipient's presence: connected clients from memory, a remote agent's server from the receipt. Never set for
- * agents of other accounts or for channels.
+ * Returns the recipient's presence: connected clients from memory, a remote agent's server from the receipt. Never set
+ * for agents of other accounts or for channels.
  */
 export function presenceAt(
   { waiting, deps: { now } }: AccountStore,

@@ -20,7 +20,7 @@ const messageTypes: Record<Actor['type'], MessageType> = {
   system: 'system',
 }
 
-/** The draft of a message to `recipient`. Fails with `part_not_found` or `invalid_input`, or if `answered` fails. */
+/** Composes the draft of a message. Fails with `part_not_found` or `invalid_input`, or if `answered` fails. */
 export async function compose(
   account: AccountStore,
   sender: Sender,
@@ -70,7 +70,7 @@ export async function compose(
   }
 }
 
-/** The message as stored. `task`: the task it belongs to, if any. */
+/** Returns the message as it will be stored. `task` is the task that it belongs to, if any. */
 export function messageOf(
   { message }: Draft,
   review: Review,

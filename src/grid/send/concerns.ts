@@ -14,7 +14,7 @@ import { paysToken } from './pays-token.ts'
 export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Concern>): readonly Concern[] {
   return [
     accepts,
-    // Checks the result of the statement of `accepts`.
+    // After `accepts`, because it checks the result of its statement.
     fits,
     delivers,
     inTurn,
@@ -24,7 +24,7 @@ export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Conce
     guarded,
     acks,
     answers,
-    // Changes the task created by `answers`.
+    // After `answers`, because it changes the task created there.
     held,
     once,
   ]

@@ -26,7 +26,7 @@ export function contentOf(input: SendInput): Content {
   return { text, details, sanitized: isCleaned || details !== given, key, requestHash }
 }
 
-/** Well-formed, non-empty text without invisible characters. `isCleaned`: some were removed. */
+/** Returns well-formed, non-empty text without invisible characters. `isCleaned` means that some were removed. */
 export function checkText(text: string, maxBytes = maxTextBytes): { text: string; isCleaned: boolean } {
   const given = wellFormed(text)
   if (given === undefined) throw new GridError('invalid_input', 'The message contains U+0000. Remove it.')
@@ -47,7 +47,7 @@ function givenDetails({ parts = [], choices = [] }: SendInput): A2aDetails | und
   return { ...(choices.length > 0 && { choices }), ...(parts.length > 0 && { parts }) }
 }
 
-/** The details without invisible characters. Returns the same object if nothing changed. */
+/** Removes invisible characters from details. Returns the same object if nothing changed. */
 function cleanedDetails(given: A2aDetails): A2aDetails {
   const details = withoutInvisibleIn(given)
   const parts = details.parts && withCleanNames(details.parts)
@@ -55,7 +55,7 @@ function cleanedDetails(given: A2aDetails): A2aDetails {
   return parts === details.parts && choices === details.choices ? details : { ...details, parts, choices }
 }
 
-/** Parts with single-line file names and without invisible characters. Returns the same object if nothing changed. */
+/** Makes parts' file names single lines without invisible characters. Returns the same object if nothing changed. */
 function withCleanNames(parts: unknown[]): unknown[] {
   const cleaned = parts.map((part) => {
     const { filename } = part as { filename?: unknown }

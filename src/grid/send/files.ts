@@ -25,7 +25,7 @@ export const files: Concern = {
   },
 }
 
-/** Adds the labels declared at the start of the uploads. Fails with `part_not_found` or `invalid_input`. */
+/** Adds the labels that were declared when the uploads began. Fails with `part_not_found` or `invalid_input`. */
 export async function withUploads(
   account: AccountStore,
   { agentId }: Sender,

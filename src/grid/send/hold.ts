@@ -14,8 +14,8 @@ import { holdingRule } from './match-rules.ts'
 const guardrailHoldMs = day
 
 /**
- * The rule or guardrail that holds a message, if any, of either account: the sender's account comes first. `decided`:
- * for how many of the two accounts people have already decided. Messages from the grid itself are never held.
+ * Returns the rule or guardrail that holds a message, if any, of either account: the sender's account comes first.
+ * `decided`: in how many of the two accounts people have already decided. Messages from the grid itself are never held.
  */
 export async function holdOf(outgoing: OutgoingMessage, before: Review, decided = 0): Promise<Review | undefined> {
   const { account, recipient: { inbox }, draft: { message } } = outgoing
@@ -40,7 +40,7 @@ export function waitsUntil(expiresAt: number): string {
   return `The message waits until ${isoTime(expiresAt)} for the approval of a person.`
 }
 
-/** A message in a task is announced to the task's client, without changing the task. */
+/** Announces a message in a task to the task's client, without changing the task. */
 export function notifyClient({ change }: AccountStore, task: string, reason: string, at: number): Statement[] {
   return (['submitted', 'working'] as const).flatMap((state) =>
     change.tasks.change({ end: 'grid' }, { task, event: newId(), at, state, from: [state], reason })
@@ -95,7 +95,7 @@ async function holdIn(
   }
 }
 
-/** A message's content other than its text. */
+/** Returns a message's content other than its text. */
 function partsIn(parts: readonly unknown[]): { mediaType: string; bytes: number }[] {
   return (parts as Record<string, unknown>[]).flatMap((part) => {
     const { text, data, url, mediaType, filename, bytes } = part

@@ -25,7 +25,7 @@ export const inTurn: Concern = {
   async plan(send) {
     const { account, sender: { alias, program }, recipient: { label, inbox }, message } = send
     if (message.type === 'human' || program !== undefined) return begin(send)
-    // A message that exists only in a task is in no inbox, so nobody answers it without a request.
+    // A message that exists only in a task is in no inbox, so nobody answers it unprompted.
     if (message.type !== 'agent' || message.isInTaskAlone) return undefined
     const key = keyOf(alias, label)
     const named = namedKey(inbox, message)
@@ -47,8 +47,8 @@ export const inTurn: Concern = {
 }
 
 /**
- * What is known of a message's conversations before the message it replies to was read. A reply belongs to that
- * message's conversation, unless it names another, and counts hops.
+ * Returns what is known of a message's conversations before the message that it replies to was read. A reply belongs to
+ * the conversation of that message, unless it names a different one, and counts hops.
  */
 export function readTurns(account: AccountStore, { agentId, alias }: Sender, input: SendInput): Promise<ReadTurns> {
   const key = keyOf(alias, labelOf(input.to))
@@ -98,7 +98,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
   const { label, inbox } = recipient
   const agents = inbox ? [turn.alias, label.slice(1)].sort() : [turn.alias]
   const here = counted === undefined ? [] : [turns.count(counted, agents, turn, inbox)]
-  // The recipient's account has its own limits.
+  // Also counts the turn in the recipient's account, which has its own limits.
   const there = inbox?.home === undefined ? [] : [turns.countThere(key, agents, turn, { ...inbox, home: inbox.home })]
   return {
     statements: [...here, ...there],
@@ -111,7 +111,7 @@ function count({ account, recipient }: Send, key: string, counted: string | unde
 
 /**
  * Pauses the channel members who answer each other and have reached the limit together: those linked by pairs with more
- * than a tenth of the limit. Posts that answer nobody spread over many pairs, and a loop concentrates on few.
+ * than a tenth of the limit. Posts that answer nobody are spread over many pairs, but a loop concentrates on few.
  */
 async function pauseGroup(
   account: AccountStore,
@@ -181,8 +181,8 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
 }
 
 /**
- * The number of answers that led to a message: one more than for the message it replies to. `metadata.hops` counts as
- * one.
+ * Returns the number of answers that led to a message: one more than for the message it replies to. `metadata.hops`
+ * counts as one.
  */
 export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
   const given = numberOf(details?.metadata?.hops)
@@ -195,7 +195,7 @@ function paused(reason: string, limit: number, text: string): GridError {
   return new GridError('conversation_paused', text, { info: { reason, limit: String(limit) } })
 }
 
-/** The key of a pair or channel. `label` is `@alias` or `#name`. */
+/** Returns the key of a pair or channel. `label` is `@alias` or `#name`. */
 export function keyOf(sender: string, label: string): string {
   return isChannel(label) ? label : [`@${sender}`, label].sort().join(' ')
 }
@@ -209,9 +209,7 @@ export function keyOfId(id: string): string {
   return `id ${id}`
 }
 
-/**
- * The key of the conversation id that a message names. Another account's agent could guess an id, so it gets no key.
- */
+/** Returns the key of a message's conversation id. Agents of other accounts could guess an id, so they get no key. */
 function namedKey(
   inbox: InboxAddress | undefined,
   { contextId, conversationId }: Pick<NewMessage, 'contextId' | 'conversationId'>,

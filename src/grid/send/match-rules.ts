@@ -21,7 +21,7 @@ export interface Candidate {
   parts: readonly { mediaType: string; bytes: number }[]
 }
 
-/** The first rule that holds a message, or undefined. `rules` are the active ones of an account, in their order. */
+/** Returns the first rule that holds a message, or undefined. `rules` are an account's active ones, in their order. */
 export function holdingRule(
   rules: readonly ActiveApprovalRule[],
   candidate: Candidate,

@@ -8,7 +8,7 @@ import { findRepeat, type Keyed } from './once.ts'
 import { resolve } from './resolve.ts'
 
 /**
- * All reads start together, so that a remote database is queried only once. Await the results in the order in which
+ * Starts all reads together, so that a remote database is queried only once. Await the results in the order in which
  * they may refuse.
  */
 export function readAhead(account: AccountStore, sender: Sender, input: SendInput, keyed: Keyed) {
@@ -24,7 +24,7 @@ export function readAhead(account: AccountStore, sender: Sender, input: SendInpu
   return reading
 }
 
-/** The message that another one replies to. Fails with `message_not_found`. */
+/** Returns the message that the new one replies to. Fails with `message_not_found`. */
 async function messageRepliedTo(
   { read }: AccountStore,
   { agentId }: Sender,

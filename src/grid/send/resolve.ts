@@ -18,7 +18,7 @@ export async function resolve(account: AccountStore, sender: Sender, to: string)
     : await agent(account, sender, label.slice(1))
 }
 
-/** The recipient as named in the receipt: `@alias` or `#channel`. */
+/** Returns the recipient as named in the receipt: `@alias` or `#channel`. */
 export function labelOf(to: string): string {
   return to.trim().startsWith('#') ? `#${normaliseChannelName(to)}` : `@${normaliseAlias(to)}`
 }
@@ -42,7 +42,7 @@ async function agent(account: AccountStore, sender: Sender, alias: string): Prom
   return inboxOf(account, label, other)
 }
 
-/** Only agents of the same account are suggested, because the caller can list all of them. */
+/** Suggests only agents of the same account, because the caller can list all of them. */
 async function notFound({ read }: AccountStore, label: string): Promise<GridError> {
   const hint = didYouMean(label, (await read.agents.aliases(maxCompared)).map((alias) => `@${alias}`))
   return new GridError('recipient_not_found', `Agent '${label}' not found${hint && `.${hint}`}`)

@@ -23,7 +23,7 @@ import { resolve } from './resolve.ts'
 /** How often a commit is tried if its conditions change between reading and writing. */
 const maxAttempts = 3
 
-/** See `sendMessage`. */
+/** Sends a message, see `sendMessage`. */
 export async function send(
   account: AccountStore,
   sender: Sender,
@@ -58,7 +58,7 @@ export async function send(
     const before = recipient
     recipient = await resolve(account, sender, input.to)
     for (const part of parts) await part.explain?.()
-    // The checks were made for another recipient or with other guardrails.
+    // The draft was reviewed for a different recipient or with other guardrails, so it is reviewed again.
     if (recipient.id !== before.id || recipient.guards !== before.guards) {
       reviewed = await review({ account, sender, recipient, draft }, concerns)
     }

@@ -15,7 +15,7 @@ export interface HeldArtifact {
   parts: unknown[]
 }
 
-/** The held content of an artifact that the calling agent continues, or ends by writing something else in its task. */
+/** Returns the held content of an artifact that the calling agent continues, or ends by writing other content. */
 export async function heldBefore(
   account: AccountStore,
   task: string,
@@ -30,7 +30,7 @@ export async function heldBefore(
   return { id, chunk: later.step!.chunk!, parts: withText(body, a2a, given) }
 }
 
-/** The message now includes the held content, which is no longer decided on separately. */
+/** Joins the held content with the message that now includes it. It is then no longer decided on separately. */
 export function joinPart(
   { change: { held } }: AccountStore,
   { id }: HeldArtifact,

@@ -35,7 +35,7 @@ export async function newPushConfig(account: AccountStore, input: PushConfigInpu
   const url = requireAllowedTarget(input.url, account.deps.config, urlField)
   const id = newId()
   const config = { id, configId, url, scheme, version }
-  // Tokens are also signed with a key that only a grid with a key ring has.
+  // A scheme without credentials also needs the key ring, because the grid then signs a token.
   if (scheme === null && token === undefined) return config
   const secrets: PushSecrets = { token, credentials }
   return { ...config, secrets: await account.seal('task_push_configs', id, JSON.stringify(secrets)) }
@@ -61,7 +61,7 @@ export async function setPushConfig(
   return stored
 }
 
-/** All webhooks of one of the calling agent's tasks, oldest first. Fails with `task_not_found`. */
+/** Returns all webhooks of one of the calling agent's tasks, oldest first. Fails with `task_not_found`. */
 export async function listPushConfigs(
   account: AccountStore,
   taskId: string,

@@ -37,7 +37,7 @@ export async function shownTasks(viewer: Viewer, rows: readonly TaskRow[], detai
   const historyOf = byTask(history)
   const eventsOf = byTask(events)
   return rows.map((row): Task => {
-    // A task may have changed since its row was read. The result is of one moment.
+    // The status and the artifacts come from the same events, because the task may have changed since its row was read.
     const { n: last, at: until } = detail.upTo ?? { n: Infinity, at: Infinity }
     const ofTask = (eventsOf.get(row.id) ?? []).filter(({ n }) => n <= last)
     const shown = ofTask.map((event) => eventOf(event, parts))
@@ -63,7 +63,7 @@ export async function shownEvents(viewer: Viewer, task: string, rows: readonly T
 
 type Parts = ReadonlyMap<string, TaskPartRow & { isUrl?: boolean; bytes?: number }>
 
-/** The separately stored content of these messages. */
+/** Returns the separately stored content of these messages. */
 async function partsOf(
   { account: { read: { tasks }, deps: { config } }, end, agentId }: Viewer,
   ids: readonly string[],
@@ -72,7 +72,7 @@ async function partsOf(
   const split = rows.filter(({ a2a }) => a2a?.includes('"part_id"')).map(({ messageId }) => messageId!)
   const apart = split.length > 0 ? await tasks.parts(end, agentId, ids, split) : []
   return new Map(apart.map((part) => {
-    // Too long for a task: its client fetches the content with its own key.
+    // Too long for a task, so it becomes a URL from which the client fetches the content with its own key.
     const isUpload = part.encoding === 'upload'
     return [part.id, isUpload ? { ...part, isUrl: true, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
   }))
@@ -99,7 +99,7 @@ function eventOf(row: TaskEventRow, apart: Parts): TaskEvent {
   return { n, at, type: 'status', status }
 }
 
-/** The artifacts formed by a task's chunks, in the order in which they began. */
+/** Returns the artifacts formed by a task's chunks, in the order in which they began. */
 function artifactsOf(events: readonly TaskEvent[]): Artifact[] {
   const artifacts = new Map<string, Artifact>()
   for (const event of events) {
@@ -138,7 +138,7 @@ type Details = Partial<Pick<TaskMessage, 'messageId' | 'metadata' | 'extensions'
   more?: Handle[]
 }
 
-/** A message's content as sent, including what is stored separately. */
+/** Returns a message's content as sent, including what is stored separately. */
 function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Part[]; details: Details } {
   const details: Details = a2a === null ? {} : withoutInvisibleIn(JSON.parse(a2a))
   for (const { kind, part_id } of details.more ?? []) {
@@ -149,7 +149,7 @@ function contentOf(body: string, a2a: string | null, apart: Parts): { parts: Par
   return { parts, details }
 }
 
-/** A message's details as given to its send. `apart`: the details that are stored separately. */
+/** Returns a message's details as given to its send. `apart`: the details that are stored separately. */
 export function wholeDetails(a2a: string, apart: readonly StoredPart[]): A2aDetails {
   const stored = new Map(apart.map((part) => [part.id, { ...part }]))
   const { more = [], parts, ...details }: Details = JSON.parse(a2a)
@@ -163,7 +163,7 @@ export function wholeDetails(a2a: string, apart: readonly StoredPart[]): A2aDeta
   }
 }
 
-/** All parts of a message, including its text. See `A2aDetails`. */
+/** Returns all parts of a message, including its text. See `A2aDetails`. */
 export function withText<T>(body: string, a2a: string | null, parts: T[] | undefined): (T | { text: string })[] {
   return parts && hasTextInParts(a2a) ? parts : [{ text: body }, ...parts ?? []]
 }

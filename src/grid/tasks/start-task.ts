@@ -36,7 +36,7 @@ interface NewTask {
 interface TaskContinuation {
   taskId: string
   contextId?: string
-  /** The endpoint's alias: tasks with another recipient appear as missing. */
+  /** The endpoint's alias: tasks with any other recipient appear as missing. */
   recipient?: string
   message: ClientMessage
   idempotencyKey?: string
@@ -48,7 +48,7 @@ export interface SentTask {
   sent: SentMessage
   /** `home`: the client's earlier account, which the task belongs to. */
   task: Pick<TaskRow, 'id' | 'contextId' | 'mode'> & { home?: string }
-  /** The message repeats one of an open task, and was not sent again. */
+  /** Set if the message repeats one of an open task and was therefore not sent again. */
   isDuplicate?: true
 }
 
@@ -142,7 +142,7 @@ export async function continueTask(account: AccountStore, sender: Sender, input:
     check: async () => refuseEnded(await findTask(account, taskId, recipient)),
     open: (id) => tasks.requireOpen(changer, taskId, id),
     statements: ({ id, at }) => [
-      // Subscribes first, so that it notices the message's own changes.
+      // Registers the webhook first, so that it is notified of the message's own changes.
       ...pushOf(account, sender, taskId, push, at),
       tasks.addMessage(changer, taskId, id, 'user'),
       tasks.setRepeatHash(sender.agentId, taskId, id, repeatHash),
@@ -177,7 +177,7 @@ function pushOf(
   return push ? [account.change.pushConfigs.put(agentId, taskId, push, at)] : []
 }
 
-/** The send already made with this key, and its task. Fails with `idempotency_conflict`. */
+/** Returns the send already made with this key, and its task. Fails with `idempotency_conflict`. */
 async function repeatOf(
   account: AccountStore,
   sender: Sender,

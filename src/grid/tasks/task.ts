@@ -77,12 +77,12 @@ export type TaskEvent =
 
 /**
  * How a task is answered. `receipt`: its client was told that the message was delivered, and replies also go into its
- * inbox. `task`: its client follows the task, and replies are in the task alone. `message`: as `task`, but its client
- * has not been shown the task, and gets a plain reply itself. See docs/protocol/a2a.md, "Message replies".
+ * inbox. `task`: its client follows the task, and replies are only in the task. `message`: like `task`, but the client
+ * has not been shown the task and gets a plain reply instead. See docs/protocol/a2a.md, "Message replies".
  */
 export type TaskMode = 'receipt' | 'task' | 'message'
 
-/** The plain reply that a task's client gets instead of the task; undefined if it gets the task. */
+/** Returns the plain reply that a task's client gets instead of the task; undefined if it gets the task. */
 export function bareReply({ mode, status, artifacts: [artifact] }: Task): TaskMessage | undefined {
   if (mode !== 'message' || status.state !== 'completed' || !artifact) return undefined
   return { messageId: artifact.artifactId, role: 'agent', parts: artifact.parts }

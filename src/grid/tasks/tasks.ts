@@ -11,7 +11,7 @@ import { type AnswerRoom, answerRoom } from '../answer-room.ts'
 import { shownTasks, type Viewer } from './shown-task.ts'
 import type { Task, TaskState } from './task.ts'
 
-/** `recipient`: the endpoint's alias. Tasks with another recipient appear as missing. */
+/** `recipient`: the endpoint's alias. Tasks with any other recipient appear as missing. */
 export interface TaskScope {
   recipient?: string
 }
@@ -22,7 +22,7 @@ export interface TaskRead extends TaskScope {
   historyLength?: number
   /** Where the response reserves memory. */
   room?: AnswerRoom
-  /** Wait for memory, because the call has already changed something. */
+  /** Whether to wait for memory, because the call has already changed something. */
   waits?: boolean
   /** The calling agent's earlier account, which the task belongs to. */
   home?: string
@@ -51,8 +51,8 @@ export interface TaskPage {
 export const maxTaskBytes = 8 * 2 ** 20
 
 /**
- * One of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no memory
- * for it.
+ * Returns one of the calling agent's tasks. Fails with `task_not_found`, or with `rate_limit_exceeded` if there is no
+ * memory for it.
  */
 export async function getTask(
   account: AccountStore,
@@ -65,7 +65,7 @@ export async function getTask(
   return await room(bytesOf([row]), make, { waits })
 }
 
-/** How many bytes of memory the response reserves. A task larger than its limit reserves at most a key's share. */
+/** Returns how many bytes the response reserves. A task larger than its limit reserves at most a key's share. */
 function bytesOf(rows: readonly TaskRow[]): number {
   return Math.min(rows.reduce((sum, { bytes }) => sum + bytes, 0), maxTaskBytes)
 }
@@ -118,7 +118,7 @@ export async function cancelTask(
   return await getTask(account, id, { recipient, room, waits: true })
 }
 
-/** The rows that fit into a page, at least one. */
+/** Returns the rows that fit into a page, at least one. */
 function firstThatFit(rows: TaskRow[]): TaskRow[] {
   let left = maxTaskBytes
   const over = rows.findIndex(({ bytes }) => (left -= bytes) < 0)
@@ -132,13 +132,13 @@ export function refuseIfFull({ bytes }: TaskRow): void {
   throw new GridError('payload_too_large', `The task has reached its limit of ${most}. End it.`)
 }
 
-/** From now on the client gets the task, instead of its recipient's plain reply. */
+/** Makes the client get the task from now on, instead of the recipient's plain reply. */
 export async function showTask(account: AccountStore, id: string, end: TaskEnd): Promise<void> {
   const { agentId: agent } = callingAgent(account.actor)
   await account.write(account.change.tasks.show({ end, agent }, id))
 }
 
-/** After a wait, the task's client gets the task, unless a plain reply has ended it (`bareReply`). */
+/** Makes the client get the task after a wait, unless a plain reply has ended the task (`bareReply`). */
 export async function showIfOpen(account: AccountStore, id: string, home?: string): Promise<void> {
   const { mode, expiresAt } = await findTask(account, id, undefined, home)
   if (mode === 'message' && expiresAt !== null) await showTask(account, id, 'client')

@@ -42,14 +42,14 @@ export const givenStates = ['working', 'input-required', 'auth-required', 'compl
 const maxEndLength = 1_000
 const maxEvents = 10_000
 /**
- * A recipient that repeats `working` within this time adds no event. Its client is notified after an hour without one.
+ * A recipient that repeats `working` within this time adds no event. After an hour without one, the client is notified.
  */
 const sameStateMs = 30 * minute
 
 const noText = 'This message has no text.'
 
 /**
- * Change a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
+ * Changes a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
  * completes the task. Appends without a key within a tenth of a second become one event. The call returns when the
  * update is on disk. A repeat returns the current task.
  *
@@ -85,7 +85,7 @@ export async function updateTask(account: AccountStore, given: TaskUpdate): Prom
   return await statusOf(account, task.id)
 }
 
-/** A full task can still be ended. */
+/** Refuses an update that is too large. A full task can still be ended. */
 function checkSize({ task, parts }: Updating, { state, artifact }: TaskUpdate): void {
   const ends = !artifact && (state === undefined || isTerminal(state))
   if (ends) return
@@ -102,13 +102,13 @@ interface Updating {
   once?: Once
 }
 
-/** An update's key, and the content a repeat with the same key must match. */
+/** An update's key, and the content that a repeat with the same key must match. */
 interface Once {
   idempotencyKey: string
   request: string
 }
 
-/** Whether the update was stored before. Fails with `idempotency_conflict`, or as the guardrail that refused it. */
+/** Whether the update was stored before. Fails with `idempotency_conflict`, or like the guardrail that refused it. */
 async function isRepeat(account: AccountStore, once: Once | undefined): Promise<boolean> {
   if (!once) return false
   const keyed = keyOf(once.idempotencyKey, () => once.request)
@@ -126,7 +126,7 @@ async function findReceived(account: AccountStore, { taskId, messageId }: TaskUp
   return task
 }
 
-/** The content is a message to the client: the task's answer, a comment on a state, or a chunk to be checked. */
+/** Sends content to the client as a message: the task's answer, a comment on a state, or a chunk to be checked. */
 async function say({ account, task, parts, once }: Updating, state?: TaskState, chunk?: Chunk): Promise<void> {
   const sender = callingAgent(account.actor)
   const held = await heldBefore(account, task.id, chunk)
@@ -158,7 +158,7 @@ async function say({ account, task, parts, once }: Updating, state?: TaskState, 
   })
 }
 
-/** How a message from the task's recipient changes the task. */
+/** Returns how a message from the task's recipient changes the task. */
 export function saidStep(
   account: AccountStore,
   sender: Sender,
@@ -170,7 +170,7 @@ export function saidStep(
   if (!chunk && (state === undefined || state === 'completed')) return answerOf(account, sender, task)
   return {
     taskId: task.id,
-    // The client gets its instructions in its inbox, even if it does not follow the task.
+    // In mode `receipt`, the client may not follow the task, so its inbox also gets messages that need its attention.
     isInTaskAlone: chunk !== undefined || task.mode !== 'receipt' || state === 'working',
     later: { ...(state && { state }), ...(chunk && { chunk }) },
     open: (id) => tasks.requireOpen(changer, task.id, id),
@@ -188,7 +188,7 @@ export function saidStep(
   }
 }
 
-/** A chunk after its guardrails. The earlier end of an artifact that now has another id was not checked with it. */
+/** Returns a chunk as guardrails left it. If they masked the artifact's id, the chunk begins a different artifact. */
 function reviewed(chunk: Chunk, message: ReviewedMessage): Chunk {
   const artifactId = String(detailOf(message, 'artifactId'))
   const name = chunk.name === null ? null : String(detailOf(message, 'artifactName'))
@@ -281,7 +281,7 @@ async function change(
   refuseEnded(await findReceived(account, { taskId: task.id }))
 }
 
-/** An agent that already works on a task need not repeat it, unless it has been silent. */
+/** Returns a change of state. Repeating `working` changes nothing, unless the agent has been silent. */
 function stateChange(task: TaskRow, event: string, at: number, state: TaskState): TaskChange {
   const isNews = state !== 'working' || task.quiet === 1 || at - task.statusAt >= sameStateMs
   const from = isNews ? {} : { from: ['submitted', 'input-required', 'auth-required'] as const }

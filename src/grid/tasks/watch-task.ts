@@ -45,12 +45,12 @@ const maxAgeMs = 15 * minute
 /** How often a stream or a wait checks whether its credential has ended, in case no event reports it. */
 const checkMs = 15 * second
 const maxEventsRead = 200
-/** Stream consumers hold the last value in memory. After this many bytes, a heartbeat replaces it. */
+/** A value of this many bytes is followed by a heartbeat, because stream consumers keep the last value in memory. */
 const muchBytes = 64 * 1024
 
 /**
- * Resolves once the task has ended or waits for its client, or after the timeout. Resolves at once if callers do not
- * wait for the recipient, or if there are too many streams. Fails with `task_not_found`.
+ * Resolves once the task has ended or waits for its client, or after the timeout. Resolves immediately if callers do
+ * not wait for the recipient, or if there are too many streams. Fails with `task_not_found`.
  */
 export async function waitForTask(
   account: AccountStore,
@@ -81,7 +81,7 @@ async function doCallersWait(account: AccountStore, { id, recipientAgentId }: Ta
   return recipient.hasLeased === 1 || notifier.wasAwaited(recipientAgentId, connectedMs)
 }
 
-/** Heartbeats while `isSo` holds for the task, at most for `ms`. Fails as `check` does. */
+/** Yields heartbeats while `isSo` holds for the task, for at most `ms`. Fails as `check` does. */
 async function* whileIts(
   isSo: (row: TaskRow) => boolean,
   account: AccountStore,
@@ -103,9 +103,9 @@ async function* whileIts(
 }
 
 /**
- * The task and then its events, until it has ended, for at most 15 minutes. Before the first value it fails with
+ * Yields the task and then its events, until it has ended, for at most 15 minutes. Before the first value it fails with
  * `task_not_found`, and without `isOfSend` with `unsupported_operation` (the task has ended) or `rate_limit_exceeded`.
- * Its values use memory until they are sent; while none is free, it sends heartbeats.
+ * The values use memory until they are sent; while no memory is free, it yields heartbeats.
  */
 export async function* watchTask(account: AccountStore, id: string, watch: TaskWatch): AsyncGenerator<TaskNews> {
   const { credentialId } = callingAgent(account.actor)
@@ -113,7 +113,7 @@ export async function* watchTask(account: AccountStore, id: string, watch: TaskW
   const row = await findTask(account, id, watch.recipient, home)
   if (after === undefined && !isOfSend) refuseEnded(row)
   const releaseStream = account.waiting.taskStreams.acquire(credentialId)
-  // The response to the send is the task alone.
+  // When there are too many streams, the response to a send is the task alone.
   if (!releaseStream && !isOfSend) throw tooManyStreams(account)
   try {
     if (after === undefined) {
@@ -153,8 +153,8 @@ async function* firstOf(
 }
 
 /**
- * Heartbeats until the recipient of a task with mode `message` has replied, for at most `ms`. Returns the task at that
- * time. If it is still open, its client gets the task from now on.
+ * Yields heartbeats until the recipient of a task with mode `message` has replied, for at most `ms`. Returns the task
+ * at that time. If the task is still open, its client gets the task from now on.
  */
 async function* untilReply(
   account: AccountStore,
@@ -171,7 +171,7 @@ async function* untilReply(
   return await findTask(account, row.id, undefined, home)
 }
 
-/** Heartbeats until this many bytes of memory are free. Returns the function that releases them. */
+/** Yields heartbeats until this many bytes of memory are free. Returns the function that releases them. */
 async function* takeRoom(account: AccountStore, bytes: number): AsyncGenerator<'heartbeat', () => void> {
   for (;;) {
     const release = roomFor(account, Math.min(bytes, maxTaskBytes))
@@ -191,7 +191,7 @@ function tooManyStreams({ waiting, actor }: AccountStore): GridError {
   return refusal('task-streams', reached, 'streams of tasks', 'Close one, or try again later.', 5)
 }
 
-/** The events after a number. `bytes`: approximately what the task used before them. */
+/** Yields the events after a number. `bytes` is approximately what the task used before them. */
 async function* eventsOf(
   account: AccountStore,
   id: string,
@@ -257,7 +257,7 @@ class Following {
     this.#read = (n) => account.read.tasks.eventsAfter(agentId, task, n, maxEventsRead)
     this.#unwatch = [
       notifier.watch(task, this.#signal),
-      // The end of its credential may also wake an agent.
+      // A signal to the agent may also mean that its credential has ended.
       notifier.watch(agentId, {
         raise: () => {
           this.mayHaveEnded = true
@@ -273,7 +273,7 @@ class Following {
     }
   }
 
-  /** Resolves when there may be news; to false if there was none for `ms`. */
+  /** Resolves to true when there may be news, or to false if there was none for `ms`. */
   async raised(ms?: number): Promise<boolean> {
     let isLate = false
     const timer = ms === undefined ? undefined : setTimeout(() => {
