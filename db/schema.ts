@@ -10,7 +10,7 @@ const flag = (name: string) => integer(name, { mode: 'boolean' })
 
 /**
  * The id of the attempt that last used the row. A unit that is repeated because its result was lost recognizes its
- * mark.
+ * attempt.
  */
 const usedBy = () => text('used_by')
 
@@ -37,8 +37,9 @@ export const storeFacts = sqliteTable('store_facts', {
 })
 
 /**
- * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: not claimed in time; only ids remain.
- * `removing`: rows are being removed in pieces. `importing`: an archive is being read, and its agents are hidden.
+ * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: deleted, or not claimed in time; only
+ * ids remain. `removing`: its rows are being removed in pieces. `importing`: an archive is being read, and its agents
+ * are hidden.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
@@ -55,7 +56,8 @@ export const accounts = sqliteTable('accounts', {
   /** Since when owners and admins may read the agents' conversations. 0: all of them; null: none. */
   peopleReadSince: integer('people_read_since'),
   /**
-   * When its owner deleted it, or its removal began. Nobody else can see the account, which can be restored for 7 days.
+   * When the account was deleted, or its removal began. Only owners can see a deleted account, which can be restored
+   * for 7 days.
    */
   deletedAt: integer('deleted_at'),
   /** The account's own limits; null for the limits in the settings. */
@@ -262,7 +264,10 @@ export const agents = sqliteTable('agents', {
   messageReplies: flag('message_replies').notNull().default(false),
   /** Whether A2A calls wait for the agent's answer. `auto`: while it is connected or has messages on a timed lease. */
   callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
-  /** The account that it was moved to under the same id. This row is deleted, and its alias belongs to that account. */
+  /**
+   * The account to which the agent was moved under the same id. This row counts as deleted, and that account has the
+   * alias.
+   */
   movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -306,7 +311,7 @@ export const agentAccess = sqliteTable('agent_access', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.alias] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  // Omits the account, for looking up an alias that an agent has just taken.
+  // Does not contain the account, so that an alias that an agent has just taken can be looked up in all access lists.
   index('agent_access_alias').on(t.alias),
   index('agent_access_pending').on(t.accountId).where(sql`pending`),
 ])
@@ -343,8 +348,8 @@ export const credentials = sqliteTable('credentials', {
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
   /**
-   * The grant with which a client fetched the key. Not a foreign key, because ended grants are removed. Their keys are
-   * invalid.
+   * The grant with which a client fetched the key, which is invalid after the grant's end. Not a foreign key, because
+   * ended grants are removed.
    */
   grantId: text('grant_id'),
   /** The admin to whom the agent key was shown on creation. The key does not depend on them. */
@@ -435,10 +440,13 @@ export const reservations = sqliteTable('reservations', {
   /** The requested duration. Tool calls of the agent extend the reservation by this time. */
   lengthMs: integer('length_ms').notNull(),
   endsAt: integer('ends_at').notNull(),
-  /** The agent's last known tool call, and when this was last checked. */
+  /** When the agent last called a tool, as far as the last check found, and the time of that check. */
   calledAt: integer('called_at').notNull(),
   lookedAt: integer('looked_at').notNull(),
-  /** Agents that the reservation refused: a list of ids with times. They get a message when it ends. */
+  /**
+   * Agents that the reservation refused, as a list of ids with times. The agents get a message when the reservation
+   * ends.
+   */
   refused: text('refused', { mode: 'json' }).notNull().default('[]'),
 }, (t) => [
   uniqueIndex('reservations_id').on(t.accountId, t.id),
@@ -639,9 +647,10 @@ export const messages = sqliteTable('messages', {
   via: text('via', { enum: ['slack', 'hook'] }),
   /** The span of the send, if the process exported traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
-  // The last columns, because SQLite reads a row from its beginning. So followers of the log do not load the texts.
+  // The texts are the last columns, because SQLite reads a row from its beginning. So followers of the log do not load
+  // them.
   body: text('body').notNull(),
-  /** A2A fields of a message received over A2A, without its large `parts`. */
+  /** The A2A fields of the message, without its large `parts`. */
   a2a: text('a2a', { mode: 'json' }),
 }, (t) => [
   uniqueIndex('messages_id').on(t.accountId, t.id),
@@ -840,20 +849,20 @@ export const leases = sqliteTable('leases', {
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
-  /** The lease has the id of a message whose sender waits for the answer, and gets it instead of the inbox. */
+  /** The lease has the id of a message whose sender waits for the answer. The lease gets the answer, not the inbox. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
   /** The idempotency key of the send that took the lease as `next`. */
   key: text('key'),
   /**
-   * The numbers of its original messages, as a JSON array; null while it waits for an answer. They only help to find
-   * them, because each delivery records whether the message is still in the lease.
+   * The numbers of its original messages, as a JSON array; null while it waits for an answer. The numbers only help to
+   * find the messages, because each delivery records whether its message is still in the lease.
    */
   seqs: text('seqs'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
-  // Leases of plain reads are not in this index, so it does not slow them down.
+  // Leases of plain reads are not in this index, so the index does not slow down plain reads.
   index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
@@ -919,14 +928,15 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({ columns: [t.seq, t.inbox], foreignColumns: [deliveries.seq, deliveries.inbox] }).onUpdate('cascade'),
 ])
 
-/** Idempotency keys of sends and task updates. If an agent repeats a key, it means the same call. Kept for 7 days. */
+/** Idempotency keys of sends and task updates. An agent that repeats a key repeats the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
   /**
-   * The message's account, which differs if the agent has since been moved. For an update, possibly the task's account.
+   * The account of the message, which may not be the agent's account: the agent has since been moved, or the message
+   * belongs to the task that was updated.
    */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
@@ -1149,7 +1159,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
-/** Webhooks that a task's client registers for its events. A trigger makes them due. The token contains all secrets. */
+/** Webhooks that a task's client registers for the task's events. The token contains all secrets of the webhook. */
 export const taskPushConfigs = sqliteTable('task_push_configs', {
   accountId: text('account_id').notNull(),
   /** New with each registration or replacement, so that the result of a send for the previous one is ignored. */
@@ -1189,7 +1199,7 @@ export const webhooks = sqliteTable('webhooks', {
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
   /** JSON: the secret, and the previous secret while both are used for signing. */
   ...sealedToken(),
-  /** JSON: the levels of the Attention conditions of which it was notified, by kind and subject. */
+  /** JSON: the levels of the Attention conditions of which the webhook was notified, by kind and subject. */
   notified: text('notified').notNull().default('{}'),
   /** The most recent responses, newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
@@ -1448,8 +1458,8 @@ export const threads = sqliteTable('threads', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   kind: text('kind', { enum: ['channel', 'conversation', 'pair'] }).notNull(),
   /**
-   * A channel's id, two agents' sorted ids, or a slash and the conversation id. The last follows the id of another
-   * account's agent if there is one.
+   * A channel's id, two agents' sorted ids, or a slash and the conversation id. If the conversation is with an agent of
+   * another account, the slash follows that agent's id.
    */
   key: text('key').notNull(),
   /** The newest message; 0 while the projection is being rebuilt. */
@@ -1498,7 +1508,7 @@ export const threadAgents = sqliteTable('thread_agents', {
   index('thread_agents_thread').on(t.accountId, t.threadId),
 ])
 
-/** Number of messages between two endpoints per hour and per UTC day. Filled together with `threads`. No row id. */
+/** Number of messages between two endpoints per hour and per UTC day, counted by the follower `traffic`. No row id. */
 export const traffic = sqliteTable('traffic', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The length of the period in milliseconds, an hour or a day, and its start. */
@@ -1512,7 +1522,7 @@ export const traffic = sqliteTable('traffic', {
   /** Like `source`, or a channel's id. */
   target: text('target').notNull(),
   messages: integer('messages').notNull(),
-  /** How many of the messages replied to another message, and the total time of these replies. */
+  /** How many of the messages replied to another message, and the sum of their response times. */
   answers: integer('answers').notNull(),
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),

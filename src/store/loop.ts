@@ -105,7 +105,7 @@ const pollMs = second
 const gatherMs = 40
 const defaultRetryMs = second
 const defaultStandsMs = hour
-/** The backlog in rows from which a follower's progress is logged, and how often. */
+/** How many rows a follower must be behind for its progress to be logged, and how often it is logged. */
 const manyRows = 10_000
 const logMs = 10 * second
 /** How many times a row may fail on its own before it is skipped. */

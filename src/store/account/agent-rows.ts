@@ -35,7 +35,8 @@ export function completeAgent(which: string): Query<Row>[] {
 
 /**
  * The statements that delete the live agents of `account` that match `which`, at `:at`. All arguments are SQL. `more`
- * sets further columns. Reads that wait for the agents end, and the worker fails the tasks assigned to them.
+ * sets further columns. The statements also end the reads that wait for these agents, and make the worker fail the
+ * agents' tasks.
  */
 export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
   const live = `${which} AND agents.deleted_at IS NULL`

@@ -88,7 +88,7 @@ export const approvalRules = {
   }),
 }
 
-/** Aliases of people without consent, unless they alone decide. */
+/** The ids of the person aliases without consent, except an alias whose person is the only one who may decide. */
 function exemptIds(named: readonly string[], { members, unasked }: People): string[] {
   const present = members.filter(([userId]) => named.includes(userId))
   const deciders = present.length > 0 ? present : members.filter(([, role]) => role === 'owner')

@@ -9,7 +9,7 @@ interface Scanned {
   recipients: number
 }
 
-// There is no index by sender, because it would slow down each send. Ids are ordered by time.
+// Reads the messages of all senders by id, which orders them by time. An index by sender would slow down each send.
 const messagesAfter = query<Scanned>(`
   SELECT messages.id, messages.from_agent_id IN (SELECT value FROM json_each(:agents)) AS is_of, (
     SELECT count(*) FROM deliveries

@@ -29,7 +29,9 @@ const search = query<NamedThing>(`
 
 export const namedThings = {
   reads: (account: AccountDb) => ({
-    /** Entries that contain all words, and the task with that id. Names that begin with the first word are first. */
+    /**
+     * Entries that contain all words, and a task only by its whole id. Names that begin with the first word come first.
+     */
     search: (words: [string, ...string[]], limit: number) =>
       account.all(search, { wanted: JSON.stringify(words), limit }),
   }),

@@ -22,7 +22,7 @@ export interface HeldStep {
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }
 }
 
-/** Data needed to deliver a held message that the message's own row does not contain. */
+/** Data that is needed to deliver a held message and that the message's own row does not contain. */
 export interface HeldDelivery {
   taskId: string | null
   isInTaskAlone: boolean

@@ -75,7 +75,7 @@ export interface RefusedSend {
   createdAt: number
 }
 
-// If a send's conditions no longer hold, nothing is stored, including verdicts.
+// If a send's conditions no longer hold, neither the message nor its verdicts are stored.
 const isThere = `(:isStored = 0 OR EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = :senderAccount AND messages.id = :message))`
 const add = statement(`

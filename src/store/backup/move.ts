@@ -122,7 +122,10 @@ async function heartbeatsOf(client: Client): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, heartbeats }) => [String(id), Number(heartbeats)]))
 }
 
-/** Whether a process of the grid uses the database: there is a new process, or a heartbeat count has risen. */
+/**
+ * Whether a process of the grid uses the database: since `before`, a process has started, or a heartbeat count has
+ * risen.
+ */
 async function isServed(client: Client, before: Map<string, number>): Promise<boolean> {
   return [...await heartbeatsOf(client)].some(([id, count]) => before.get(id) !== count)
 }

@@ -18,7 +18,9 @@ import { Db } from '../sql.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
-/** New messages get numbers above all numbers that clients may have seen after the backup. */
+/**
+ * Skipped by a restore, so that new messages get numbers above all numbers that clients may have seen after the backup.
+ */
 const skippedNumbers = 1_000_000
 
 export interface Restored {

@@ -58,7 +58,7 @@ export async function lockFile(path: string, wait?: LockWait): Promise<FileLock>
   }
 }
 
-/** Each of several names of a file could have its own lock and log next to it. */
+/** Refuses a file with several names, because each name could have its own lock and log next to it. */
 function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found?.isFile() || found.nlink <= 1) return

@@ -162,7 +162,10 @@ export class RemoteStream {
     return answers
   }
 
-  /** The requests, preceded by requests that store their texts, and the number of these. A new stream has no texts. */
+  /**
+   * Returns the requests, preceded by requests that store their texts, and how many store texts. A new stream has no
+   * texts.
+   */
   #store(
     baton: string | null,
     requests: (idOf: IdOf) => unknown[],
@@ -197,7 +200,10 @@ export class RemoteStream {
     return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
   }
 
-  /** Closes a stream whose transaction may still be open. The server would keep it for 10 s, and keeps at most 128. */
+  /**
+   * Closes a stream whose transaction may still be open. Otherwise the server would keep it open for 10 s, and it
+   * allows at most 128 open streams.
+   */
   #leave(): void {
     const baton = this.#baton
     this.#baton = null

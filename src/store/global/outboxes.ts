@@ -73,7 +73,7 @@ const due = crossAccountQuery<DueOutbox>(
   [
     dueOf('inbox', { id: 'outbox.sender_id', condition: hasRoom('outbox.account_id', 'outbox.agent_id') }),
     dueOf('task'),
-    // The tasks of an agent that moves end in the account that it leaves.
+    // When an agent moves, its tasks end in the account that it leaves, and their webhooks are still notified.
     dueOf('push', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,

@@ -4,7 +4,7 @@ import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
-// These queries return only ids. Each account's rows are removed separately, except rows without dependents.
+// These queries return only ids, because each account's rows are removed separately, except rows without dependents.
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   'old idempotency keys',
   `

@@ -9,7 +9,7 @@ const periods = Object.entries(trafficKeptMs).map(([ms, kept]) => `SELECT ${ms} 
 
 /**
  * The statement that counts messages per pair and, with an empty source and target, per account. `chosen` is a
- * condition on `messages AS m`. Counts that would be too old are omitted.
+ * condition on `messages AS m`. Counts that `trafficKeptMs` would no longer keep are omitted.
  */
 export const counting = (name: string, chosen: string) =>
   crossAccountStatement(
