@@ -37,9 +37,9 @@ export const storeFacts = sqliteTable('store_facts', {
 })
 
 /**
- * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: deleted, or not claimed in time; only
- * ids remain. `removing`: its rows are being removed in pieces. `importing`: an archive is being read, and its agents
- * are hidden.
+ * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: deleted or never claimed; only ids
+ * remain. `removing`: rows are being removed in pieces. `importing`: an archive is being read, and its agents are
+ * hidden.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
@@ -55,10 +55,7 @@ export const accounts = sqliteTable('accounts', {
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
   /** Since when owners and admins may read the agents' conversations. 0: all of them; null: none. */
   peopleReadSince: integer('people_read_since'),
-  /**
-   * When the account was deleted, or its removal began. Only owners can see a deleted account, which can be restored
-   * for 7 days.
-   */
+  /** When the account was deleted, or its removal began. Only owners see it, and can restore it for 7 days. */
   deletedAt: integer('deleted_at'),
   /** The account's own limits; null for the limits in the settings. */
   messagesPerDay: integer('messages_per_day'),
@@ -264,10 +261,7 @@ export const agents = sqliteTable('agents', {
   messageReplies: flag('message_replies').notNull().default(false),
   /** Whether A2A calls wait for the agent's answer. `auto`: while it is connected or has messages on a timed lease. */
   callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
-  /**
-   * The account to which the agent was moved under the same id. This row counts as deleted, and that account has the
-   * alias.
-   */
+  /** The account to which the agent was moved with its id and alias. This row counts as deleted. */
   movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -443,10 +437,7 @@ export const reservations = sqliteTable('reservations', {
   /** When the agent last called a tool, as far as the last check found, and the time of that check. */
   calledAt: integer('called_at').notNull(),
   lookedAt: integer('looked_at').notNull(),
-  /**
-   * Agents that the reservation refused, as a list of ids with times. The agents get a message when the reservation
-   * ends.
-   */
+  /** Agents that the reservation refused: ids with times. These agents get a message when the reservation ends. */
   refused: text('refused', { mode: 'json' }).notNull().default('[]'),
 }, (t) => [
   uniqueIndex('reservations_id').on(t.accountId, t.id),
@@ -647,8 +638,7 @@ export const messages = sqliteTable('messages', {
   via: text('via', { enum: ['slack', 'hook'] }),
   /** The span of the send, if the process exported traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
-  // The texts are the last columns, because SQLite reads a row from its beginning. So followers of the log do not load
-  // them.
+  // The texts are the last columns. SQLite reads a row from its beginning, so followers of the log do not load them.
   body: text('body').notNull(),
   /** The A2A fields of the message, without its large `parts`. */
   a2a: text('a2a', { mode: 'json' }),
@@ -934,10 +924,7 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /**
-   * The account of the message, which may not be the agent's account: the agent has since been moved, or the message
-   * belongs to the task that was updated.
-   */
+  /** The account of the message. It may differ from the agent's: the agent was moved, or the call updated a task. */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),

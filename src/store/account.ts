@@ -28,8 +28,7 @@ export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 /**
  * One account, for one caller. `read` runs queries, `change` creates statements, and `write` commits statements as one
  * unit. `write` resolves to the rows of each statement once they are on disk. It fails with `write_conflict` if a
- * constraint or a precondition failed, with `storage_full`, and with `unavailable` if the database does not accept
- * writes.
+ * constraint or a precondition failed, with `storage_full`, and with `unavailable` if writes are not accepted.
  */
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
@@ -69,9 +68,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   standing(): Standing[]
   /** Opens the account of the sender of a message that this account holds, to deliver or refuse the message. */
   ofSender(held: { home: string }): AccountStore
-  /**
-   * Returns the task queries of the account `home`, in which the agent was when it made a send with an idempotency key.
-   */
+  /** Returns the task queries of `home`, the account in which the agent was when it made a send. */
   tasksOf(home: string): Reads['tasks']
 }
 

@@ -82,10 +82,7 @@ export interface ActivityFilter {
 
 const maxPage = 200
 const maxPrograms = 200
-/**
- * Maximum clock difference of two processes. A range of times is searched with this margin, because `n` orders the
- * rows.
- */
+/** Maximum clock difference of two processes. Widens a searched range of times, because `n` orders the rows. */
 const maxClockSkewMs = 5 * minute
 
 const columns = `activity.n, activity.id, activity.created_at, activity.actor_type, activity.user_id,

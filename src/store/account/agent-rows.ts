@@ -35,8 +35,7 @@ export function completeAgent(which: string): Query<Row>[] {
 
 /**
  * The statements that delete the live agents of `account` that match `which`, at `:at`. All arguments are SQL. `more`
- * sets further columns. The statements also end the reads that wait for these agents, and make the worker fail the
- * agents' tasks.
+ * sets further columns. Also ends reads that wait for these agents, and makes the worker fail their tasks.
  */
 export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
   const live = `${which} AND agents.deleted_at IS NULL`

@@ -127,8 +127,7 @@ const update = statement(`
     remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies),
     callers_wait = coalesce(:callersWait, callers_wait)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
-// A changed URL means a different server. Its card is different, and it does not know the messages that the old server
-// accepted, so the stored card and the remote tasks' state no longer apply.
+// A different server has a different card and does not know accepted messages, so the stored state no longer applies.
 const isElsewhere = `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id
   AND agents.deleted_at IS NULL AND agents.remote_url IS NOT :remoteUrl)`
 const leaveServer = [

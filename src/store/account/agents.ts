@@ -157,10 +157,7 @@ export const agents = {
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
-    /**
-     * Searches up to `limit` live agents after the alias `after`, without the agent `except`. `among` restricts the
-     * search.
-     */
+    /** Searches up to `limit` live agents after the alias `after`, but not `except`. `among` restricts the search. */
     search: (
       search: string,
       except: string,

@@ -270,10 +270,7 @@ export const attention = {
     /** Agents with at least `nearlyFull` unread messages, and agents whose inbox refuses other accounts' messages. */
     full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>
       account.all(full, limits),
-    /**
-     * Agents with unread messages that were released three times or more. `releases` is the most releases of one
-     * message.
-     */
+    /** Agents with unread messages that were released three times or more. `releases`: the most of one message. */
     returned: () => account.all(returned),
     /** Remote agents that are paused or failed `failures` times in a row. */
     remote: (failures: number) => account.all(remote, { least: failures }),

@@ -27,10 +27,7 @@ export function deliver(
   ON CONFLICT DO NOTHING`
 }
 
-/**
- * Schedules unread deliveries of the message `:id` to remote agents. If a sender already has waiting messages, its
- * schedule stays unchanged.
- */
+/** Schedules unread deliveries of the message `:id` to remote agents. A sender's existing schedule stays unchanged. */
 export const makeMessageDue = makeDue(
   `messages CROSS JOIN deliveries ON deliveries.seq = messages.seq CROSS JOIN remote_agents AS remote
     ON remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}`,

@@ -99,10 +99,7 @@ export const directory = {
     /** Another account's agent that accepts messages from the caller. `home` is its account. */
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-    /**
-     * Searches up to `limit` public agents, by alias, after `after` and without the first `skip`. Hides unreachable
-     * agents.
-     */
+    /** Searches up to `limit` public agents, by alias, after `after` and `skip` more. Hides unreachable agents. */
     search: (
       search: string,
       caller: string,

@@ -172,9 +172,7 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /**
-     * Notifies the senders of unread messages that the agent is deleted. Fails the unit if `notices` lacks a sender.
-     */
+    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if `notices` lacks one. */
     notifySenders: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
       const senders = JSON.stringify(notices.map(({ sender }) => sender))
       const values = { agent, at, notices: JSON.stringify(notices) }
@@ -187,10 +185,7 @@ export const endings = {
         { ...account.bind(takeNotices, { at, notices: values.notices }), rows },
       ]
     },
-    /**
-     * Expires deliveries that are still unread, and fails their tasks. Removes a message's files with its last
-     * delivery.
-     */
+    /** Expires deliveries that are still unread, and fails their tasks. A message's last delivery removes its files. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])

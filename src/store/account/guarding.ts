@@ -95,9 +95,7 @@ type ActiveRow =
     [Column in keyof SealedToken]: string | null
   }
 
-/**
- * A row for each guardrail of the agents in `attached`. Groups the agents first, to read each configuration only once.
- */
+/** A row for each guardrail of the agents in `attached`. Groups agents first, so that configurations are read once. */
 const ofAttached = (attached: string) =>
   query<ActiveRow>(`
     SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,

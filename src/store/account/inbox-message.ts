@@ -86,9 +86,7 @@ export interface InboxMessage {
   traceparent: string | null
 }
 
-/**
- * Fields are not decoded, because one damaged row must not hide the others, and a unit's result consists of raw rows.
- */
+/** Fields are not decoded, because one damaged row must not hide the others, and units return raw rows. */
 const fields: Record<keyof InboxMessage, string> = {
   seq: 'deliveries.seq',
   state: 'deliveries.state',

@@ -123,10 +123,7 @@ export const keys = {
   reads: (account: AccountDb) => ({
     adminKeys: () => account.all(adminKeys),
     allAdminKeys: () => account.all(allAdminKeys),
-    /**
-     * An agent's live keys, newest first. `client` fetched the key for `person`; if it is null, `person` was shown the
-     * key.
-     */
+    /** An agent's live keys, newest first. `client` fetched the key for `person`; null if `person` was shown it. */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
     issuers: () => account.all(issuers),

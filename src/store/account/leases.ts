@@ -65,10 +65,7 @@ export const isInLease = (lease: string, noted = lease) =>
 export const isLeased = isInLease(':lease')
 /** Maximum number of read messages that are searched for the messages of an ended lease. */
 export const endedLeaseDepth = 1_000
-/**
- * Positions of the answers in a waiting send's lease, even if it has ended. Searches 1,000 read messages after the
- * send.
- */
+/** Positions of the answers in a waiting send's lease, even an ended lease. Searches the next 1,000 read messages. */
 export const givenTo = (message: string) => `
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries
@@ -284,10 +281,7 @@ export const leases = {
       },
       /** Makes the messages unread again, or parks them. Does nothing once the lease was acked or released. */
       release: released,
-      /**
-       * Releases a lease that may or may not exist. Leaves an empty lease with its id, so that a late claim takes
-       * nothing.
-       */
+      /** Releases a lease that may not exist. Leaves an empty lease with its id, so that a late claim takes nothing. */
       giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),

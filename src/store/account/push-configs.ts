@@ -69,9 +69,7 @@ export const pushConfigs = {
     byId: (agent: string, id: string) => account.one(byId, { agent, id }),
   }),
   changes: (account: AccountDb) => ({
-    /**
-     * Adds or replaces a task's webhook for later events, if the agent is the task's client and there is room for it.
-     */
+    /** Adds or replaces a task's webhook for later events, if the agent is the task's client and there is room. */
     put: (agent: string, task: string, { secrets, configId, ...config }: NewPushConfig, at: number): Statement =>
       account.bind(put, { ...(secrets ?? noSecrets), ...config, agent, task, config: configId, at }),
     remove: (agent: string, task: string, configId: string): Statement =>

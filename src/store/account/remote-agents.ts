@@ -159,8 +159,7 @@ const putCard = statement(`
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE ${isOfMessage('= :message')} AND deliveries.state = 'unread'`)
-// If a callback made the remote task due again during the poll, keeps the earlier time. `min` is NULL for an ended
-// task.
+// If a callback made the remote task due during the poll, keeps that time. `min` is NULL for an ended task.
 const putRemoteTask = statement(`
   INSERT INTO remote_tasks (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
     sent_at, due_at, error)
@@ -182,9 +181,7 @@ export interface RemoteProgress {
   isRead: number
   isNext: number
   isSending: number | null
-  /**
-   * Null until the agent accepted or refused the message, at `decidedAt`, in attempt `sends`, which began at `sentAt`.
-   */
+  /** Null until the agent accepted or refused the message in attempt `sends` (from `sentAt` to `decidedAt`). */
   state: RemoteTaskState | null
   decidedAt: number
   sends: number

@@ -177,8 +177,7 @@ const positionAt = (at: string) => `
       FROM search WHERE step > 0
     ) SELECT up_to FROM search WHERE step = 0) AS found`
 const upTo = crossAccountQuery<{ seq: number }>('position of a time in the log', positionAt(':at'))
-// Starts at the earlier of two times: people were allowed to read messages, or the user's alias joined its first
-// channel.
+// Starts when people were allowed to read messages, or when the user's alias joined its first channel, if earlier.
 const upToReader = crossAccountQuery<{ seq: number }>(
   'position of a reader in the log',
   `WITH first AS MATERIALIZED (
@@ -208,8 +207,7 @@ export const search = {
       unreadOf?: string,
     ): Promise<FoundPlace[]> => {
       const { accountId } = account
-      // Adds the recipient's term, because an agent has far fewer messages than there are messages with a word, and
-      // still fewer unread ones.
+      // Adds the recipient's term, because an agent has far fewer messages, above all unread ones, than a word has.
       const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
         match: matchOf(terms, personAlias ?? undefined, idTerm('a', accountId), ...to),

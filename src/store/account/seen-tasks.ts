@@ -93,10 +93,7 @@ export const seenTasks = {
     /** The most recently changed tasks of the account or of one agent, in one of these states. Null: in any state. */
     list: (states: readonly TaskState[] | null, agent: string | null, limit: number, offset: number) =>
       account.all(list, { states: states && JSON.stringify(states), agent, quiet: false, since: 0, limit, offset }),
-    /**
-     * Tasks that changed since `since` and are in one of these states or have a silent recipient. `total` is their
-     * number.
-     */
+    /** Tasks changed since `since` in one of these states or with a silent recipient. `total` is their number. */
     needy: (states: readonly TaskState[], since: number, limit: number) =>
       account.all(listCounted, { states: JSON.stringify(states), agent: null, quiet: true, since, limit, offset: 0 }),
   }),

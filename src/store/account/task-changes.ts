@@ -235,9 +235,7 @@ const deliverNotice = statement(deliver(
 ))
 const makeDue = statement(makeMessageDue)
 
-/**
- * Makes tasks due if their recipient is in `account` and matches `which`, so that the worker fails them. Both are SQL.
- */
+/** Makes tasks due whose recipient is in `account` and matches `which`, so that the worker fails them. Both are SQL. */
 export function failForDeleted(account: string, which: string): string {
   return `
   UPDATE tasks SET expires_at = 0

@@ -55,10 +55,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/**
- * SQL of `own` for a message `m` of the account (with `join`), or of `delivered` for one delivered to the account as
- * `d`.
- */
+/** SQL of `own` for the account's message `m` (with `join`), or of `delivered` for one delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
@@ -261,10 +258,7 @@ export const threadMessages = {
     /** The newest messages in some threads. */
     newestOf: (threads: number[], limit: number, user: string | null) =>
       account.all(newestOfThreads, { threads: JSON.stringify(threads), limit, user }),
-    /**
-     * The number of a thread's first message since a time; without one, the number after its last message. Null if
-     * there are no messages.
-     */
+    /** The number of a thread's first message since a time, or the number after its last one. Null if it is empty. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
     /** A message's reply chain. */

@@ -15,10 +15,7 @@ import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 interface Copier {
-  /**
-   * Writes the database's state as of one commit to a new SQLite file. Fails with `storage_full`, and with
-   * `unavailable` after `stop` or if too many copies wait.
-   */
+  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and `unavailable` after `stop`. */
   copyTo(target: string): Promise<void>
   /** Aborts copies of a remote database and queued copies, and waits for the copy of a local file. */
   stop(): Promise<void>

@@ -122,10 +122,7 @@ async function heartbeatsOf(client: Client): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, heartbeats }) => [String(id), Number(heartbeats)]))
 }
 
-/**
- * Whether a process of the grid uses the database: since `before`, a process has started, or a heartbeat count has
- * risen.
- */
+/** Whether a process of the grid has used the database since `before`: it started, or sent a heartbeat. */
 async function isServed(client: Client, before: Map<string, number>): Promise<boolean> {
   return [...await heartbeatsOf(client)].some(([id, count]) => before.get(id) !== count)
 }

@@ -18,9 +18,7 @@ import { Db } from '../sql.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
-/**
- * Skipped by a restore, so that new messages get numbers above all numbers that clients may have seen after the backup.
- */
+/** Skipped, so that new messages get numbers above all numbers that clients may have seen after the backup. */
 const skippedNumbers = 1_000_000
 
 export interface Restored {

@@ -47,9 +47,7 @@ export class DiskSpace {
     this.#options = options
   }
 
-  /**
-   * Whether twice the mark stays free after a file of this many bytes, so that files are refused before messages are.
-   */
+  /** Whether twice the mark stays free after a file of this size, so that files are refused before messages. */
   hasRoomFor(bytes: number): boolean {
     return !this.#space || this.#space.free - bytes >= 2 * this.#mark(this.#space.total)
   }

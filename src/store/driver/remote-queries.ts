@@ -95,8 +95,7 @@ export class RemoteQueries {
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
       const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
-      // The queries of a failed set are sent again separately. A query failed, an argument cannot be part of a set, or
-      // the results are too large together.
+      // A failed set (a query failed, an argument cannot be in a set, or the results are too large) is sent as queries.
       if (!found) failed.push(...places)
       for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)

@@ -162,10 +162,7 @@ export class RemoteStream {
     return answers
   }
 
-  /**
-   * Returns the requests, preceded by requests that store their texts, and how many store texts. A new stream has no
-   * texts.
-   */
+  /** Puts requests that store texts before the requests, and counts them. A new stream has stored no texts. */
   #store(
     baton: string | null,
     requests: (idOf: IdOf) => unknown[],
@@ -200,10 +197,7 @@ export class RemoteStream {
     return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
   }
 
-  /**
-   * Closes a stream whose transaction may still be open. Otherwise the server would keep it open for 10 s, and it
-   * allows at most 128 open streams.
-   */
+  /** Closes a stream whose transaction may be open. The server would keep it for 10 s, and allows at most 128. */
   #leave(): void {
     const baton = this.#baton
     this.#baton = null
