@@ -551,7 +551,7 @@ export const verdicts = sqliteTable('verdicts', {
   recipient: text('recipient').notNull(),
   /** Null if the message was not delivered and therefore not stored. */
   messageId: text('message_id'),
-  /** SHA-256 of the sender's conversation id, which may contain the finding. */
+  /** SHA-256 of the sender's conversation id, because the id itself may contain the finding. */
   conversationHash: text('conversation_hash'),
   textHash: text('text_hash').notNull(),
   /** The text, if it was blocked and the account's people may see it. Removed after 7 days. */
@@ -783,8 +783,8 @@ export const deliveries = sqliteTable('deliveries', {
   inbox: integer('inbox').notNull(),
   accountId: text('account_id').notNull(),
   /**
-   * `task`: shown only in its task. The last three states mean that it ended unread. `withdrawn`: the task was
-   * canceled; `expired`: its time was up; `retracted`: by its sender.
+   * `task`: shown only in its task. In the last three states, the message ended unread. `withdrawn`: the task was
+   * canceled; `expired`: its time was up; `retracted`: the sender retracted it.
    */
   state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'] }).notNull(),
   /** UTF-16 units of the text and inline A2A fields, so that a read can respect its limit without loading messages. */
@@ -818,18 +818,19 @@ export const deliveries = sqliteTable('deliveries', {
   // Unread and read messages have separate indexes. With one index, the planner would filter the whole history.
   index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
-  // Messages that were released and then leased again. There are few, and the newest lease may be among them.
+  // Messages that were released and then leased again. There are few, and the newest lease may contain one of them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
   index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
-  // Messages that need a person, because they were returned repeatedly or cannot be delivered.
+  // Unread messages that were released three times or more, so that they need a person's attention.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
 /**
- * Leases that are neither acked nor released. If the result of a claim was lost, its abandoned lease has no messages.
+ * Leases that are neither acked nor released. A lease that was abandoned because its claim's result was lost has no
+ * messages.
  */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
@@ -993,7 +994,9 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
 
-/** A task's messages: the client's messages, and the recipient's messages about its state. The rows are references. */
+/**
+ * A task's messages: the client's messages, and the recipient's messages about its state. The rows only reference them.
+ */
 export const taskMessages = sqliteTable('task_messages', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
@@ -1088,7 +1091,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
   answerMs: integer('answer_ms').notNull().default(600_000),
   /** The feature that delivers its messages, in a single order. Null for A2A, which has an order per sender. */
   transport: text('transport'),
-  /** Since when people have paused the sending of its messages; null if they have not. */
+  /** Since when people have paused the sending of its messages; null if it is not paused. */
   pausedAt: integer('paused_at'),
   /** Random. Callback tokens are derived from it. A token only permits making the grid check for news immediately. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
@@ -1123,7 +1126,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   /** The id of the message. */
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** The message's conversation, or its sender's alias. */
+  /** The conversation of the message, or else the alias of its sender. */
   conversation: text('conversation').notNull(),
   /** The remote agent's ids for the conversation and the task. */
   contextId: text('context_id'),
@@ -1278,8 +1281,8 @@ export const usage = sqliteTable('usage', {
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /**
-   * A conversation id, or a pair's sorted aliases, prefixed with `#name` if they count as members of a channel. The row
-   * of `#name` alone contains the channel's last sender, and in `agents` its paused members.
+   * A conversation id, or a pair's sorted aliases, with the prefix `#name` for a pair of channel members. The row of
+   * `#name` alone contains the channel's last sender and, in `agents`, the channel's paused members.
    */
   key: text('key').notNull(),
   sender: text('sender').notNull(),

@@ -82,7 +82,7 @@ export interface CoreHooks {
   services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
-  /** The issuers trusted for an email address by the operator or the owner of its domain. */
+  /** The issuers that the operator, or the owner of an email address's domain, trusts for this address. */
   vouchingIssuers?(store: AcrossAccounts, email: string): Promise<string[]>
   /** Conditions that need a person's attention, for the Attention page. */
   conditions?(account: AccountStore): Promise<FeatureCondition[]>

@@ -1,6 +1,6 @@
 /**
- * A process's only loop. It notices its own commits at once and other commits by polling the database, then runs
- * followers that are behind and duties that are due. See docs/architecture.md, "After the commit".
+ * A process's only loop. It notices its own commits immediately, and other commits by polling the database. Then it
+ * runs followers that are behind and duties that are due. See docs/architecture.md, "After the commit".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError, isStorageFull } from '../errors.ts'

@@ -265,7 +265,7 @@ const leftOut = query<LeftOut>(
 
 export const attention = {
   reads: (account: AccountDb) => ({
-    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null for another account. */
+    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null if of another account. */
     waiting: (until: number) => account.all(waiting, { until }),
     /** Agents with at least `nearlyFull` unread messages, and agents whose inbox refuses other accounts' messages. */
     full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>

@@ -331,7 +331,7 @@ const logRequeued = statement(logAgents('agents.account_id = :account AND agents
 
 export const parked = {
   reads: (account: AccountDb) => ({
-    /** Parked messages of live agents, most recently parked first. `fromAlias` is null for another account. */
+    /** Parked messages of live agents, most recently parked first. `fromAlias` is null if the sender is external. */
     list: (limit: number) => account.all(list, { limit }),
     /** An agent's number of parked messages, or 1 if the message with this id is parked. */
     count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,

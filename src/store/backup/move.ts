@@ -22,8 +22,8 @@ const closedMs = 60_000
 /**
  * Copies a whole grid into an empty database. The copy continues the grid's history, so cursors stay valid. During the
  * copy, a local source is locked, and a remote source refuses new processes. Fails with `database_in_use` while a
- * process of the grid uses the source, with `database_not_empty`, and with the `StartError` of a start on the source.
- * Resolves to the copied content.
+ * process of the grid uses the source, with `database_not_empty`, and with the `StartError` that a start on the source
+ * would throw. Resolves to the copied content.
  */
 export async function copyGrid(
   { from, to, now }: { from: DatabaseAddress; to: DatabaseAddress; now: () => number },

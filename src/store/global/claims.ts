@@ -158,7 +158,7 @@ const moves = [
   WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :from)
     AND account_id = :from AND ${isMoved(agentOf())} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
       OR task_id IN (SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
-  // Lease releases follow the deliveries in their inboxes.
+  // Lease releases move together with the deliveries of their inboxes.
   `UPDATE lease_releases SET account_id = :to WHERE account_id = :from AND inbox IN (
     SELECT agent_numbers.n FROM agent_numbers WHERE agent_numbers.account_id = :to AND ${
     isMoved('agent_numbers.agent_id')

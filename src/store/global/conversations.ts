@@ -139,7 +139,7 @@ export const conversations = (db: Db) => ({
       rows: batch.upTo - batch.after,
       isTraffic: true,
     })),
-  /** Starts placing all messages again. From now on, their positions are removed. */
+  /** Starts placing all messages again. First, `empty` removes their positions. */
   startAgain: (): Statement => db.bind(begin),
   /** Removes up to `limit` positions per table. Once there are none, the follower restarts. */
   empty: (limit: number): Statement[] => [

@@ -19,7 +19,7 @@ interface NewConsentRequest {
   expiresAt: number
 }
 
-/** The proofs required for a decision: the form's handle, the page's cookie, and the session of both. */
+/** The proofs required for a decision: the form's handle, the page's cookie, and the session to which both belong. */
 export interface ConsentProof {
   handleHash: string
   cookieHash: string

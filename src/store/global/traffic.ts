@@ -52,7 +52,7 @@ export const traffic = (db: Db) => ({
     rows: batch.upTo - batch.after,
     isTraffic: true,
   }),
-  /** Starts counting all messages again. From now on, the counts are removed. */
+  /** Starts counting all messages again. First, `empty` removes the counts. */
   startAgain: (): Statement => db.bind(begin),
   /** Removes part of the counts. Once there are none, the follower restarts. */
   empty: (limit: number): Statement[] => [{ ...db.bind(empty, { limit }), rows: limit }, db.bind(restart)],
