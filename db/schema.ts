@@ -828,10 +828,7 @@ export const deliveries = sqliteTable('deliveries', {
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
-/**
- * Leases that are neither acked nor released. A lease that was abandoned because its claim's result was lost has no
- * messages.
- */
+/** Leases that are neither acked nor released. A lease abandoned because its claim's result was lost is empty. */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -994,9 +991,7 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
 
-/**
- * A task's messages: the client's messages, and the recipient's messages about its state. The rows only reference them.
- */
+/** A task's messages: the client's messages, and the recipient's messages about its state. Rows only reference them. */
 export const taskMessages = sqliteTable('task_messages', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
@@ -1115,7 +1110,7 @@ export const remoteOutboxes = sqliteTable('remote_outboxes', {
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  // Callbacks contain only this id.
+  // For callbacks, which contain only this id.
   index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
@@ -1139,7 +1134,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   sentAt: integer('sent_at').notNull(),
   ...line(),
 }, (t) => [
-  // A post to a channel may reach several remote agents.
+  // Contains the agent, because a post to a channel may reach several remote agents.
   primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_tasks_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),

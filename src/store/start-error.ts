@@ -78,7 +78,7 @@ export function explained(error: unknown, url: string, path: string | undefined)
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
 }
 
-/** Explains an error of reading or creating the key ring in `file`. Returns a full-disk error and others unchanged. */
+/** Explains an error of reading or creating the key ring in `file`. Returns others, such as a full disk, unchanged. */
 export function explainedKeyRing(error: unknown, file: string): unknown {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)

@@ -84,7 +84,7 @@ export interface Store {
   removePreviousFiles(): string[]
   /** Publishes the address at which this process accepts commands. Does nothing for a remote database. */
   announce(control: FileOwner['control']): void
-  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and after the store was closed. */
+  /** Writes the state of one commit to a new file. Fails with `storage_full`, and with `unavailable` after `close`. */
   copyTo(target: string): Promise<void>
   /** Commits queued units. Then, for a local file, checkpoints the log and releases the file. */
   close(): Promise<void>

@@ -45,11 +45,9 @@ export interface Waiting {
   /** Calls that follow a task or wait for it, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   readonly appends: Batcher<TaskAppend>
-  /** Chunks that guardrails check, by task. Each chunk is checked together with the end of the chunk before it. */
+  /** Orders the checks of a task's chunks, so that each chunk is checked with the end of the chunk before it. */
   readonly checkedChunks: KeyedMutex
-  /**
-   * Orders agents' reservations, by account and space, so that each agent sees the reservations of the agent before it.
-   */
+  /** Orders reservations, by account and space, so that each agent sees the reservations of the agent before it. */
   readonly reservations: KeyedMutex
 }
 

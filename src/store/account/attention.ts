@@ -265,12 +265,12 @@ const leftOut = query<LeftOut>(
 
 export const attention = {
   reads: (account: AccountDb) => ({
-    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null if of another account. */
+    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null if it is external. */
     waiting: (until: number) => account.all(waiting, { until }),
     /** Agents with at least `nearlyFull` unread messages, and agents whose inbox refuses other accounts' messages. */
     full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>
       account.all(full, limits),
-    /** Agents with unread messages that were released three times or more. `releases`: the most of one message. */
+    /** Agents with unread messages that were released at least three times. `releases` is the maximum per message. */
     returned: () => account.all(returned),
     /** Remote agents that are paused or failed `failures` times in a row. */
     remote: (failures: number) => account.all(remote, { least: failures }),

@@ -69,7 +69,7 @@ const failTasks = changeTask({
   state: `'failed'`,
   reason: `'Its message expired before it was read.'`,
 })
-// A parked message that is delivered again expires immediately.
+// Counts parked deliveries as ended, because a parked message that is delivered again expires immediately.
 const isOver = `messages.account_id = :account AND messages.id IN (SELECT value FROM json_each(:messages))
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
     AND deliveries.state NOT IN ('expired', 'retracted', 'withdrawn', 'parked'))`

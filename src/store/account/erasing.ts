@@ -57,7 +57,7 @@ const rest = {
     DELETE FROM scheduled_messages WHERE account_id = :account AND ${agents} RETURNING 1`),
   uploads: statement(`
     DELETE FROM uploads WHERE account_id = :account AND message_id IS NULL AND ${agents} RETURNING 1`),
-  // A server's answer may quote the erased text.
+  // Clears the stored responses, because a server's response may quote the erased text.
   webhooks: statement(`UPDATE webhooks SET answers = '[]' WHERE account_id = :account AND answers <> '[]' RETURNING 1`),
 }
 

@@ -50,7 +50,7 @@ export interface TextService {
   host: string
 }
 
-/** The provider name for consents to send a person's texts to servers on a host, in events of the account. */
+/** The provider name in a person's consent to send their texts, in events of the account, to servers on a host. */
 export const eventsProvider = 'events'
 
 /** A guardrail attached to an agent. `action`, if set, overrides the guardrail's own. */
@@ -211,7 +211,7 @@ export const guardrails = {
     detachAll: (agent: string) => account.bind(detachAll, { agent }),
     /** Fails with a constraint error if the account does not have the agent or the guardrail. */
     attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
-    /** Attaches the guardrail to these live agents, or with null to all, except people who have not consented. */
+    /** Attaches the guardrail to these live agents (null: all agents), except to people who have not consented. */
     attachTo: (id: string, direction: GuardrailDirection, agents: string[] | null) =>
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
     /** Sets the direction for new agents; null removes it. */

@@ -143,7 +143,7 @@ const heldChunk = query<HeldChunk>(
 )
 
 export interface DecisionFilter {
-  /** Selects decisions before this one, given by time and id. */
+  /** Selects the decisions before the one with this time and id. */
   before: { at: number; id: string }
   state?: HeldState
   decidedBy?: string

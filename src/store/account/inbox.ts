@@ -1,4 +1,4 @@
-/** An agent's inbox: unread messages, and messages to read again. `leases.ts` leases messages. */
+/** An agent's inbox: unread messages, and read messages that can be read again. `leases.ts` leases messages. */
 import {
   countedUnread,
   type InboxMessage,

@@ -116,7 +116,7 @@ export const removal = {
     /** One statement per table, which removes up to `limit` rows and returns a row for each. */
     drains: (limit: number): Statement[] =>
       drains.map((statement) => ({ ...account.bind(statement, { limit }), rows: limit })),
-    /** Releases the aliases, which become pending on access lists. Only the ids of account and agents remain. */
+    /** Releases the aliases, which become pending on access lists. Only ids of the account and its agents remain. */
     end: (): Statement[] => [distrustAliases, ...end].map((statement) => account.bind(statement, {})),
   }),
 }

@@ -9,7 +9,7 @@ export interface Used {
   bytes: number
 }
 
-/** A send's limits, in the form that its conditions use. 0 means no limit. */
+/** A send's limits, as parameters of its conditions. 0 means no limit. */
 export interface Quotas {
   day: number
   receiver: string | null

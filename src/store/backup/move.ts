@@ -14,7 +14,7 @@ import { type DatabaseAddress, fill } from './fill.ts'
 import { openStopped } from './stopped.ts'
 import { copyingFact } from './tables.ts'
 
-/** A process sends a heartbeat every 15 s. */
+/** How long to wait for a heartbeat, which each process sends every 15 s. */
 const heartbeatMs = 20_000
 /** How long a remote source stays closed after the process that copies it was killed. */
 const closedMs = 60_000

@@ -157,8 +157,8 @@ async function requireKeys(
 }
 
 /**
- * Renames the old file, and gives its name to the new one. The log of a removed file may remain, and SQLite would apply
- * it to the new file. Resolves to the paths of the old files.
+ * Renames the old file, and gives its name to the new file. The log of a removed file could remain, and SQLite would
+ * apply it to the new file. Resolves to the paths of the old files.
  */
 async function replace(
   path: string,

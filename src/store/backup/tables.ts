@@ -46,7 +46,7 @@ export async function copyTables(
       sql: 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)',
       args,
     })),
-    // The projection fills the message index again.
+    // The message index was not copied, so the projection fills it again.
     "UPDATE projections SET seq = 0 WHERE name = 'search'",
     `PRAGMA user_version = ${Number(version)}`,
   ])
@@ -152,7 +152,7 @@ export function quoted(name: string): string {
 
 /** The fact that marks a database as being filled. A start refuses such a database. */
 const unfinishedFact = 'copy_unfinished'
-/** The fact that marks a remote database as being copied. Its value is when a start may write, in milliseconds. */
+/** The fact that marks a remote database as being copied. Its value is the time from which a start may write, in ms. */
 export const copyingFact = 'copying_until'
 export const copyFacts = [unfinishedFact, copyingFact]
 

@@ -27,7 +27,7 @@ interface DiskSpaceOptions {
 }
 
 const megabyte = 2 ** 20
-/** Messages are accepted again at the mark times this factor, so that the state does not flap. */
+/** Messages are accepted again when the free space exceeds the mark by this factor, so that the state does not flap. */
 const recoveryFactor = 1.1
 /** The maximum number of random bytes that the system returns at once. */
 const probeBytes = 65_536

@@ -39,7 +39,7 @@ export class FileClient implements Client {
     return this.#use((connection) => this.#runAll(connection, statements, mode))
   }
 
-  /** Runs one transaction without foreign keys. They cannot be disabled within a transaction. */
+  /** Runs one transaction with foreign keys disabled, which must happen before the transaction begins. */
   migrate(statements: InStatement[]): Promise<ResultSet[]> {
     return this.#use((connection) => {
       this.#run('PRAGMA foreign_keys = off')

@@ -24,7 +24,7 @@ interface Step extends PlainStatement {
 export type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
 
 const maxTogether = 64
-/** The grid has a few hundred statements. A higher number would mean texts generated at run time. */
+/** Maximum number of known statements. The grid has a few hundred; more would mean texts generated at run time. */
 const maxKnown = 500
 
 /** How long a query waits to share the request after a running one, before it uses another stream. */
@@ -95,7 +95,8 @@ export class RemoteQueries {
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
       const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
-      // A failed set (a query failed, an argument cannot be in a set, or the results are too large) is sent as queries.
+      // A failed set (a query failed, an argument is not allowed, or the result is too large) is sent as single
+      // queries.
       if (!found) failed.push(...places)
       for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)

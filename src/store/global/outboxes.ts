@@ -40,9 +40,7 @@ export interface DueOutbox {
   dueAt: number
 }
 
-/**
- * Condition: no live process holds the row. `:instance` is this process. Only remote databases list other processes.
- */
+/** Condition: no live process holds the row. `:instance` is this process. Only a remote database lists others. */
 export const isFree = `(claimed_by IS NULL
     OR (substr(claimed_by, 1, 36) <> :instance AND substr(claimed_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
 
