@@ -434,7 +434,7 @@ export const reservations = sqliteTable('reservations', {
   /** The requested duration. Tool calls of the agent extend the reservation by this time. */
   lengthMs: integer('length_ms').notNull(),
   endsAt: integer('ends_at').notNull(),
-  /** When the agent last called a tool, as far as the last check found, and the time of that check. */
+  /** When the agent last called a tool, as of the last check, and the time of that check. */
   calledAt: integer('called_at').notNull(),
   lookedAt: integer('looked_at').notNull(),
   /** Agents that the reservation refused: ids with times. These agents get a message when the reservation ends. */
@@ -1086,7 +1086,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
   answerMs: integer('answer_ms').notNull().default(600_000),
   /** The feature that delivers its messages, in a single order. Null for A2A, which has an order per sender. */
   transport: text('transport'),
-  /** Since when people have paused the sending of its messages; null if it is not paused. */
+  /** Since when people have paused the sending of its messages; null while it is not paused. */
   pausedAt: integer('paused_at'),
   /** Random. Callback tokens are derived from it. A token only permits making the grid check for news immediately. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
@@ -1115,7 +1115,7 @@ export const remoteOutboxes = sqliteTable('remote_outboxes', {
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
-/** The outcome of a message at a remote agent, with one row for each accepted message. */
+/** The outcome of a message at a remote agent, with one row for each accepted or refused message. */
 export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
   /** The id of the message. */

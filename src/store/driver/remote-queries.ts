@@ -95,8 +95,7 @@ export class RemoteQueries {
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
       const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
-      // A failed set (a query failed, an argument is not allowed, or the result is too large) is sent as single
-      // queries.
+      // A failed set (a failed query, a forbidden argument, or too large a result) is sent again as single queries.
       if (!found) failed.push(...places)
       for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)
